@@ -1,0 +1,83 @@
+/** What was said in Discord channels while nobody listened: bounded reads of their history. */
+import { z } from 'zod';
+import type { Log } from '../../src/log.ts';
+import type { InboundMessage } from '../../src/message.ts';
+import { readMessage } from './inbound.ts';
+import type { RawMessage } from './inbound.ts';
+import { patiently } from './patience.ts';
+import type { DiscordRest, RestCall } from './rest.ts';
+
+/** Messages per call (Discord's maximum) and calls per gap. */
+const PAGE = 100;
+export const MAX_PAGES = 5;
+/** Milliseconds at which Discord's ids begin (2015-01-01). */
+const DISCORD_EPOCH = 1_420_070_400_000;
+
+/** Discord's channel types for direct messages: with one person. */
+const DM = 1;
+const ChannelInfo = z.object({ type: z.number() });
+
+export class History {
+  readonly #rest: DiscordRest;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+
+  constructor(parts: { rest: DiscordRest; log: Log; signal: AbortSignal }) {
+    this.#rest = parts.rest;
+    this.#log = parts.log;
+    this.#signal = parts.signal;
+  }
+
+  /** The messages after an id, oldest first, at most 500; what is left out is logged. Never throws but at the signal. */
+  async *after(chatId: string, id: string): AsyncGenerator<RawMessage> {
+    let last = id;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const query = new URLSearchParams({ limit: String(PAGE), after: last });
+      const answer = await this.#read(chatId, {
+        method: 'get',
+        path: `/channels/${chatId}/messages`,
+        bucket: `history ${chatId}`,
+        query,
+      });
+      const messages = (Array.isArray(answer) ? answer : [])
+        .map(readMessage)
+        .filter((message) => message !== undefined)
+        .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+      yield* messages;
+      last = messages.at(-1)?.id ?? last;
+      if (messages.length < PAGE) return;
+    }
+    this.#log.warn({ chatId, after: last }, 'a Discord channel has more missed messages than are fetched');
+  }
+
+  /** Whether a channel is a private chat; undefined when Discord does not tell. */
+  async placeOf(chatId: string): Promise<InboundMessage['place'] | undefined> {
+    const answer = await this.#read(chatId, {
+      method: 'get',
+      path: `/channels/${chatId}`,
+      bucket: 'channel',
+    });
+    const info = ChannelInfo.safeParse(answer);
+    if (!info.success) return undefined;
+    return info.data.type === DM ? 'private' : 'group';
+  }
+
+  /** The answer, or undefined when it cannot be had: that is logged. */
+  async #read(chatId: string, call: RestCall): Promise<unknown> {
+    try {
+      return await patiently(
+        async () => await this.#rest.call({ ...call, signal: this.#signal }),
+        this.#signal,
+      );
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#log.warn({ err: error, chatId }, 'missed messages of a Discord channel could not be read');
+      return undefined;
+    }
+  }
+}
+
+/** The smallest id Discord could have given at a time. */
+export function idAt(epochMs: number): string {
+  return (BigInt(Math.max(0, Math.floor(epochMs) - DISCORD_EPOCH)) << 22n).toString();
+}

@@ -1,0 +1,167 @@
+/** Messages on their way into the house: in order per chat, kept until committed, and fetched from history after a gap. */
+import type { Log } from '../../src/log.ts';
+import type { InboundMessage } from '../../src/message.ts';
+import { backoffMs } from '../../src/lib/backoff.ts';
+import { pause, sleep } from '../../src/lib/sleep.ts';
+import type { Receipt } from '../../src/receive.ts';
+import type { History } from './history.ts';
+import { toInbound } from './inbound.ts';
+import type { RawMessage } from './inbound.ts';
+import { mayPass } from './patience.ts';
+
+/** Chats remembered for closing gaps; beyond, the one silent for longest is forgotten. */
+export const MAX_CHATS = 1_000;
+/** Messages of a chat that wait while the store is away; more are left to the channel's history. */
+export const MAX_WAITING = 100;
+const RETRY_BASE_MS = 250;
+const RETRY_CAP_MS = 10_000;
+/** How long `close` waits for commits in flight. */
+const CLOSE_MS = 2_000;
+
+/** What may have been missed: everything after an id. */
+interface Gap {
+  after: string;
+  /** Some of it may have been heard by an earlier process: an old `/stop` or `/new` must not act twice. */
+  mayRepeat: boolean;
+}
+
+interface Chat {
+  id: string;
+  place: InboundMessage['place'];
+  waiting: RawMessage[];
+  /** The newest committed message; a gap begins after it. */
+  lastId?: string;
+  /** Read this part of the history before anything that waits. */
+  gap?: Gap | undefined;
+  work?: Promise<void> | undefined;
+}
+
+export interface InboxParts {
+  history: Pick<History, 'after'>;
+  log: Log;
+  signal: AbortSignal;
+  botId(): string;
+  /** Hands a message to the house. */
+  hand(message: InboundMessage): Promise<Receipt>;
+}
+
+export class Inbox {
+  readonly #parts: InboxParts;
+  readonly #chats = new Map<string, Chat>();
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes a message from the gateway and returns at once. */
+  take(message: RawMessage): void {
+    const inbound = toInbound(message, this.#parts.botId());
+    if (inbound === undefined) return;
+    const chat = this.#chat(inbound.chatId, inbound.place);
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push(message);
+    else this.#missed(chat, chat.lastId ?? (BigInt(chat.waiting[0]?.id ?? message.id) - 1n).toString());
+    this.#wake(chat);
+  }
+
+  /** Events were missed: every known chat is read on from its last committed message. */
+  closeGap(): void {
+    for (const chat of this.#chats.values()) {
+      if (chat.lastId !== undefined) this.#missed(chat, chat.lastId);
+      this.#wake(chat);
+    }
+  }
+
+  /** Reads a chat from before this process on, all but its commands. */
+  readFrom(id: string, place: InboundMessage['place'], after: string): void {
+    const chat = this.#chat(id, place);
+    this.#missed(chat, after, true);
+    this.#wake(chat);
+  }
+
+  /** Waits briefly for commits in flight and for `others`; the signal must have been aborted. Never throws. */
+  async close(others: readonly Promise<void>[]): Promise<void> {
+    const work = [...others, ...[...this.#chats.values()].flatMap((chat) => chat.work ?? [])];
+    this.#chats.clear();
+    const limit = new AbortController();
+    const late = pause(CLOSE_MS, limit.signal);
+    await Promise.race([Promise.all(work), late]);
+    limit.abort();
+  }
+
+  #chat(id: string, place: InboundMessage['place']): Chat {
+    const chat = this.#chats.get(id) ?? { id, place, waiting: [] };
+    this.#chats.delete(id);
+    this.#chats.set(id, chat);
+    for (const [key, idle] of this.#chats) {
+      if (this.#chats.size <= MAX_CHATS) break;
+      if (idle.work === undefined) this.#chats.delete(key);
+    }
+    return chat;
+  }
+
+  #missed(chat: Chat, after: string, mayRepeat = false): void {
+    chat.gap ??= { after, mayRepeat };
+  }
+
+  #wake(chat: Chat): void {
+    chat.work ??= this.#workOff(chat)
+      .catch((error: unknown) => {
+        if (!this.#parts.signal.aborted)
+          this.#parts.log.error({ err: error, chatId: chat.id }, 'a Discord chat stalled');
+      })
+      .finally(() => {
+        chat.work = undefined;
+        // What came between the last look and here would otherwise wait for the next message.
+        if (!this.#parts.signal.aborted && (chat.gap !== undefined || chat.waiting.length > 0))
+          this.#wake(chat);
+      });
+  }
+
+  async #workOff(chat: Chat): Promise<void> {
+    const { signal, history } = this.#parts;
+    while (!signal.aborted) {
+      const { gap } = chat;
+      if (gap !== undefined) {
+        chat.gap = undefined;
+        for await (const message of history.after(chat.id, gap.after))
+          await this.#commit(message, chat, gap.mayRepeat);
+        continue;
+      }
+      const next = chat.waiting.shift();
+      if (next === undefined) return;
+      await this.#commit(next, chat);
+    }
+  }
+
+  /** Hands a message in until it is committed or refused for good: Discord would not deliver it again. */
+  async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
+    const { signal, log } = this.#parts;
+    const inbound = toInbound(message, this.#parts.botId(), chat.place);
+    if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      try {
+        const { kind } = await this.#parts.hand(inbound);
+        // A chat that only refuses is not worth a look into its history.
+        if (kind !== 'refused' && isLater(message.id, chat.lastId)) chat.lastId = message.id;
+        return;
+      } catch (error) {
+        if (!mayPass(error)) {
+          log.error(
+            { err: error, chatId: chat.id, messageId: message.id },
+            'a Discord message was not taken',
+          );
+          return;
+        }
+        log.warn(
+          { err: error, chatId: chat.id, messageId: message.id },
+          'a Discord message waits for the store',
+        );
+        await sleep(backoffMs(attempt, RETRY_BASE_MS, RETRY_CAP_MS), signal);
+      }
+    }
+  }
+}
+
+function isLater(id: string, than: string | undefined): boolean {
+  return than === undefined || BigInt(id) > BigInt(than);
+}

@@ -1,0 +1,138 @@
+/** Discord as a channel: the gateway brings what people write, REST carries what they read. */
+import { z } from 'zod';
+import type { Capabilities, Channel, ChannelIdentity, OutboundPart } from '../../src/channel.ts';
+import { ChannelError, ConfigError } from '../../src/errors.ts';
+import type { ChannelHealth } from '../../src/health.ts';
+import type { Place, SentMessage } from '../../src/message.ts';
+import type { Receive } from '../../src/receive.ts';
+import { Interactions, isDeferredReply } from './interactions.ts';
+import type { GatewaySettings } from './gateway.ts';
+import { Receiving } from './receiving.ts';
+import type { DiscordDeps, ReceivingParts } from './receiving.ts';
+import { render } from './render.ts';
+import { DiscordRest } from './rest.ts';
+import { IdentifyThrottle } from './strategy.ts';
+import { chatIdOf, contentOf, MAX_LENGTH, Sending } from './sending.ts';
+
+const TYPING_MS = 10_000;
+
+/** Settings of the channel. The token's value is a secret; `apiRoot` leads to Discord's API without a version. */
+export const configSchema = z.strictObject({
+  token: z
+    .string()
+    .regex(/^[^\s]+$/, 'DISCORD_BOT_TOKEN must be the token alone, as the Developer Portal shows it.'),
+  apiRoot: z
+    .url({ protocol: /^https?$/, error: 'DISCORD_API_ROOT must be an http or https address.' })
+    .default('https://discord.com/api'),
+  /** Least milliseconds between edits in one channel. Sends and edits are held to about 5 per 5 s: this leaves room for finals. */
+  editIntervalMs: z.int().min(1).default(1_200),
+});
+
+export type DiscordConfig = z.input<typeof configSchema>;
+
+/** The channel's clock and waits, in milliseconds. */
+export interface DiscordTiming {
+  now: () => number;
+  /** Between two identifies. Discord takes one per 5 seconds. */
+  identifySpacingMs: number;
+  /** Before the first new attempt after a failed connection. */
+  retryBaseMs: number;
+  /** How long a commit may take before a slash command is deferred without it; Discord waits 3 seconds. */
+  deferAfterMs: number;
+}
+
+const TIMING: DiscordTiming = {
+  now: Date.now,
+  identifySpacingMs: 5_100,
+  retryBaseMs: 1_000,
+  deferAfterMs: 1_500,
+};
+
+/** Makes the channel; nothing is connected before `start`. Throws `ConfigError` naming every fault of the settings. */
+export function create(
+  config: DiscordConfig,
+  deps: DiscordDeps,
+  timing: Partial<DiscordTiming> = {},
+): Channel {
+  return new DiscordChannel(readConfig(config), deps, { ...TIMING, ...timing });
+}
+
+function readConfig(config: DiscordConfig): z.output<typeof configSchema> {
+  const parsed = configSchema.safeParse(config);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  // Not as cause: a schema's error may hold the token.
+  throw new ConfigError('bad_config', `The Discord channel cannot be made. ${faults.join(' ')}`);
+}
+
+const Self = z.object({ id: z.string(), username: z.string() });
+
+class DiscordChannel implements Channel {
+  readonly name = 'discord';
+  readonly capabilities: Capabilities;
+  readonly render = render;
+  readonly #settings: Omit<GatewaySettings, 'log'>;
+  readonly #parts: Omit<ReceivingParts, 'receive'>;
+  readonly #sending: Sending;
+  readonly #interactions: Interactions;
+  #receiving: Receiving | undefined;
+
+  constructor(config: z.output<typeof configSchema>, deps: DiscordDeps, timing: DiscordTiming) {
+    const { token, editIntervalMs } = config;
+    const apiRoot = config.apiRoot.replace(/\/+$/, '');
+    const rest = new DiscordRest({ token, apiRoot, now: timing.now });
+    this.#sending = new Sending(rest);
+    this.#interactions = new Interactions({ ...timing, rest, sending: this.#sending, log: deps.log });
+    this.#parts = { ...deps, rest, sending: this.#sending, interactions: this.#interactions };
+    const throttle = new IdentifyThrottle(timing.identifySpacingMs);
+    this.#settings = { token, apiRoot, throttle, retryBaseMs: timing.retryBaseMs };
+    this.capabilities = {
+      edit: true,
+      draft: false,
+      typing: true,
+      reactions: false,
+      buttons: true,
+      media: false,
+      // A Discord thread is a channel with an id of its own: it is a chat here.
+      threads: false,
+      maxLength: MAX_LENGTH,
+      editIntervalMs: () => editIntervalMs,
+      typingMs: TYPING_MS,
+    };
+  }
+
+  async identify(signal: AbortSignal): Promise<ChannelIdentity> {
+    const answer = await this.#parts.rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
+    const self = Self.safeParse(answer);
+    if (self.success) return { id: self.data.id, name: self.data.username };
+    throw new ChannelError('unavailable', 'Discord did not say who the bot is.', { retryable: true });
+  }
+
+  async start(receive: Receive): Promise<void> {
+    await this.#receiving?.stop();
+    this.#receiving = new Receiving(this.#settings, { ...this.#parts, receive });
+    await this.#receiving.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#receiving?.stop();
+  }
+
+  async send(part: OutboundPart): Promise<SentMessage> {
+    return { id: await this.#sending.create(part, contentOf(part), part.nonce, part.replyTo) };
+  }
+
+  async edit(sent: SentMessage, part: OutboundPart): Promise<void> {
+    const chatId = chatIdOf(part);
+    if (isDeferredReply(sent)) await this.#interactions.edit(sent, chatId, contentOf(part));
+    else await this.#sending.edit(sent.id, chatId, contentOf(part));
+  }
+
+  async typing(place: Place): Promise<void> {
+    await this.#sending.typing(place);
+  }
+
+  health(): ChannelHealth {
+    return this.#receiving?.health ?? { state: 'off' };
+  }
+}

@@ -1,0 +1,72 @@
+/** The letters of Discord's Markdown: what must be escaped, and how code, spans and addresses are written safely. Pure. */
+
+/** Invisible and without width: parts what Discord would otherwise read as one sign. */
+export const ZERO_WIDTH = '\u200b';
+
+/** Addresses in plain text, without the punctuation that follows them. */
+const ADDRESS = /https?:\/\/[^\s<>`\\]*[^\s<>`\\.,:;"')\]]/g;
+
+/**
+ * Makes text show as itself: no mark, no spoiler, no mention, no custom emoji, no date. Addresses are put in `<…>`: Discord
+ * would link them anyhow, and take an escape behind one for a part of it.
+ */
+export function escapeText(text: string): string {
+  let escaped = '';
+  let from = 0;
+  for (const { 0: address, index } of text.matchAll(ADDRESS)) {
+    escaped += `${escapeWords(text.slice(from, index))}<${address}>`;
+    from = index + address.length;
+  }
+  return escaped + escapeWords(text.slice(from));
+}
+
+function escapeWords(text: string): string {
+  return text
+    .replaceAll(/[\\*_~|`[\]]/g, String.raw`\$&`)
+    .replaceAll(/(?<=https?:\/)(?=\/)/g, ZERO_WIDTH)
+    .replaceAll(/@(?=everyone|here)/g, `@${ZERO_WIDTH}`)
+    .replaceAll(/<(?=[@#:/]|a:|t:|id:|https?:)/g, `<${ZERO_WIDTH}`);
+}
+
+/** The addresses in a text, which stand unescaped. */
+export function addressesIn(text: string): string[] {
+  return text.match(ADDRESS) ?? [];
+}
+
+/** Takes their meaning from line starts that would become headings, small print, quotes or list items. */
+export function escapeLineStarts(text: string): string {
+  return text.replaceAll(
+    /^(\s*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
+    (_, indent: string, sign: string, digits: string | undefined) =>
+      digits === undefined ? `${indent}\\${sign}` : `${indent}${digits}\\.`,
+  );
+}
+
+/** A code block. Discord knows fences of exactly three backticks, so backticks inside are parted instead. */
+export function fence(code: string, language: string): string {
+  const tag = /^[a-z0-9_+\-.#]{1,20}$/i.test(language) ? language : '';
+  const body = code.replaceAll('``', `\`${ZERO_WIDTH}\``);
+  return `\`\`\`${tag}\n${body.trim() === '' ? ZERO_WIDTH : body}\n\`\`\``;
+}
+
+/** A code span. Two backticks around code that holds one; more in a row are parted, three would open a block. */
+export function span(code: string): string {
+  if (!code.includes('`')) return `\`${code}\``;
+  const parted = code.replaceAll(/`(?=`)/g, `\`${ZERO_WIDTH}`);
+  return `\`\` ${parted} \`\``;
+}
+
+/** The address, when it leads to the web, with nothing in it that could end a link in `<…>`; undefined otherwise. */
+export function webUrl(url: string): string | undefined {
+  if (!/^https?:\/\/[^\s]/i.test(url)) return undefined;
+  return url.replaceAll(/[\s<>\\`]/g, percent);
+}
+
+/** A link under words. Parentheses would end it. */
+export function maskedLink(words: string, url: string): string {
+  return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
+}
+
+function percent(sign: string): string {
+  return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}

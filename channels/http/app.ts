@@ -1,0 +1,144 @@
+/** The door's table of routes, and the checks every request passes before one of them. */
+import { Hono } from 'hono';
+import type { AllowList, Doorkeeper } from './callers.ts';
+import { answerApproval, listApprovals } from './approvals.ts';
+import { checkHeaders } from './callers.ts';
+import { completions } from './completions.ts';
+import type { Door, HttpContext, HttpEnv, Route } from './door.ts';
+import { errorBody, faultHeaders, HttpFault, toFault } from './errors.ts';
+import { healthz, listCommands, listModels, metrics, readyz } from './house.ts';
+import { actOnPlan } from './plans.ts';
+import { servePageFile } from './page-files.ts';
+import type { PageFiles } from './page-files.ts';
+import { listSchedules, makeSchedule, removeSchedule } from './schedules.ts';
+import { sessionEvents } from './session-events.ts';
+import { readUsage } from './usage.ts';
+import {
+  changeSession,
+  forgetSession,
+  listMessages,
+  listSessions,
+  postMessage,
+  readPlan,
+  readSession,
+  stopSession,
+} from './sessions.ts';
+
+const API: Route[] = [
+  { method: 'GET', path: '/healthz', handle: healthz },
+  { method: 'GET', path: '/readyz', handle: readyz },
+  { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
+  { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
+  { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
+  { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
+  { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
+  { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
+  { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
+  { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
+  { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: forgetSession },
+  { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
+  { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
+  { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
+  { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
+  { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
+  { method: 'POST', path: '/v1/plans/:id/:action', scope: 'chat', handle: actOnPlan },
+  { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
+  { method: 'POST', path: '/v1/approvals/:id', scope: 'chat', handle: answerApproval },
+  { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
+  { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: makeSchedule },
+  { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
+];
+
+/** What the app is made of; `allowed` is asked per request because the port is known only once it listens. */
+export interface AppParts {
+  door: Door;
+  doorkeeper: Doorkeeper;
+  page: PageFiles;
+  allowed(): AllowList;
+}
+
+/** Makes the app. */
+export function createApp(parts: AppParts): Hono<HttpEnv> {
+  const { door, page } = parts;
+  const app = new Hono<HttpEnv>();
+  const isReady = readiness(door);
+  const routes: Route[] = [
+    ...API,
+    { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, 'index.html') },
+    { method: 'GET', path: '/page/:file', handle: (c) => servePageFile(c, page, c.req.param('file') ?? '') },
+  ];
+
+  app.use('*', async (c, next) => {
+    const { incoming, outgoing } = c.env;
+    outgoing.setHeader('x-content-type-options', 'nosniff');
+    outgoing.setHeader('referrer-policy', 'no-referrer');
+    checkHeaders(incoming, parts.allowed());
+    const preflight = allowCrossOrigin(c);
+    if (preflight !== undefined) return preflight;
+    if (c.req.path.startsWith('/v1/')) {
+      // Answers here may be streams: asking only for their head would open one that nobody reads.
+      if (incoming.method === 'HEAD')
+        throw new HttpFault(405, 'method_not_allowed', 'HEAD is not for API routes.');
+      if (!(await isReady())) throw notReady();
+    }
+    await next();
+    return undefined;
+  });
+  for (const { method, path, scope, handle } of routes) {
+    app.on(method, path, async (c) => {
+      if (scope !== undefined) c.set('caller', await parts.doorkeeper.admit(c.env.incoming, scope));
+      return await handle(c, door);
+    });
+  }
+  for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
+    const allow = methods.map((route) => route.method).join(', ');
+    app.all(path, (c) => {
+      c.env.outgoing.setHeader('allow', allow);
+      throw new HttpFault(405, 'method_not_allowed', `This route takes ${allow}.`);
+    });
+  }
+  app.notFound(() => answerFault(new HttpFault(404, 'not_found', 'There is no such route.')));
+  app.onError((error, c) => {
+    const fault = toFault(error);
+    if (fault.status === 500)
+      door.log.error({ err: fault.cause ?? fault, path: c.req.path }, 'request failed');
+    return answerFault(fault);
+  });
+  return app;
+}
+
+function answerFault(fault: HttpFault): Response {
+  return new Response(JSON.stringify(errorBody(fault)), {
+    status: fault.status,
+    headers: faultHeaders(fault),
+  });
+}
+
+/** An allowed origin other than our own gets to read the answers; undefined when the request goes on. */
+function allowCrossOrigin(c: HttpContext): Response | undefined {
+  const { incoming, outgoing } = c.env;
+  const { origin } = incoming.headers;
+  if (origin === undefined) return undefined;
+  outgoing.setHeader('access-control-allow-origin', origin);
+  outgoing.setHeader('vary', 'Origin');
+  if (incoming.method !== 'OPTIONS') return undefined;
+  return c.body(null, 204, {
+    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+    'access-control-allow-headers':
+      'authorization, content-type, idempotency-key, last-event-id, x-session-id',
+    'access-control-max-age': '600',
+  });
+}
+
+/** Asks the house until it once says yes; after that, what is missing says so by its own errors. */
+function readiness(door: Door): () => Promise<boolean> {
+  let ready = false;
+  return async () => {
+    ready ||= (await door.gateway.health()).ready;
+    return ready;
+  };
+}
+
+function notReady(): HttpFault {
+  return new HttpFault(503, 'not_ready', 'The gateway is still starting; /readyz says what it waits for.');
+}

@@ -1,0 +1,53 @@
+/** What can be set about the HTTP door, and the limits that cannot. */
+import { z } from 'zod';
+
+/** The part `http` of the configuration. */
+export const httpConfigSchema = z.strictObject({
+  /** Address to listen on; `HOST` in the environment. Loopback unless somebody decides otherwise. */
+  host: z.string().min(1).default('127.0.0.1'),
+  /** Port to listen on, 0 = any free one; `PORT` in the environment. */
+  port: z.int().min(0).max(65_535).default(8080),
+  /** Browser origins that may call besides the door's own, exactly as browsers send them: `https://chat.example.org`. */
+  allowedOrigins: z.array(z.string()).default([]),
+  /** `Host` values that are answered besides loopback and `host`, with the port where it is not the scheme's own. */
+  allowedHosts: z.array(z.string()).default([]),
+});
+
+/** Settings of the door, with defaults filled in. */
+export type HttpConfig = z.infer<typeof httpConfigSchema>;
+
+/** Largest request body, in bytes (DESIGN §7). */
+export const MAX_BODY_BYTES = 1024 * 1024;
+/** Deepest nesting of a JSON body. */
+export const MAX_JSON_DEPTH = 64;
+/** Answer streams open at once, over all tokens (DESIGN §8). */
+export const MAX_STREAMS = 4_096;
+/** Sockets open at once; more are refused by the kernel's reset. */
+export const MAX_CONNECTIONS = 8_192;
+/** All request headers together, in bytes. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+/** How long a client may take to send its headers, and its whole request. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** Bytes a stream's reader may lag behind before its connection is closed; it goes on with `Last-Event-ID`. */
+export const MAX_STREAM_BACKLOG_BYTES = 256 * 1024;
+/** How long a reader may take nothing at all before its connection is closed. */
+export const MAX_STREAM_LAG_MS = 10_000;
+/** Silence after which a stream is pinged, so that nobody between takes it for dead. */
+export const PING_MS = 15_000;
+/** How often the tokens behind open streams are asked whether they still hold: a revoked one is cut off within a second. */
+export const RECHECK_MS = 900;
+/** How often a waiting answer looks whether its turn fell silent; a silent one is looked up: events are lossy, rows are not. */
+export const TURN_POLL_MS = 1_000;
+/** How long the model server may take to say which models it has. */
+export const MODELS_TIMEOUT_MS = 10_000;
+/** Wrong tokens looked at per address and minute; also the burst. */
+export const WRONG_TOKENS_PER_MINUTE = 20;
+/** Addresses the limiter remembers; the longest quiet one is forgotten first. */
+export const MAX_LIMITED_ADDRESSES = 10_000;
+/** Longest `Idempotency-Key`. */
+export const MAX_IDEMPOTENCY_KEY = 255;
+/** Most rows one list answers. */
+export const MAX_PAGE_SIZE = 200;
+/** Files one message may carry. */
+export const MAX_MEDIA = 10;

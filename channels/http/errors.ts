@@ -1,0 +1,123 @@
+/** What a caller reads when something is refused or fails: OpenAI's error shape, with the status that fits. */
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../../src/errors.ts';
+
+/** The body of every error answer, and of an error frame in a stream. */
+export interface ErrorBody {
+  error: { message: string; type: string; code: string; param: string | null };
+}
+
+/** A request this door refuses by itself; `param` names the field or header at fault. */
+export class HttpFault extends GatewayError {
+  readonly status: number;
+  readonly param: string | null;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: { param?: string; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
+    super(code, message, { ...details, retryable: status === 429 || status === 503 });
+    this.status = status;
+    this.param = details.param ?? null;
+  }
+}
+
+/** The answer to a session that is not there, or not the caller's: the two look the same. */
+export function noSession(key: string): HttpFault {
+  return new HttpFault(
+    404,
+    'session_not_found',
+    `There is no session "${key.slice(0, 80)}" that this token may see.`,
+  );
+}
+
+/** Statuses of the house's error codes; a code that is not here is our own fault: 500. */
+const STATUS: Record<string, number> = {
+  bad_address: 400,
+  bad_mode: 400,
+  bad_queue_mode: 400,
+  bad_request: 400,
+  bad_schedule: 400,
+  too_many_schedules: 409,
+  context_overflow: 400,
+  unknown_profile: 400,
+  forbidden: 403,
+  unknown_model: 404,
+  plan_running: 409,
+  rate_limited: 429,
+  queue_full: 429,
+  bad_response: 502,
+  unavailable: 503,
+  timeout_first_chunk: 504,
+  timeout_chunk: 504,
+};
+
+/** What OpenAI calls some of the house's codes; their clients look for these. */
+const OPENAI_CODES: Record<string, string> = {
+  unknown_model: 'model_not_found',
+  context_overflow: 'context_length_exceeded',
+};
+
+const PARAMS: Record<string, string> = {
+  unknown_model: 'model',
+  unknown_profile: 'profileId',
+  bad_mode: 'mode',
+  bad_queue_mode: 'queueMode',
+  plan_running: 'mode',
+  context_overflow: 'messages',
+};
+
+/** Any error as a fault to answer with. What is not a `GatewayError` says nothing about itself. Never throws. */
+export function toFault(error: unknown): HttpFault {
+  if (error instanceof HttpFault) return error;
+  if (!(error instanceof GatewayError)) return internalFault(error);
+  const status = STATUS[error.code] ?? (error.retryable ? 503 : undefined);
+  if (status === undefined) return internalFault(error);
+  const param = PARAMS[error.code];
+  return new HttpFault(status, OPENAI_CODES[error.code] ?? error.code, error.message, {
+    cause: error,
+    ...(param === undefined ? {} : { param }),
+    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+  });
+}
+
+function internalFault(cause: unknown): HttpFault {
+  return new HttpFault(500, 'internal', 'Something went wrong inside the gateway; its log says what.', {
+    cause,
+  });
+}
+
+/** The fault as a body or frame. */
+export function errorBody(fault: HttpFault): ErrorBody {
+  return {
+    error: { message: fault.message, type: typeOf(fault.status), code: fault.code, param: fault.param },
+  };
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** `Retry-After` in whole seconds. */
+function retryAfter(fault: HttpFault): string {
+  return String(Math.max(1, Math.ceil((fault.retryAfterMs ?? 1_000) / 1_000)));
+}
+
+/** Writes the fault as a whole answer, unless something was sent already or nobody is there to read it. */
+export function sendFault(outgoing: ServerResponse, fault: HttpFault): void {
+  if (outgoing.headersSent || outgoing.destroyed) return;
+  outgoing.writeHead(fault.status, faultHeaders(fault)).end(JSON.stringify(errorBody(fault)));
+}
+
+/** Headers of a fault's answer. */
+export function faultHeaders(fault: HttpFault): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+  if (fault.status === 401) headers['www-authenticate'] = 'Bearer';
+  if (fault.retryable) headers['retry-after'] = retryAfter(fault);
+  return headers;
+}

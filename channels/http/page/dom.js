@@ -1,0 +1,89 @@
+/** Small words for building the page: every text becomes a text node, never markup. */
+
+/**
+ * Builds an element. `props` are attributes; a function named `on…` is listened with; `undefined` and `false` leave
+ * an attribute out. Children may be strings.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number | boolean | undefined | ((event: Event) => void)>} [props]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * The page's own element with this id. Throws when page and script do not fit together.
+ * @template {HTMLElement} Kind
+ * @param {string} id
+ * @param {new () => Kind} kind
+ * @returns {Kind}
+ */
+export function byId(id, kind) {
+  const element = document.getElementById(id);
+  if (!(element instanceof kind)) throw new Error(`The page has no ${kind.name} with the id ${id}.`);
+  return element;
+}
+
+/**
+ * A line icon from its path.
+ * @param {string} path
+ */
+export function icon(path) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+}
+
+/**
+ * A button that copies a text and says that it did.
+ * @param {() => string} text
+ * @param {string} label
+ */
+export function copyButton(text, label) {
+  const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy');
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(text()).then(
+      () => flash(button, 'Copied'),
+      () => flash(button, 'Not allowed'),
+    );
+  });
+  return button;
+}
+
+/**
+ * @param {HTMLElement} button
+ * @param {string} word
+ */
+function flash(button, word) {
+  button.textContent = word;
+  setTimeout(() => (button.textContent = 'Copy'), 1_600);
+}
+
+/**
+ * "now", "5 min", "14:02", "3 Mar": a time as short as it can be said.
+ * @param {string} iso
+ * @param {number} [now]
+ */
+export function shortTime(iso, now = Date.now()) {
+  const at = new Date(iso);
+  const minutes = Math.floor((now - at.getTime()) / 60_000);
+  if (minutes < 1) return 'now';
+  if (minutes < 60) return `${minutes} min`;
+  if (new Date(now).toDateString() === at.toDateString()) {
+    return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  }
+  return at.toLocaleDateString([], { day: 'numeric', month: 'short' });
+}

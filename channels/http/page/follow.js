@@ -1,0 +1,120 @@
+/** Follows one session's events for as long as it is open, across broken connections, without loss or repeat. */
+import { ApiError } from './api.js';
+
+/** @typedef {{ type: string, turnId?: string, isSubagent?: boolean, [field: string]: any }} GatewayEvent */
+
+/** The server pings every 15 s: three silences mean that nobody is there. */
+const SILENCE_MS = 45_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * @typedef {object} FollowHandlers
+ * @property {(event: GatewayEvent) => void} event
+ * @property {() => void} open A connection stands (again): what is stored may be newer than what is shown.
+ * @property {(error: ApiError) => void} lost The connection broke and is tried again.
+ * @property {(error: ApiError) => void} refused Trying again is of no use: no token, or no such session.
+ */
+
+/**
+ * Begins to follow; gives the end of it.
+ * @param {import('./api.js').Api} api
+ * @param {string} key
+ * @param {FollowHandlers} handlers
+ * @returns {() => void}
+ */
+export function followSession(api, key, handlers) {
+  const ended = new AbortController();
+  void keepFollowing(api, key, handlers, ended.signal);
+  return () => ended.abort();
+}
+
+/**
+ * @param {import('./api.js').Api} api
+ * @param {string} key
+ * @param {FollowHandlers} handlers
+ * @param {AbortSignal} ended
+ */
+async function keepFollowing(api, key, handlers, ended) {
+  /** @type {string | undefined} */
+  let lastEventId;
+  let waitMs = FIRST_WAIT_MS;
+  while (!ended.aborted) {
+    const silent = new AbortController();
+    let watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
+    try {
+      const body = await api.events(key, lastEventId, AbortSignal.any([ended, silent.signal]));
+      handlers.open();
+      waitMs = FIRST_WAIT_MS;
+      for await (const { id, data } of readEvents(body)) {
+        clearTimeout(watchdog);
+        watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
+        if (ended.aborted) return;
+        if (data !== '') handlers.event(JSON.parse(data));
+        lastEventId = id ?? lastEventId;
+      }
+    } catch (error) {
+      if (ended.aborted) return;
+      if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
+        handlers.refused(error);
+        return;
+      }
+    } finally {
+      clearTimeout(watchdog);
+    }
+    if (ended.aborted) return;
+    handlers.lost(new ApiError(0, 'unreachable', 'The connection broke.'));
+    await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
+    waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
+  }
+}
+
+/**
+ * The events of a stream; a comment comes as an event without data. A frame cut off by the end is left out.
+ * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
+ * @returns {AsyncGenerator<{ id?: string, data: string }>}
+ */
+export async function* readEvents(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const frames = (rest + value).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) yield parseFrame(frame);
+  }
+}
+
+/**
+ * @param {string} frame
+ * @returns {{ id?: string, data: string }}
+ */
+function parseFrame(frame) {
+  /** @type {{ id?: string, data: string }} */
+  const event = { data: '' };
+  for (const line of frame.split('\n')) {
+    if (line.startsWith('id: ')) event.id = line.slice(4);
+    else if (line.startsWith('data: ')) event.data += line.slice(6);
+  }
+  return event;
+}
+
+/**
+ * Waits, but not a moment longer than until the network is back.
+ * @param {number} ms
+ * @param {AbortSignal} ended
+ * @returns {Promise<void>}
+ */
+function waitOrOnline(ms, ended) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener('online', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    addEventListener('online', done);
+    ended.addEventListener('abort', done, { once: true });
+  });
+}

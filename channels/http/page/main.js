@@ -1,0 +1,127 @@
+/** The page: signs in, then shows one chat at a time beside the list of all. */
+import { ApiError, readHealth } from './api.js';
+import { ChatView } from './chat-view.js';
+import { byId, h } from './dom.js';
+import { ScheduleList } from './schedules.js';
+import { Sidebar } from './sidebar.js';
+import { forgetToken, signIn } from './sign-in.js';
+
+const LIST_EVERY_MS = 20_000;
+const HEALTH_EVERY_MS = 30_000;
+const TOAST_MS = 6_000;
+
+/**
+ * Something went wrong that belongs to no message. A token that holds no longer ends the visit.
+ * @param {unknown} error
+ */
+function complain(error) {
+  if (error instanceof ApiError && error.status === 401) {
+    forgetToken(error.message);
+    location.reload();
+    return;
+  }
+  const toast = h('p', { class: 'toast' }, error instanceof Error ? error.message : String(error));
+  byId('toasts', HTMLElement).append(toast);
+  setTimeout(() => toast.remove(), TOAST_MS);
+}
+
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(6));
+  return `http:chat-${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;
+}
+
+/** The chat the address names: `#http:chat-…`. */
+function keyInAddress() {
+  const key = decodeURIComponent(location.hash.slice(1));
+  return /^[a-z]+:./.test(key) ? key : undefined;
+}
+
+async function showHealth() {
+  const banner = byId('health-banner', HTMLElement);
+  try {
+    const health = await readHealth();
+    byId('demo-banner', HTMLElement).hidden = !health.demo;
+    byId('version', HTMLElement).textContent = health.version;
+    banner.hidden = health.model.state === 'up';
+    banner.textContent = health.model.detail ?? 'The model server cannot be reached.';
+  } catch (error) {
+    banner.hidden = false;
+    banner.textContent = error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** @param {boolean} open */
+function showSidebar(open) {
+  byId('app', HTMLElement).classList.toggle('sidebar-open', open);
+  byId('shade', HTMLElement).hidden = !open;
+  byId('open-sidebar', HTMLElement).setAttribute('aria-expanded', String(open));
+  if (open) byId('close-sidebar', HTMLElement).focus();
+}
+
+async function run() {
+  const api = await signIn();
+  byId('app', HTMLElement).hidden = false;
+  const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(complain);
+  const sidebar = new Sidebar(
+    api,
+    (key) => {
+      showSidebar(false);
+      open(key);
+    },
+    (key) => {
+      if (key === chat.key) openNew();
+    },
+  );
+  const schedules = new ScheduleList(api, (key) => {
+    showSidebar(false);
+    open(key);
+  });
+  const chat = new ChatView(api, sidebar, {
+    complain,
+    changed: () => void refreshList(),
+  });
+
+  /**
+   * @param {string} key
+   * @param {boolean} [fresh]
+   */
+  function open(key, fresh = false) {
+    history.replaceState(null, '', `#${key}`);
+    sidebar.select(key);
+    chat.open(key, fresh);
+  }
+
+  function openNew() {
+    open(newKey(), true);
+  }
+
+  function openAddressed() {
+    const key = keyInAddress();
+    if (key === undefined) openNew();
+    else open(key);
+  }
+
+  byId('new-chat', HTMLElement).addEventListener('click', () => {
+    showSidebar(false);
+    openNew();
+  });
+  byId('open-sidebar', HTMLElement).addEventListener('click', () => showSidebar(true));
+  byId('close-sidebar', HTMLElement).addEventListener('click', () => showSidebar(false));
+  byId('shade', HTMLElement).addEventListener('click', () => showSidebar(false));
+  addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
+  addEventListener('hashchange', openAddressed);
+  byId('sign-out', HTMLElement).addEventListener('click', () => {
+    forgetToken();
+    history.replaceState(null, '', '/');
+    location.reload();
+  });
+  void showHealth();
+  setInterval(() => document.hidden || void showHealth(), HEALTH_EVERY_MS);
+  setInterval(() => document.hidden || void refreshList(), LIST_EVERY_MS);
+  await refreshList();
+  // Models last: a model server that is away must not keep anybody from reading.
+  openAddressed();
+  await Promise.all([chat.loadCommands().catch(complain), chat.loadModels().catch(complain)]);
+}
+
+run().catch(complain);

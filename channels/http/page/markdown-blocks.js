@@ -1,0 +1,241 @@
+/** Markdown line by line: paragraphs, headings, lists, quotes, tables, code. Gives plain objects; HTML stays text. */
+
+/**
+ * @typedef {{ type: 'paragraph', text: string }
+ *   | { type: 'heading', level: number, text: string }
+ *   | { type: 'code', language: string, text: string }
+ *   | { type: 'rule' }
+ *   | { type: 'quote', children: Block[] }
+ *   | { type: 'list', start: number | undefined, items: { checked: boolean | undefined, tight: boolean, children: Block[] }[] }
+ *   | { type: 'table', align: string[], head: string[], rows: string[][] }} BlockBody
+ */
+/** `source` is the text the block was read from: two blocks with the same source look the same. @typedef {BlockBody & { source: string }} Block */
+
+/** Quotes and lists nested deeper than this are paragraphs. */
+const MAX_DEPTH = 8;
+/** Cells of one row that are shown. */
+const MAX_CELLS = 64;
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
+const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
+const QUOTE = /^ {0,3}> ?/;
+const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(?: |$)/;
+const TASK = /^\[([ xX])\] /;
+const DELIMITER_CELL = /^:?-+:?$/;
+
+/**
+ * Parses a document.
+ * @param {string} text
+ * @returns {Block[]}
+ */
+export function parseBlocks(text) {
+  return readBlocks(text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'), 0);
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} depth
+ * @returns {Block[]}
+ */
+function readBlocks(lines, depth) {
+  /** @type {Block[]} */
+  const blocks = [];
+  let at = 0;
+  while (at < lines.length) {
+    if (lines[at]?.trim() === '') {
+      at += 1;
+      continue;
+    }
+    const { body, end } = readBlock(lines, at, depth);
+    blocks.push({ ...body, source: lines.slice(at, end).join('\n') });
+    at = end;
+  }
+  return blocks;
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {number} depth
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readBlock(lines, at, depth) {
+  const line = lines[at] ?? '';
+  const fence = FENCE.exec(line);
+  if (fence !== null) return readCode(lines, at, fence[1] ?? '```', fence[2] ?? '');
+  const heading = HEADING.exec(line);
+  if (heading !== null) {
+    const text = (heading[2] ?? '').trimEnd();
+    return {
+      body: { type: 'heading', level: heading[1]?.length ?? 1, text: withoutClosingHashes(text) },
+      end: at + 1,
+    };
+  }
+  if (RULE.test(line)) return { body: { type: 'rule' }, end: at + 1 };
+  if (depth < MAX_DEPTH && QUOTE.test(line)) return readQuote(lines, at, depth);
+  if (depth < MAX_DEPTH && ITEM.test(line)) return readList(lines, at, depth);
+  if (line.includes('|') && isDelimiterRow(lines[at + 1])) return readTable(lines, at);
+  return readParagraph(lines, at, depth);
+}
+
+/**
+ * A fence that is not closed yet (the answer is still growing) reaches to the end.
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {string} fence
+ * @param {string} info
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readCode(lines, at, fence, info) {
+  const indent = (lines[at] ?? '').length - (lines[at] ?? '').trimStart().length;
+  const closing = (/** @type {string} */ line) => {
+    const bare = line.trim();
+    return bare.length >= fence.length && bare === (fence[0] ?? '`').repeat(bare.length);
+  };
+  let end = at + 1;
+  while (end < lines.length && !closing(lines[end] ?? '')) end += 1;
+  const code = lines
+    .slice(at + 1, end)
+    .map((line) => (line.slice(0, indent).trim() === '' ? line.slice(indent) : line));
+  const language = info.trim().split(/\s/, 1)[0] ?? '';
+  return { body: { type: 'code', language, text: code.join('\n') }, end: Math.min(lines.length, end + 1) };
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {number} depth
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readQuote(lines, at, depth) {
+  let end = at;
+  while (end < lines.length && QUOTE.test(lines[end] ?? '')) end += 1;
+  const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ''));
+  return { body: { type: 'quote', children: readBlocks(inner, depth + 1) }, end };
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {number} depth
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readList(lines, at, depth) {
+  const [, , first = '-'] = ITEM.exec(lines[at] ?? '') ?? [];
+  const kind = first.slice(-1);
+  const items = [];
+  let end = at;
+  for (;;) {
+    const item = ITEM.exec(lines[end] ?? '');
+    if (item === null || (item[2] ?? '').slice(-1) !== kind || RULE.test(lines[end] ?? '')) break;
+    const next = itemEnd(lines, end, (item[1] ?? '').length + (item[2] ?? '').length + 1);
+    items.push(readItem(lines.slice(end, next), item, depth));
+    end = next;
+    let after = end;
+    while (after < lines.length && lines[after]?.trim() === '') after += 1;
+    if (after > end && ITEM.test(lines[after] ?? '')) end = after;
+  }
+  const start = /\d/.test(first) ? Number.parseInt(first, 10) : undefined;
+  return { body: { type: 'list', start, items }, end };
+}
+
+/**
+ * The line after an item's last: indented lines belong to it, and unindented ones that merely go on with its paragraph.
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {number} indent
+ */
+function itemEnd(lines, at, indent) {
+  let end = at + 1;
+  let blank = false;
+  while (end < lines.length) {
+    const line = lines[end] ?? '';
+    const depth = line.length - line.trimStart().length;
+    if (line.trim() === '') blank = true;
+    else if (depth >= indent || (depth >= 2 && !blank)) blank = false;
+    else if (blank || startsBlock(line)) break;
+    end += 1;
+  }
+  while (end > at + 1 && lines[end - 1]?.trim() === '') end -= 1;
+  return end;
+}
+
+/**
+ * @param {string[]} lines
+ * @param {RegExpExecArray} item
+ * @param {number} depth
+ */
+function readItem(lines, item, depth) {
+  const indent = (item[1] ?? '').length + (item[2] ?? '').length + 1;
+  const inner = lines.map((line, index) => (index === 0 ? line.slice(indent) : withoutIndent(line, indent)));
+  const task = TASK.exec(inner[0] ?? '');
+  if (task !== null) inner[0] = (inner[0] ?? '').slice(task[0].length);
+  return {
+    checked: task === null ? undefined : task[1] !== ' ',
+    tight: !inner.some((line, index) => line.trim() === '' && index < inner.length - 1),
+    children: readBlocks(inner, depth + 1),
+  };
+}
+
+/**
+ * @param {string} line
+ * @param {number} indent
+ */
+function withoutIndent(line, indent) {
+  const depth = line.length - line.trimStart().length;
+  return line.slice(Math.min(depth, indent));
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} at
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readTable(lines, at) {
+  const head = cells(lines[at] ?? '');
+  const align = cells(lines[at + 1] ?? '').map((cell) => {
+    if (cell.endsWith(':')) return cell.startsWith(':') ? 'center' : 'right';
+    return 'left';
+  });
+  let end = at + 2;
+  while (end < lines.length && lines[end]?.trim() !== '' && lines[end]?.includes('|')) end += 1;
+  const rows = lines.slice(at + 2, end).map((line) => cells(line).slice(0, head.length));
+  return { body: { type: 'table', align, head, rows }, end };
+}
+
+/** @param {string | undefined} line */
+function isDelimiterRow(line) {
+  return line !== undefined && line.includes('-') && cells(line).every((cell) => DELIMITER_CELL.test(cell));
+}
+
+/** @param {string} line */
+function cells(line) {
+  const bare = line.trim().replace(/^\|/, '').replace(/\|$/, '');
+  return bare.split(/(?<!\\)\|/, MAX_CELLS).map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/**
+ * @param {string[]} lines
+ * @param {number} at
+ * @param {number} depth
+ * @returns {{ body: BlockBody, end: number }}
+ */
+function readParagraph(lines, at, depth) {
+  let end = at + 1;
+  const stops = depth < MAX_DEPTH ? startsBlock : () => false;
+  while (end < lines.length && lines[end]?.trim() !== '' && !stops(lines[end] ?? '')) end += 1;
+  const text = lines.slice(at, end).map((line) => line.trimStart());
+  return { body: { type: 'paragraph', text: text.join('\n').trimEnd() }, end };
+}
+
+/** @param {string} line */
+function startsBlock(line) {
+  return FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line);
+}
+
+/** @param {string} text */
+function withoutClosingHashes(text) {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '#') end -= 1;
+  return end === 0 || text[end - 1] === ' ' ? text.slice(0, end).trimEnd() : text;
+}

@@ -1,0 +1,290 @@
+/** Markdown inside a line: emphasis, code, links. Gives plain objects; linear in the length of the text. */
+
+/**
+ * @typedef {{ type: 'text', text: string }
+ *   | { type: 'code', text: string }
+ *   | { type: 'break' }
+ *   | { type: 'link', href: string, children: Inline[] }
+ *   | { type: 'strong' | 'em' | 'del', children: Inline[] }} Inline
+ */
+
+/** Open emphasis nested deeper than this is text. */
+const MAX_OPEN = 24;
+/** Longest link target. */
+const MAX_HREF = 1_000;
+const MARKS = new Set(['*', '_', '~']);
+const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
+const PUNCTUATION = /[!-/:-@[-`{-~]/;
+const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/y;
+const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/y;
+
+/** @typedef {{ mark: string, children: Inline[] }} Frame */
+
+/**
+ * Parses one run of text; `links` is false inside a link, which cannot hold another.
+ * @param {string} text
+ * @param {boolean} [links]
+ * @returns {Inline[]}
+ */
+export function parseInline(text, links = true) {
+  return new InlineParser(text, links).parse();
+}
+
+class InlineParser {
+  #text;
+  #links;
+  #at = 0;
+  #plain = '';
+  /** Innermost last; the first holds the result. @type {Frame[]} */
+  #frames = [{ mark: '', children: [] }];
+  /** Lengths of backtick runs that have no end any more. @type {Set<number>} */
+  #unclosed = new Set();
+  /** @type {Map<number, number>} */
+  #brackets;
+  /** @type {Map<number, number>} */
+  #parentheses;
+
+  /**
+   * @param {string} text
+   * @param {boolean} links
+   */
+  constructor(text, links) {
+    this.#text = text;
+    this.#links = links;
+    const mayLink = links && text.includes('](');
+    this.#brackets = mayLink ? matchPairs(text, '[', ']') : new Map();
+    this.#parentheses = mayLink ? matchPairs(text, '(', ')') : new Map();
+  }
+
+  parse() {
+    while (this.#at < this.#text.length) this.#step(this.#text.charAt(this.#at));
+    this.#flush();
+    while (this.#frames.length > 1) this.#unwrapInnermost();
+    return this.#frames[0]?.children ?? [];
+  }
+
+  /** @param {string} char */
+  #step(char) {
+    if (char === '\\') this.#escape();
+    else if (char === '`') this.#code();
+    else if (char === '\n') this.#newline();
+    else if (MARKS.has(char)) this.#emphasis(char);
+    else if (char === '[' && this.#link(this.#at)) return;
+    else if (char === '!' && this.#text[this.#at + 1] === '[' && this.#link(this.#at + 1)) return;
+    else if ((char === 'h' || char === '<') && this.#autolink()) return;
+    else this.#take(char);
+  }
+
+  /** @param {string} text */
+  #take(text) {
+    this.#plain += text;
+    this.#at += text.length;
+  }
+
+  /** @param {Inline} node */
+  #push(node) {
+    this.#flush();
+    this.#frames.at(-1)?.children.push(node);
+  }
+
+  #flush() {
+    if (this.#plain === '') return;
+    this.#frames.at(-1)?.children.push({ type: 'text', text: this.#plain });
+    this.#plain = '';
+  }
+
+  #escape() {
+    const next = this.#text.charAt(this.#at + 1);
+    if (next === '\n') {
+      this.#push({ type: 'break' });
+      this.#at += 2;
+    } else if (PUNCTUATION.test(next)) {
+      this.#plain += next;
+      this.#at += 2;
+    } else this.#take('\\');
+  }
+
+  #newline() {
+    const hard = this.#plain.endsWith('  ');
+    this.#plain = this.#plain.trimEnd();
+    if (hard) this.#push({ type: 'break' });
+    else this.#plain += '\n';
+    this.#at += 1;
+  }
+
+  #code() {
+    const length = this.#runLength('`');
+    const start = this.#at + length;
+    const end = this.#unclosed.has(length) ? -1 : this.#closingTicks(start, length);
+    if (end < 0) {
+      this.#unclosed.add(length);
+      this.#take('`'.repeat(length));
+      return;
+    }
+    const code = this.#text.slice(start, end).replaceAll('\n', ' ');
+    const padded = code.startsWith(' ') && code.endsWith(' ') && code.trim() !== '';
+    this.#push({ type: 'code', text: padded ? code.slice(1, -1) : code });
+    this.#at = end + length;
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} length
+   */
+  #closingTicks(from, length) {
+    for (let at = this.#text.indexOf('`', from); at >= 0; at = this.#text.indexOf('`', at)) {
+      let run = 1;
+      while (this.#text[at + run] === '`') run += 1;
+      if (run === length) return at;
+      at += run;
+    }
+    return -1;
+  }
+
+  /** @param {string} char */
+  #emphasis(char) {
+    let left = this.#runLength(char);
+    const before = this.#text.charAt(this.#at - 1);
+    const after = this.#text.charAt(this.#at + left);
+    const opens = after !== '' && !/\s/.test(after) && (char !== '_' || !/[\p{L}\p{N}]/u.test(before));
+    const closes = before !== '' && !/\s/.test(before) && (char !== '_' || !/[\p{L}\p{N}]/u.test(after));
+    this.#at += left;
+    let closed = closes ? this.#close(char, left) : 0;
+    while (closed > 0) {
+      left -= closed;
+      closed = left > 0 ? this.#close(char, left) : 0;
+    }
+    while (left > 0) {
+      const mark = char.repeat(left >= 2 ? 2 : 1);
+      const known = mark !== '~' && opens && this.#frames.length < MAX_OPEN;
+      if (known) this.#open(mark);
+      else this.#plain += mark;
+      left -= mark.length;
+    }
+  }
+
+  /** @param {string} mark */
+  #open(mark) {
+    this.#flush();
+    this.#frames.push({ mark, children: [] });
+  }
+
+  /**
+   * Closes the innermost frame of this character that fits; gives how many characters that took.
+   * @param {string} char
+   * @param {number} left
+   */
+  #close(char, left) {
+    const fits = (/** @type {Frame} */ frame) => frame.mark[0] === char && frame.mark.length <= left;
+    const index = this.#frames.findLastIndex(fits);
+    if (index < 1) return 0;
+    this.#flush();
+    while (this.#frames.length > index + 1) this.#unwrapInnermost();
+    const frame = this.#frames.pop();
+    if (frame === undefined) return 0;
+    const type = char === '~' ? 'del' : frame.mark.length === 2 ? 'strong' : 'em';
+    if (frame.children.length === 0) this.#plain += frame.mark.repeat(2);
+    else this.#push({ type, children: frame.children });
+    return frame.mark.length;
+  }
+
+  /** A mark that was never closed is text. */
+  #unwrapInnermost() {
+    const frame = this.#frames.pop();
+    if (frame === undefined) return;
+    this.#frames.at(-1)?.children.push({ type: 'text', text: frame.mark }, ...frame.children);
+  }
+
+  /**
+   * A link, or an image as a link to it: nothing is loaded from elsewhere.
+   * @param {number} open
+   */
+  #link(open) {
+    const close = this.#brackets.get(open);
+    const end = close === undefined ? undefined : this.#parentheses.get(close + 1);
+    if (close === undefined || end === undefined || end - close > MAX_HREF) return false;
+    const target = this.#text.slice(close + 2, end).trim();
+    if (target.includes('\n')) return false;
+    const href = safeHref(target.split(/\s/, 1)[0] ?? '');
+    const label = parseInline(this.#text.slice(open + 1, close), false);
+    if (href === undefined) {
+      this.#flush();
+      this.#frames.at(-1)?.children.push(...label);
+    } else
+      this.#push({
+        type: 'link',
+        href,
+        children: label.length === 0 ? [{ type: 'text', text: target }] : label,
+      });
+    this.#at = end + 1;
+    return true;
+  }
+
+  #autolink() {
+    if (!this.#links) return false;
+    ANGLE_LINK.lastIndex = this.#at;
+    BARE_LINK.lastIndex = this.#at;
+    const angle = ANGLE_LINK.exec(this.#text)?.[1];
+    const bare = angle === undefined ? BARE_LINK.exec(this.#text)?.[0] : undefined;
+    const target = angle ?? (bare === undefined ? undefined : withoutTrailing(bare));
+    const href = target === undefined ? undefined : safeHref(target);
+    if (target === undefined || href === undefined) return false;
+    this.#push({ type: 'link', href, children: [{ type: 'text', text: target }] });
+    this.#at += target.length + (angle === undefined ? 0 : 2);
+    return true;
+  }
+
+  /** @param {string} char */
+  #runLength(char) {
+    let length = 1;
+    while (this.#text[this.#at + length] === char) length += 1;
+    return length;
+  }
+}
+
+/**
+ * The address when it may be followed from here, else undefined.
+ * @param {string} target
+ */
+export function safeHref(target) {
+  const url = URL.parse(target.replace(/^<|>$/g, ''));
+  return url !== null && SAFE_SCHEMES.has(url.protocol) ? url.href : undefined;
+}
+
+/**
+ * Where each opening mark closes: one pass for the whole text.
+ * @param {string} text
+ * @param {string} opening
+ * @param {string} closing
+ */
+function matchPairs(text, opening, closing) {
+  /** @type {Map<number, number>} */
+  const pairs = new Map();
+  /** @type {number[]} */
+  const open = [];
+  for (let i = 0; i < text.length; i += 1) {
+    const char = text[i];
+    if (char === '\\') i += 1;
+    else if (char === opening) open.push(i);
+    else if (char === closing) {
+      const start = open.pop();
+      if (start !== undefined) pairs.set(start, i);
+    }
+  }
+  return pairs;
+}
+
+/**
+ * A bare link without the sentence's own punctuation after it.
+ * @param {string} link
+ */
+function withoutTrailing(link) {
+  let end = link.length;
+  while (end > 0) {
+    const last = link[end - 1] ?? '';
+    const unopened = last === ')' && !link.slice(0, end).includes('(');
+    if (!unopened && !".,;:!?'*_~".includes(last)) break;
+    end -= 1;
+  }
+  return link.slice(0, end);
+}

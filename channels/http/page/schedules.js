@@ -1,0 +1,84 @@
+/** The list of schedules: what is done by the clock, when next, and how one is taken away. Not there while there is none. */
+import { byId, h, icon } from './dom.js';
+import { confirmed } from './sidebar.js';
+
+/** @typedef {{ kind: 'cron', expression: string, timeZone: string } | { kind: 'every', everyMs: number } | { kind: 'at', at: number }} Timing */
+/** @typedef {{ id: string, session: string, task: string, timing: Timing, nextAt: string | null }} Schedule */
+
+const MINUTE_MS = 60_000;
+
+/** The foot of the sidebar. */
+export class ScheduleList {
+  #api;
+  #open;
+  #box = byId('schedules', HTMLElement);
+  #count = byId('schedule-count', HTMLElement);
+  #list = byId('schedule-list', HTMLElement);
+
+  /**
+   * @param {import('./api.js').Api} api
+   * @param {(key: string) => void} open
+   */
+  constructor(api, open) {
+    this.#api = api;
+    this.#open = open;
+  }
+
+  /** Reads the list anew. */
+  async refresh() {
+    const schedules = await this.#api.schedules();
+    this.#box.hidden = schedules.length === 0;
+    this.#count.textContent = String(schedules.length);
+    this.#list.replaceChildren(...schedules.map((schedule) => this.#row(schedule)));
+  }
+
+  /** @param {Schedule} schedule */
+  #row({ id, session, task, timing, nextAt }) {
+    const next = nextAt === null ? 'over' : `next ${moment(nextAt)}`;
+    const open = h(
+      'button',
+      { type: 'button', class: 'session', title: task, onclick: () => this.#open(session) },
+      h('span', { class: 'session-title', dir: 'auto' }, task),
+      h('span', { class: 'session-meta' }, `${rhythm(timing)} · ${next}`),
+    );
+    const remove = h(
+      'button',
+      {
+        type: 'button',
+        class: 'icon-button forget',
+        'aria-label': `Remove the schedule “${task}”`,
+        onclick: () => void this.#remove(id, task),
+      },
+      icon('M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12'),
+    );
+    return h('div', { class: 'session-row' }, open, remove);
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} task
+   */
+  async #remove(id, task) {
+    if (!(await confirmed(`Remove the schedule “${task}”?`))) return;
+    await this.#api.removeSchedule(id);
+    await this.refresh();
+  }
+}
+
+/** @param {Timing} timing */
+function rhythm(timing) {
+  if (timing.kind === 'cron') return timing.expression;
+  if (timing.kind === 'at') return 'once';
+  const minutes = Math.round(timing.everyMs / MINUTE_MS);
+  if (minutes % 1_440 === 0) return minutes === 1_440 ? 'every day' : `every ${minutes / 1_440} days`;
+  if (minutes % 60 === 0) return minutes === 60 ? 'every hour' : `every ${minutes / 60} h`;
+  return `every ${minutes} min`;
+}
+
+/** @param {string} iso */
+function moment(iso) {
+  const at = new Date(iso);
+  const today = at.toDateString() === new Date().toDateString();
+  const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return today ? time : `${at.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
+}

@@ -1,0 +1,114 @@
+/** grammY's and Telegram's failures as `ChannelError`; nothing of the token gets through. */
+import { GrammyError, HttpError } from 'grammy';
+import { ChannelError } from '../../src/errors.ts';
+
+/** The call that failed, as far as its error depends on it. */
+export interface FailedCall {
+  method: string;
+  token: string;
+  /** True when doing it twice would show: a lost answer then leaves the outcome unknown. */
+  showsTwice: boolean;
+}
+
+/** What mends a refused token. */
+export const TOKEN_REFUSED =
+  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart.';
+
+/** Network failures that come before a request is written, so that nothing can have been applied. */
+const NOT_WRITTEN =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_.*|UNABLE_TO_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|ERR_TLS_.*|ERR_SSL_.*|EPROTO)$/;
+
+/** Telegram's words for "nobody here wants to hear from this bot". */
+const UNWANTED =
+  /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|USER_IS_BLOCKED|USER_DEACTIVATED/i;
+
+const MESSAGE_GONE =
+  /message to edit not found|message can't be edited|MESSAGE_ID_INVALID|message identifier/i;
+
+const PLACE_GONE =
+  /message thread not found|TOPIC_(CLOSED|DELETED)|(to be replied|reply|replied) (message )?not found|REPLY_MESSAGE_ID_INVALID/i;
+
+const BAD_MARKUP = /can't parse entities|can't find end|unsupported start tag|ENTITY_BOUNDS_INVALID/i;
+
+/** True for the answer to an edit that changes nothing: the screen already shows it. */
+export function isNotModified(error: unknown): boolean {
+  return error instanceof GrammyError && /message is not modified/i.test(error.description);
+}
+
+/** True for the 409 that a webhook causes; polling may go on once it is deleted. */
+export function isWebhookConflict(error: unknown): boolean {
+  return (
+    error instanceof GrammyError && error.error_code === 409 && /webhook is active/i.test(error.description)
+  );
+}
+
+/** Any failure of a call in the family's words. Never throws. */
+export function toChannelError(error: unknown, call: FailedCall): ChannelError {
+  if (error instanceof ChannelError) return error;
+  if (error instanceof GrammyError) return fromAnswer(error, call);
+  return fromNetwork(error, call);
+}
+
+function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
+  const { error_code: status, description, parameters } = error;
+  const cause = bareCause(error, call.token);
+  const said = `Telegram answered ${call.method} with "${clip(description)}".`;
+  if (status === 429) {
+    const retryAfterMs = Math.max(1, parameters.retry_after ?? 1) * 1_000;
+    return new ChannelError('rate_limited', said, { retryable: true, retryAfterMs, cause });
+  }
+  if (status === 401 || status === 404) return new ChannelError('unauthorized', TOKEN_REFUSED, { cause });
+  if (status === 409) {
+    const advice = 'Something else receives with this bot token: stop it, or use a bot of its own.';
+    return new ChannelError('conflict', `${said} ${advice}`, { retryable: true, cause });
+  }
+  if (status >= 500) return new ChannelError('unavailable', said, { retryable: true, cause });
+  if (parameters.migrate_to_chat_id !== undefined) {
+    return new ChannelError('chat_moved', said, { movedTo: String(parameters.migrate_to_chat_id), cause });
+  }
+  if (UNWANTED.test(description)) return new ChannelError('blocked', said, { cause });
+  // An unknown 403 may be Telegram's passing mood; taking it for a block would silence a chat for good.
+  if (status === 403) return new ChannelError('unavailable', said, { retryable: true, cause });
+  if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', said, { cause });
+  if (PLACE_GONE.test(description)) return new ChannelError('place_gone', said, { cause });
+  if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', said, { cause });
+  return new ChannelError('rejected', said, { cause });
+}
+
+function fromNetwork(error: unknown, call: FailedCall): ChannelError {
+  const inner = error instanceof HttpError ? error.error : error;
+  const cause = bareCause(inner, call.token);
+  const code = codeOf(inner);
+  const why = code === '' ? cause.message : code;
+  const written = !NOT_WRITTEN.test(code) && !/connect (ETIMEDOUT|ECONNRESET)/.test(cause.message);
+  if (call.showsTwice && written) {
+    return new ChannelError(
+      'outcome_unknown',
+      `Telegram's answer to ${call.method} was lost (${why}): the message may or may not be on screen.`,
+      { retryable: true, cause },
+    );
+  }
+  return new ChannelError(
+    'unavailable',
+    `Telegram cannot be reached for ${call.method} (${why}): check the network, and TELEGRAM_API_ROOT if it is set.`,
+    { retryable: true, cause },
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** The foreign error for the log: its name, message and stack without the token, which grammY's and node-fetch's hold. */
+function bareCause(error: unknown, token: string): Error {
+  const bare = (text: string): string => text.replaceAll(token, '[telegram-token]');
+  if (!(error instanceof Error)) return new Error(bare(String(error)));
+  const copy = new Error(bare(error.message));
+  copy.name = error.name;
+  copy.stack = bare(error.stack ?? '');
+  return copy;
+}
+
+function clip(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

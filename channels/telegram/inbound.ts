@@ -1,0 +1,185 @@
+/** A Telegram update as an `InboundMessage`: pure, and silent about everything that no person said to the bot. */
+import type { ChannelIdentity } from '../../src/channel.ts';
+import type { InboundMessage, Media } from '../../src/message.ts';
+import { updateSchema } from './update.ts';
+import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
+
+/** Telegram's own account that forwards a linked channel's posts into its group. */
+const LINKED_CHANNEL_ID = '777000';
+
+/** The General topic: its messages name no thread, yet it is one. */
+export const GENERAL_TOPIC = '1';
+
+/** What an update comes to: a message, a button press to acknowledge, or nothing, with the reason for the log. */
+export type Inbound =
+  | { kind: 'message'; message: InboundMessage }
+  /** Without a message when nobody can tell what was pressed where: then only the button stops spinning. */
+  | { kind: 'button'; callbackId: string; message?: InboundMessage }
+  | { kind: 'ignored'; why: string };
+
+/** Who reads updates: the bot, and the names of its commands; bare ones in a group are taken as meant for it. */
+export interface Reader extends ChannelIdentity {
+  commands: ReadonlySet<string>;
+}
+
+/** Reads one element of `getUpdates`. Any value is fine; never throws. */
+export function toInbound(update: unknown, bot: Reader): Inbound {
+  const parsed = updateSchema.safeParse(update);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
+  }
+  const { update_id: updateId, message, callback_query: press } = parsed.data;
+  if (press) return fromPress(`${bot.id}:${updateId}`, press);
+  if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
+  const why = notSaidByPerson(message);
+  return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
+}
+
+/**
+ * Why a message is nobody's word, or undefined when a person said it. Anonymous admins (1087968824), people writing as
+ * a channel and linked channels have no person behind them that could be authorised; inline bots wrote the text.
+ */
+function notSaidByPerson(message: TelegramMessage): string | undefined {
+  if (!message.from) return 'a channel post or without a sender';
+  if (message.sender_chat) return 'written in the name of a chat';
+  if (message.from.is_bot) return 'written by a bot';
+  if (message.via_bot) return 'written through an inline bot';
+  if (message.from.id === LINKED_CHANNEL_ID || message.is_automatic_forward === true)
+    return 'a linked channel post';
+  if (message.chat.type === 'channel') return 'a channel post';
+  return undefined;
+}
+
+/** A pressed button as a message without words; the chat is that of the message the button stands under. */
+function fromPress(id: string, press: TelegramPress): Inbound {
+  const { id: callbackId, from, data, message } = press;
+  if (data === undefined || message === undefined || from.is_bot) return { kind: 'button', callbackId };
+  return {
+    kind: 'button',
+    callbackId,
+    message: {
+      id,
+      channel: 'telegram',
+      chatId: message.chat.id,
+      threadId: threadOf(message),
+      senderId: from.id,
+      senderName: nameOf(from),
+      content: '',
+      button: data,
+      // Telegram tells no time of a press, and nothing is measured by it.
+      timestamp: 0,
+      media: [],
+      place: message.chat.type === 'private' ? 'private' : 'group',
+      mentioned: true,
+      metadata: { messageId: message.message_id },
+    },
+  };
+}
+
+function nameOf(person: TelegramPress['from']): string | undefined {
+  const name = [person.first_name, person.last_name].filter(Boolean).join(' ');
+  return name === '' ? undefined : name;
+}
+
+function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound {
+  const { chat, from } = message;
+  const media = mediaOf(message);
+  const text = message.text ?? message.caption ?? '';
+  if (!from || (text === '' && media.length === 0)) return { kind: 'ignored', why: 'without text or file' };
+  const entities = message.entities ?? message.caption_entities ?? [];
+  const place = chat.type === 'private' ? 'private' : 'group';
+  const { content, called } = withoutBotName(text, entities, bot);
+  return {
+    kind: 'message',
+    message: {
+      id,
+      channel: 'telegram',
+      chatId: chat.id,
+      threadId: threadOf(message),
+      senderId: from.id,
+      senderName: nameOf(from),
+      content,
+      timestamp: message.date * 1_000,
+      media,
+      replyTo: repliedTo(message)?.message_id,
+      place,
+      ...(message.forward_origin === undefined ? {} : { forwarded: true }),
+      mentioned: place === 'private' || called || isNamed(message, text, entities, bot),
+      metadata: { messageId: message.message_id },
+    },
+  };
+}
+
+/** A topic's id; in a forum, a message outside every topic is in General. Threads of plain replies are no topics. */
+function threadOf(
+  message: Pick<TelegramMessage, 'is_topic_message' | 'message_thread_id' | 'chat'>,
+): string | undefined {
+  if (message.is_topic_message === true) return message.message_thread_id;
+  return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
+}
+
+/** The message answered; every message in a topic "answers" the one that opened the topic, which means nothing. */
+function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
+  const { reply_to_message: answered, message_thread_id: thread } = message;
+  return answered?.message_id === thread ? undefined : answered;
+}
+
+/** `/stop@this_bot` becomes `/stop`; a command for another bot stays as it is, so that nobody takes it for ours. */
+function withoutBotName(
+  text: string,
+  entities: TelegramEntity[],
+  bot: Reader,
+): { content: string; called: boolean } {
+  const command = entities.find((entity) => entity.type === 'bot_command' && entity.offset === 0);
+  if (!command) return { content: text, called: false };
+  const [name = '', addressee] = text.slice(0, command.length).split('@');
+  if (addressee === undefined) {
+    return { content: text, called: bot.commands.has(name.slice(1).toLowerCase()) };
+  }
+  if (addressee.toLowerCase() !== bot.name.toLowerCase()) return { content: text, called: false };
+  return { content: name + text.slice(command.length), called: true };
+}
+
+/** Named by `@username` (or a mention of the account), or replied to. */
+function isNamed(
+  message: TelegramMessage,
+  text: string,
+  entities: TelegramEntity[],
+  bot: ChannelIdentity,
+): boolean {
+  if (repliedTo(message)?.from?.id === bot.id) return true;
+  const name = `@${bot.name.toLowerCase()}`;
+  return entities.some(
+    ({ type, offset, length, user }) =>
+      (type === 'mention' && text.slice(offset, offset + length).toLowerCase() === name) ||
+      (type === 'text_mention' && user?.id === bot.id),
+  );
+}
+
+/** Files that came along; `url` is Telegram's file id, good for `getFile`. An animation comes with a document twin. */
+function mediaOf(message: TelegramMessage): Media[] {
+  const { photo, animation, document, audio, voice, video, video_note: note } = message;
+  const found: [Media['kind'], typeof document][] = [
+    ['image', photo?.at(-1)],
+    ['video', animation],
+    ['file', animation ? undefined : document],
+    ['audio', audio],
+    ['audio', voice],
+    ['video', video],
+    ['video', note],
+  ];
+  return found.flatMap(([kind, file]) =>
+    file
+      ? [
+          {
+            kind,
+            url: file.file_id,
+            ...(file.file_name === undefined ? {} : { name: file.file_name }),
+            ...(file.mime_type === undefined ? {} : { mimeType: file.mime_type }),
+            ...(file.file_size === undefined ? {} : { bytes: file.file_size }),
+          },
+        ]
+      : [],
+  );
+}

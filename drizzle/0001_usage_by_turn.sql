@@ -1,0 +1,1 @@
+CREATE INDEX "usage_turn" ON "usage" USING btree ("turn_id");

@@ -1,0 +1,1 @@
+ALTER TABLE "schedule" ADD COLUMN "place" text NOT NULL;

@@ -1,0 +1,72 @@
+/** Which turns a summary should take the place of: the oldest, whole, while the newest stay as they were said. */
+import type { UncoveredRow } from '../../compression.ts';
+import type { Profile } from '../../profile.ts';
+import { HISTORY_ROWS } from '../deps.ts';
+
+/** Rows after which the oldest would soon fall out of sight: they are summarised first. */
+export const CROWDED_ROWS = HISTORY_ROWS - 2;
+/** Part of the budget that the newest turns may keep. */
+export const KEEP_SHARE = 0.3;
+/** Rows that the newest turns may keep. */
+export const KEEP_ROWS = 16;
+/** Fewer tokens than these are not worth a model call. */
+export const MIN_COVERED_TOKENS = 600;
+
+/** How full a context is. */
+export interface Fill {
+  tokens: number;
+  rows: number;
+}
+
+/** True when the tokens pass the profile's share of the budget (N-67). */
+export function isHeavy(profile: Profile, { tokens }: Fill, budget: number): boolean {
+  return profile.compressionEnabled && tokens > budget * profile.compressionThreshold;
+}
+
+/** True when it is heavy, or when the next turns would push the oldest rows out of sight. */
+export function isCrowded(profile: Profile, fill: Fill, budget: number): boolean {
+  return isHeavy(profile, fill, budget) || (profile.compressionEnabled && fill.rows >= CROWDED_ROWS);
+}
+
+/** Rows of one turn, or a summary alone. */
+export interface Turns {
+  laneSeq: number;
+  rows: UncoveredRow[];
+  tokens: number;
+}
+
+/** Rows by turn, in their order. */
+export function byTurn(rows: readonly UncoveredRow[]): Turns[] {
+  const turns: Turns[] = [];
+  for (const row of rows) {
+    const last = turns.at(-1);
+    if (last?.laneSeq === row.laneSeq) {
+      last.rows.push(row);
+      last.tokens += row.tokens;
+    } else turns.push({ laneSeq: row.laneSeq, rows: [row], tokens: row.tokens });
+  }
+  return turns;
+}
+
+/**
+ * The turns to cover, oldest first: all but the newest one, and those before it that fit `KEEP_SHARE` of the budget and
+ * `KEEP_ROWS`. Empty when that would be too little to be worth it.
+ */
+export function chooseTurns(rows: readonly UncoveredRow[], budget: number): Turns[] {
+  const turns = byTurn(rows);
+  let tokens = 0;
+  let kept = 0;
+  let from = turns.length;
+  while (from > 0) {
+    const turn = turns[from - 1]!;
+    tokens += turn.tokens;
+    kept += turn.rows.length;
+    const fits = tokens <= budget * KEEP_SHARE && kept <= KEEP_ROWS;
+    if (!fits && from < turns.length) break;
+    from -= 1;
+  }
+  const chosen = turns.slice(0, from);
+  const worth = chosen.reduce((sum, turn) => sum + turn.tokens, 0);
+  const fresh = chosen.some((turn) => turn.rows.some(({ entry }) => entry.kind !== 'summary'));
+  return fresh && worth >= MIN_COVERED_TOKENS ? chosen : [];
+}

@@ -1,0 +1,129 @@
+/** One compression: what is uncovered is read, its oldest turns are summarised, and the summary takes their place (N-67). */
+import type { UncoveredRow } from '../../compression.ts';
+import { ProviderError } from '../../errors.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { SessionKey } from '../../message.ts';
+import type { Profile } from '../../profile.ts';
+import type { ChatRequest } from '../../provider.ts';
+import { contextRow } from '../context.ts';
+import type { ContextRow } from '../context.ts';
+import { MAX_ANSWER_CHARS } from '../deps.ts';
+import type { AgentShared } from '../deps.ts';
+import { modelRoom } from '../model-room.ts';
+import type { ModelRoom } from '../model-room.ts';
+import { guardStream } from '../stream-guard.ts';
+import { taintOf } from '../taint.ts';
+import { meterCall } from '../turn-usage.ts';
+import { chooseTurns } from './choose.ts';
+import type { Turns } from './choose.ts';
+import { summaryRequest } from './transcript.ts';
+
+/** Rows that are looked at for one compression; a turn has fewer. */
+export const COMPRESSION_ROWS = 400;
+/** Tokens of one summary. */
+export const SUMMARY_TOKENS = 1_024;
+/** Part of the input budget that the record of what is summarised may fill: its estimate is rough. */
+const RECORD_SHARE = 0.8;
+/** Words of a summary per token it may have. */
+const WORDS_PER_TOKEN = 0.5;
+
+type Shared = Omit<AgentShared, 'compressor'>;
+
+/** Whose context is compressed, and with which model. */
+export interface CompressionOrder {
+  session: SessionKey;
+  userId: string;
+  profile: Profile;
+  /** The session's; unset = the house's. */
+  model?: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Estimated tokens of what the next turn reads, before and after; or why nothing was done. */
+export type Compressed = { before: number; after: number } | { refused: string };
+
+/**
+ * Compresses once. `refused` when there is too little to cover, when the summary would not be shorter, or when somebody
+ * else covered the same meanwhile. Throws `ProviderError`, `StoreError`, or the signal's reason; nothing is changed then.
+ */
+export async function compressOnce(shared: Shared, order: CompressionOrder): Promise<Compressed> {
+  const { contexts } = shared.deps;
+  const rows = await contexts.uncovered(order.session, COMPRESSION_ROWS);
+  const room = await modelRoom(shared, order);
+  const chosen = chooseTurns(rows, room.budget);
+  if (chosen.length === 0) return { refused: 'there is too little to cover' };
+  const { summary, turns } = await summarise(shared, order, room, chosen);
+  const covered = turns.flatMap((turn) => turn.rows);
+  const tokens = sumOf(covered);
+  if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it covers' };
+  const done = await contexts.cover(order.session, {
+    from: covered[0]!.laneSeq,
+    upTo: covered.at(-1)!.laneSeq,
+    rows: covered.map(({ seq }) => seq),
+    summary: summary.entry,
+    tokens: summary.tokens,
+  });
+  const before = sumOf(rows);
+  return done ? { before, after: before - tokens + summary.tokens } : { refused: 'it was covered meanwhile' };
+}
+
+type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
+
+/** Asks the model that answers the session, under the same window, so that it is not loaded anew. */
+async function summarise(
+  shared: Shared,
+  order: CompressionOrder,
+  room: ModelRoom,
+  chosen: readonly Turns[],
+): Promise<{ summary: SummaryRow; turns: Turns[] }> {
+  const { model, can, contextWindow, budget } = room;
+  const maxTokens = Math.min(SUMMARY_TOKENS, order.profile.maxTokens ?? SUMMARY_TOKENS);
+  const record = summaryRequest(chosen, budget * RECORD_SHARE, Math.floor(maxTokens * WORDS_PER_TOKEN));
+  const request: ChatRequest = {
+    model,
+    messages: record.messages,
+    contextWindow,
+    maxTokens,
+    sessionKey: order.session,
+    temperature: 0.3,
+    ...(can.thinking && { think: false }),
+  };
+  const content = await callModel(shared, order, request);
+  const sources = [...taintOf(record.turns.flatMap((turn) => turn.rows)).sources];
+  const entry = { kind: 'summary' as const, content, ...(sources.length > 0 && { sources }) };
+  return { summary: { ...contextRow(0, entry), entry }, turns: record.turns };
+}
+
+async function callModel(
+  shared: Shared,
+  { session, userId, signal }: CompressionOrder,
+  request: ChatRequest,
+): Promise<string> {
+  const { provider, ledger } = shared.deps;
+  const meter = meterCall(request, 0);
+  const stream = guardStream(
+    (connection, onQueued) => provider.streamChat({ ...request, onQueued }, connection),
+    signal,
+    shared.limits,
+  );
+  try {
+    let content = '';
+    for await (const chunk of stream) {
+      meter.see(chunk);
+      if (chunk.type === 'text') content += chunk.delta;
+      if (content.length > MAX_ANSWER_CHARS) break;
+    }
+    const text = cleanText(content).trim();
+    if (text === '') throw new ProviderError('bad_response', 'The model gave an empty summary.');
+    return text;
+  } finally {
+    const spent = meter.spent();
+    if (spent !== undefined) {
+      await ledger.noteUsage({ purpose: 'compression', session, userId, ...spent, model: request.model });
+    }
+  }
+}
+
+function sumOf(rows: readonly UncoveredRow[]): number {
+  return rows.reduce((sum, { tokens }) => sum + tokens, 0);
+}

@@ -1,0 +1,117 @@
+/** What the agent is made with, and the bounds it keeps. */
+import type { ApprovalStore } from '../approvals.ts';
+import type { EventBus } from '../bus.ts';
+import type { ContextStore } from '../compression.ts';
+import type { LaneStep, LaneStore } from '../lanes.ts';
+import type { Ledger } from '../ledger.ts';
+import type { LiveMessages } from '../live.ts';
+import type { Log } from '../log.ts';
+import type { MemoryStore } from '../memory.ts';
+import type { SessionKey } from '../message.ts';
+import type { PlanStore } from '../plans.ts';
+import type { Profile } from '../profile.ts';
+import type { LLMProvider } from '../provider.ts';
+import type { RunStore } from '../runs.ts';
+import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../spawn.ts';
+import type { TodoStore } from '../todos.ts';
+import type { Tool } from '../tool.ts';
+import type { Compressor } from './compression/worker.ts';
+import type { TokenScale } from './context-window.ts';
+import type { HouseWords } from './house-files.ts';
+import type { Models } from './models.ts';
+import type { PreparedProfile } from './prepared-profile.ts';
+
+/** Waits, in milliseconds. */
+export interface AgentLimits {
+  /** Longest silence before a model's first chunk (N-61, `LLM_STREAM_FIRST_CHUNK_TIMEOUT`). */
+  firstChunkMs: number;
+  /** The same for a call that waits for a place at the model first: others are answered meanwhile. */
+  queuedMs: number;
+  /** Longest silence between two chunks (N-62, `LLM_STREAM_CHUNK_TIMEOUT`). */
+  chunkMs: number;
+  /** Longest run of one tool call. */
+  toolMs: number;
+  /** How long a subagent may work while its turn waits, and in the background. */
+  subagentMs: number;
+  backgroundMs: number;
+  /** How long a turn waits for a model server that refuses, before it gives up with a text to the user. */
+  modelWaitMs: number;
+  /** First pause before such a server is asked again; doubles up to `RETRY_CAP_MS`. */
+  retryBaseMs: number;
+  /** How long a dangerous call waits for a human before it counts as denied. */
+  approvalMs: number;
+}
+
+export const DEFAULT_LIMITS: AgentLimits = {
+  firstChunkMs: 120_000,
+  queuedMs: 15 * 60_000,
+  chunkMs: 60_000,
+  toolMs: 60_000,
+  subagentMs: SUBAGENT_MS,
+  backgroundMs: BACKGROUND_SUBAGENT_MS,
+  modelWaitMs: 30_000,
+  retryBaseMs: 500,
+  approvalMs: 60 * 60_000,
+};
+
+/** Longest pause between two tries to reach the model server, in milliseconds. */
+export const RETRY_CAP_MS = 5_000;
+/** Context rows of earlier turns that a turn reads (B-35). */
+export const HISTORY_ROWS = 50;
+/** Tool calls of one model answer that are run; the others get an error result. */
+export const MAX_CALLS_RUN = 16;
+/** Tool calls of one model answer that are kept at all. */
+export const MAX_CALLS_KEPT = 256;
+/** Longest text, and longest thinking, of one model answer, in UTF-16 units; longer is cut off and said. */
+export const MAX_ANSWER_CHARS = 256 * 1024;
+/** Longest tool result the model reads, in UTF-16 units; longer keeps its head and tail. */
+export const MAX_RESULT_CHARS = 16_000;
+/** Events of a running tool that wait for their turn; more are dropped, as sights may be. */
+export const MAX_WAITING_EVENTS = 1_000;
+
+/** All the agent needs from the house; the roof hands it over. */
+export interface AgentDeps {
+  ledger: Ledger;
+  runs: RunStore;
+  /** The lanes of subagents in the background, on this node. */
+  background: { claimant(): string | undefined; run(step: LaneStep): void };
+  /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
+  lanes: Pick<LaneStore, 'finish' | 'park'>;
+  approvals: Pick<ApprovalStore, 'approval'>;
+  /** What people want of a plan while it is carried out. */
+  plans: Pick<PlanStore, 'wishes' | 'wish'>;
+  events: EventBus;
+  live: LiveMessages;
+  provider: LLMProvider;
+  tools: readonly Tool[];
+  /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
+  profiles(): readonly Profile[];
+  /** `MODEL`; unset = the first the server names. */
+  model?: string | undefined;
+  /** Where there are several servers: a name that belongs to the one whose first model is meant. */
+  usualServer?: string | undefined;
+  memories: Pick<MemoryStore, 'recall'>;
+  contexts: ContextStore;
+  todos: Pick<TodoStore, 'todos'>;
+  /** The house's own files: AGENTS.md and its like, `skills/`; undefined = there are none. */
+  houseFolder?: string | undefined;
+  /** The folder of a session's files; makes it when it is missing. */
+  workspace(session: SessionKey): Promise<string>;
+  log: Log;
+  limits?: Partial<AgentLimits>;
+}
+
+/** What all turns and completions of an agent share. */
+export interface AgentShared {
+  deps: AgentDeps;
+  limits: AgentLimits;
+  models: Models;
+  scale: TokenScale;
+  compressor: Compressor;
+  /** The house's own words as they are now. */
+  houseWords(): Promise<HouseWords>;
+  /** The prompt and tools of a profile, made at its first use. */
+  prepare(profile: Profile): PreparedProfile;
+  /** The profile of a subagent whose parent has these tools. */
+  forSubagent(profile: Profile, tools: ReadonlySet<string>): Profile;
+}

@@ -1,0 +1,75 @@
+/** A plain call of the model beside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
+import { cleanText, clipMiddle } from '../../lib/text.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { ChatChunk, ChatMessage, ChatRequest } from '../../provider.ts';
+import type { AgentShared } from '../deps.ts';
+import { modelRoom } from '../model-room.ts';
+import { guardStream } from '../stream-guard.ts';
+import type { Turn } from '../turn-state.ts';
+import { meterCall } from '../turn-usage.ts';
+
+/** Decisions want the likely answer, not a surprising one. */
+const TEMPERATURE = 0.2;
+/** Tokens one call may make, and never more than a quarter of the window. */
+const MAX_TOKENS = 1_024;
+/** Longest answer that is read, in UTF-16 units. */
+const MAX_CHARS = 16_000;
+/** Part of the room for input that a call fills at most: the estimate is one. */
+const FILL = 0.9;
+
+/**
+ * Gives what the model said. A message too long for the window keeps its head and tail. What it cost is counted to the
+ * turn. Throws `ProviderError`, or the signal's reason.
+ */
+export async function callRaw(
+  shared: AgentShared,
+  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'broken'>,
+  call: { system: string; messages: readonly ChatMessage[]; signal: AbortSignal },
+): Promise<string> {
+  const { provider } = shared.deps;
+  const { model, can, contextWindow, budget } = await modelRoom(
+    shared,
+    { ...turn, signal: call.signal },
+    { part: FILL, profile: { ...turn.profile, maxTokens: undefined } },
+  );
+  const request: ChatRequest = {
+    model,
+    messages: [
+      { role: 'system', content: call.system },
+      ...fitted(call.messages, budget - estimateTokens(call.system)),
+    ],
+    contextWindow,
+    sessionKey: turn.sessionKey,
+    temperature: TEMPERATURE,
+    maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
+    ...(can.thinking && { think: false }),
+  };
+  const meter = meterCall(request, 0);
+  let text = '';
+  try {
+    const open = (signal: AbortSignal, onQueued: () => void): AsyncIterable<ChatChunk> =>
+      provider.streamChat({ ...request, onQueued }, signal);
+    for await (const chunk of guardStream(open, call.signal, shared.limits)) {
+      meter.see(chunk);
+      if (chunk.type === 'text') text += cleanText(chunk.delta);
+      if (text.length > MAX_CHARS) break;
+    }
+  } finally {
+    const spent = meter.spent();
+    if (spent !== undefined) turn.broken.push({ ...spent, model });
+  }
+  return text;
+}
+
+/** Messages cut to equal parts of a room in tokens. */
+function fitted(messages: readonly ChatMessage[], room: number): ChatMessage[] {
+  const share = Math.max(1, room / Math.max(1, messages.length));
+  return messages.map((message) => {
+    const tokens = estimateTokens(message.content);
+    if (tokens <= share) return message;
+    return {
+      ...message,
+      content: clipMiddle(message.content, Math.floor((message.content.length * share) / tokens)),
+    };
+  });
+}

@@ -1,0 +1,32 @@
+/** From a plan as it was written to a plan as it is kept: ids, risks, the goal, the session's mode. */
+import { newId } from '../../lib/ids.ts';
+import type { ExecutionMode, Plan } from '../../plan.ts';
+import { todoText } from '../../todos.ts';
+import type { Tool } from '../../tool.ts';
+import { classifyFor } from '../plan/classify.ts';
+import type { WrittenPlan } from './read-plan.ts';
+
+/** Makes the plan of a turn. `goal` is what the user wrote. */
+export function makePlan(
+  written: WrittenPlan,
+  { goal, mode, tools }: { goal: string; mode: ExecutionMode; tools: ReadonlyMap<string, Tool> },
+): Plan {
+  const classify = classifyFor(tools);
+  return {
+    id: newId(),
+    goal: todoText(goal),
+    milestones: written.milestones,
+    steps: written.steps.map(({ description, executor }, index) => ({
+      id: `s${index + 1}`,
+      index,
+      description,
+      executor,
+      risk: classify({ executor }),
+      status: 'pending',
+      attempts: 0,
+    })),
+    mode,
+    state: 'running',
+    originalLength: written.steps.length,
+  };
+}

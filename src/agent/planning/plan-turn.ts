@@ -1,0 +1,48 @@
+/** Planning before a turn's tool-calling loop: the plan is made once, kept, shown, and found again after a crash. */
+import type { EventBody } from '../../event.ts';
+import type { Plan } from '../../plan.ts';
+import type { AgentShared } from '../deps.ts';
+import type { Turn } from '../turn-state.ts';
+import { draftPlan } from './draft-plan.ts';
+import { planCard, planForModel, todosOf } from './plan-text.ts';
+import { NOTHING_SPENT } from './planning-call.ts';
+import type { Spent } from './planning-call.ts';
+
+/**
+ * Plans where the profile wants it (N-14). A turn that has its plan already, or has answered already, plans no more.
+ * Throws only `StoreError` and the signal's reason.
+ */
+export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
+  const { profile, rows } = turn;
+  if (profile.planningEnabled && rows.plan === undefined && rows.answers().length === 0) {
+    turn.signal.throwIfAborted();
+    const spent: Spent = { usage: NOTHING_SPENT };
+    try {
+      await keep(shared, turn, yield* draftPlan(shared, turn, spent), spent);
+    } catch (error) {
+      // The turn ends in the middle of its planning: what that cost goes with the end.
+      if (spent.usage.promptTokens > 0) turn.broken.push({ ...spent.usage, model: turn.model ?? '' });
+      throw error;
+    }
+  }
+  if (turn.plan === undefined) return;
+  // Whoever watches the resumed run of a turn has not seen the plan of its first one.
+  yield { type: 'plan_ready', plan: turn.plan };
+  yield { type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) };
+}
+
+/** One commit: from here on a resumed turn has the same plan. */
+async function keep(shared: AgentShared, turn: Turn, plan: Plan | undefined, spent: Spent): Promise<void> {
+  const { ledger } = shared.deps;
+  const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
+  if (plan === undefined) {
+    if (spent.usage.promptTokens > 0) await ledger.storePlan(turn.fence, turn.turnId, cost);
+    return;
+  }
+  turn.rows.add(0, { kind: 'plan', planId: plan.id, content: planForModel(plan) });
+  const rows = turn.rows.fresh();
+  const made = { plan, card: planCard(plan), todos: todosOf(plan), rows };
+  await ledger.storePlan(turn.fence, turn.turnId, { made, ...cost });
+  turn.rows.journaled(rows);
+  turn.plan = plan;
+}

@@ -1,0 +1,145 @@
+/** `/profile` and `/model`: which profile and which model answer in a session; owners change them. */
+import type { EventBus } from '../../bus.ts';
+import type { Command, CommandCall } from '../../command.ts';
+import { GatewayError, toGatewayError } from '../../errors.ts';
+import type { Ledger } from '../../ledger.ts';
+import type { Profile } from '../../profile.ts';
+import type { SessionRecord } from '../../records.ts';
+import type { Agent } from '../agent.ts';
+import type { Profiles } from './profiles.ts';
+
+/** How long the model servers may take to say what they have, in milliseconds. */
+const SERVERS_MS = 5_000;
+/** Names of models shown by `/model`. */
+export const MODELS_SHOWN = 30;
+
+export interface ProfileCommandDeps {
+  profiles: Pick<Profiles, 'list' | 'faults'>;
+  ledger: Pick<Ledger, 'session' | 'updateSession'>;
+  events: Pick<EventBus, 'emit'>;
+  agent: Pick<Agent, 'models' | 'defaultModel' | 'resolveModel'>;
+}
+
+/** Makes the two commands. */
+export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
+  return [
+    {
+      name: 'profile',
+      description: 'Which profile answers here; an owner switches it',
+      argument: { name: 'id', description: 'The profile to switch to', required: false },
+      run: (call) => (call.args === '' ? showProfiles(deps, call) : switchProfile(deps, call)),
+    },
+    {
+      name: 'model',
+      description: 'Which model answers here; an owner changes it',
+      argument: { name: 'name', description: 'A model, or "default" for the usual one', required: false },
+      run: (call) => (call.args === '' ? showModel(deps, call) : changeModel(deps, call)),
+    },
+  ];
+}
+
+async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
+  const record = await deps.ledger.session(call.session);
+  const current = known(deps, record?.profileId)?.id ?? 'default';
+  const faults = deps.profiles.faults();
+  const broken = 'Some profiles cannot be used as they are now; what they said before stays.';
+  // What stands in the files is for those who write them.
+  const told = call.owner ? faults.map((fault) => `- ${fault}`) : [];
+  return [
+    `Profile: \`${current}\``,
+    deps.profiles
+      .list()
+      .map((profile) => profileLine(profile, current))
+      .join('\n'),
+    ...(call.owner ? ['Switch with /profile ID.'] : []),
+    ...(faults.length === 0 ? [] : [[broken, ...told].join('\n')]),
+  ].join('\n\n');
+}
+
+function profileLine(profile: Profile, current: string): string {
+  const { id, description, model, enabledTools } = profile;
+  const about = [
+    ...(description === undefined ? [] : [description]),
+    ...(model === undefined ? [] : [`model ${model}`]),
+    enabledTools.length === 0 ? 'no tools' : `tools ${enabledTools.join(', ')}`,
+  ];
+  return `- \`${id}\`${id === current ? ' (this one)' : ''}: ${about.join('; ')}`;
+}
+
+async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
+  const profile = known(deps, call.args);
+  if (profile === undefined) {
+    const ids = deps.profiles.list().map(({ id }) => id);
+    throw new GatewayError(
+      'unknown_profile',
+      `There is no profile "${call.args.slice(0, 80)}". Profiles: ${ids.join(', ')}.`,
+    );
+  }
+  ownersOnly(call);
+  await change(deps, call, { profileId: profile.id });
+  deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
+  return `The profile is \`${profile.id}\` now, from the next message on.`;
+}
+
+async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
+  const record = await deps.ledger.session(call.session);
+  const model = record?.model ?? (await deps.agent.defaultModel(record?.profileId));
+  const whose =
+    record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
+  return [`Model: \`${model}\`${whose}`, ...(call.owner ? await otherModels(deps) : [])].join('\n');
+}
+
+async function otherModels(deps: ProfileCommandDeps): Promise<string[]> {
+  try {
+    const names = await deps.agent.models(AbortSignal.timeout(SERVERS_MS));
+    const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
+    const models = names.filter((name) => !profiles.has(name));
+    const more = models.length > MODELS_SHOWN ? `, and ${models.length - MODELS_SHOWN} more` : '';
+    return [`Change it with /model NAME: ${models.slice(0, MODELS_SHOWN).join(', ')}${more}.`];
+  } catch (error) {
+    return [toGatewayError(error).message];
+  }
+}
+
+async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
+  ownersOnly(call);
+  if (call.args === 'default') {
+    const record = await change(deps, call, { model: null });
+    return `The model is the usual one again: \`${await deps.agent.defaultModel(record.profileId)}\`.`;
+  }
+  const { model } = await deps.agent.resolveModel(call.args, AbortSignal.timeout(SERVERS_MS));
+  if (model === undefined) {
+    throw new GatewayError(
+      'unknown_model',
+      `"${call.args}" is a profile: switch to it with /profile ${call.args}.`,
+    );
+  }
+  await change(deps, call, { model });
+  return `The model is \`${model}\` now, from the next message on.`;
+}
+
+function known(deps: ProfileCommandDeps, id: string | undefined): Profile | undefined {
+  return deps.profiles.list().find((profile) => profile.id === id);
+}
+
+function ownersOnly(call: CommandCall): void {
+  if (call.owner) return;
+  throw new GatewayError(
+    'forbidden',
+    'Only an owner may change this: a person in access.owners of config.json, or a token with the scope "admin".',
+  );
+}
+
+/** A session that nobody has written into yet is made, and belongs to the token that speaks. */
+async function change(
+  { ledger }: ProfileCommandDeps,
+  { session, tokenId }: CommandCall,
+  to: { profileId?: string; model?: string | null },
+): Promise<SessionRecord> {
+  const changed = await ledger.updateSession(session, to, { ownerTokenId: tokenId });
+  if (changed !== undefined) return changed;
+  throw new GatewayError(
+    'try_again',
+    'Somebody has begun this conversation just now: please send that again.',
+  );
+}

@@ -1,0 +1,21 @@
+/** A profile switched in the middle of a turn: the next iteration has its prompt, its tools and its model (N-55). */
+import { SWITCH_PROFILE } from '../../profile.ts';
+import type { AgentShared } from '../deps.ts';
+import type { Turn } from '../turn-state.ts';
+
+/**
+ * After the n-th answer's tools: takes the session's profile when one of them switched it. What the journal says of a
+ * switch before a crash counts as well. Throws only `StoreError` and `GatewayError('unknown_profile')`.
+ */
+export async function followSwitch(shared: AgentShared, turn: Turn, n: number): Promise<void> {
+  const switched = turn.rows.steps.some(
+    ({ iteration, entry }) =>
+      iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,
+  );
+  if (!switched) return;
+  const session = await shared.deps.ledger.session(turn.sessionKey);
+  if (session === undefined) return;
+  turn.profile = shared.models.profile(session.profileId);
+  turn.prepared = shared.prepare(turn.profile);
+  turn.model = turn.askedModel ?? session.model ?? turn.profile.model;
+}

@@ -1,0 +1,175 @@
+/** One attempt at one head: what the handler's outcome or failure means for the head, and carrying that out. */
+import { LaneAbort } from '../bus.ts';
+import type { LaneHandler, LaneOutcome } from '../bus.ts';
+import { FencedError, GatewayError, toGatewayError } from '../errors.ts';
+import type { LaneHead, LaneStore } from '../lanes.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { pause } from '../lib/sleep.ts';
+import type { Log } from '../log.ts';
+
+/** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
+export const MAX_ATTEMPTS = 5;
+/** Nodes that may die over a message before it becomes a dead letter. */
+export const MAX_CRASHES = 20;
+/** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
+export const RETRY_BASE_MS = 1_000;
+export const RETRY_CAP_MS = 60_000;
+/** Pause between attempts to write a release down while the database is away, in milliseconds. */
+const RELEASE_BASE_MS = 100;
+const RELEASE_CAP_MS = 5_000;
+
+export interface AttemptDeps {
+  handler: LaneHandler;
+  lanes: LaneStore;
+  log: Log;
+  /** False once this node no longer holds lanes under the head's node id. */
+  isMine: (head: LaneHead) => boolean;
+  /** Ends waits when the bus is closed. */
+  closed: AbortSignal;
+}
+
+/** What is to be done with the head after an attempt. */
+type Verdict =
+  | { do: 'go_on'; heads: LaneHead[] }
+  | { do: 'nothing' }
+  | { do: 'release'; delayMs: number; attempt: boolean; error?: string }
+  | { do: 'bury'; error: GatewayError };
+
+/** Works on one head to the end of this attempt; gives the heads it leaves to run. Never throws. */
+export async function attemptHead(
+  head: LaneHead,
+  signal: AbortSignal,
+  deps: AttemptDeps,
+): Promise<LaneHead[]> {
+  const spent = whySpent(head, maxAttempts(deps.handler));
+  const verdict = spent ? ({ do: 'bury', error: spent } as const) : await runHead(head, signal, deps);
+  switch (verdict.do) {
+    case 'go_on':
+      return verdict.heads;
+    case 'nothing':
+      return [];
+    case 'release':
+      await release(head, verdict, deps);
+      return [];
+    case 'bury':
+      return bury(head, verdict.error, deps);
+    default:
+      return verdict satisfies never;
+  }
+}
+
+/** A lane of class `poll` stands for a connection, not a message: its head is never given up. */
+function isMortal(head: LaneHead): boolean {
+  return !head.lane.startsWith('poll:');
+}
+
+function maxAttempts(handler: LaneHandler): number {
+  return handler.maxAttempts ?? MAX_ATTEMPTS;
+}
+
+function whySpent(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
+  if (!isMortal(head)) return undefined;
+  if (head.crashes >= MAX_CRASHES) {
+    return new GatewayError('crashed', `The gateway died ${head.crashes} times over this message.`);
+  }
+  if (head.attempts >= attemptsAllowed) {
+    return new GatewayError('attempts_used_up', `This message failed ${head.attempts} times.`);
+  }
+  return undefined;
+}
+
+async function runHead(head: LaneHead, signal: AbortSignal, deps: AttemptDeps): Promise<Verdict> {
+  try {
+    return judgeOutcome(head, await deps.handler.run(head, signal), signal, deps);
+  } catch (error) {
+    return judgeError(head, error, signal, deps);
+  }
+}
+
+function abortedBy(signal: AbortSignal): LaneAbort['code'] | undefined {
+  return signal.reason instanceof LaneAbort ? signal.reason.code : undefined;
+}
+
+function judgeOutcome(head: LaneHead, outcome: LaneOutcome, signal: AbortSignal, deps: AttemptDeps): Verdict {
+  switch (outcome.kind) {
+    case 'finished':
+      return { do: 'go_on', heads: outcome.step.heads };
+    case 'parked':
+      return { do: 'nothing' };
+    case 'released':
+      return { do: 'release', delayMs: outcome.delayMs ?? 0, attempt: false };
+    case 'retry':
+      return judgeRetry(head, outcome.error, signal, deps, outcome.delayMs);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function judgeError(head: LaneHead, thrown: unknown, signal: AbortSignal, deps: AttemptDeps): Verdict {
+  const { lane, seq } = head;
+  if (thrown instanceof FencedError) {
+    deps.log.info({ lane, seq }, 'the lane has moved on, this work on it is dropped');
+    return { do: 'nothing' };
+  }
+  const error = toGatewayError(thrown);
+  // A handler that was told to stop and threw has not ended its head: it gets the head again, marked as stopped.
+  if (error.retryable || abortedBy(signal) !== undefined || !isMortal(head)) {
+    return judgeRetry(head, error, signal, deps);
+  }
+  return { do: 'bury', error };
+}
+
+function judgeRetry(
+  head: LaneHead,
+  error: GatewayError,
+  signal: AbortSignal,
+  deps: AttemptDeps,
+  delayMs?: number,
+): Verdict {
+  const abort = abortedBy(signal);
+  if (abort === 'lease_lost') return { do: 'nothing' };
+  if (abort === 'shutdown') return { do: 'release', delayMs: 0, attempt: false };
+  const attempt = isMortal(head);
+  if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'bury', error };
+  return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
+}
+
+function pauseFor(head: LaneHead, error: GatewayError): number {
+  return error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
+}
+
+/** Hands the head to the handler's last rites. When they fail it is let go for later: a lane is never lost. */
+async function bury(head: LaneHead, error: GatewayError, deps: AttemptDeps): Promise<LaneHead[]> {
+  const { lane, seq, attempts, crashes } = head;
+  try {
+    const { heads } = await deps.handler.dead(head, error);
+    deps.log.error({ err: error, lane, seq, attempts, crashes }, 'a message became a dead letter');
+    return heads;
+  } catch (failure) {
+    if (failure instanceof FencedError) return [];
+    deps.log.error({ err: toGatewayError(failure), lane, seq }, 'ending a dead letter failed, trying later');
+    const delayMs = backoffMs(attempts + 1, RETRY_BASE_MS, RETRY_CAP_MS);
+    await release(head, { delayMs, attempt: true, error: error.message }, deps);
+    return [];
+  }
+}
+
+/** Lets go of the head, however long the database is away; ends early only when the lane is not this node's any more. */
+async function release(
+  head: LaneHead,
+  { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },
+  deps: AttemptDeps,
+): Promise<void> {
+  const options = error === undefined ? { delayMs, attempt } : { delayMs, attempt, error };
+  const { lane, seq } = head;
+  for (let tries = 0; deps.isMine(head) && !deps.closed.aborted; tries += 1) {
+    try {
+      await deps.lanes.release(head, options);
+      return;
+    } catch (failure) {
+      if (failure instanceof FencedError) return;
+      deps.log.warn({ err: failure, lane, seq }, 'a lane could not be let go, trying again');
+    }
+    await pause(backoffMs(tries, RELEASE_BASE_MS, RELEASE_CAP_MS), deps.closed);
+  }
+}

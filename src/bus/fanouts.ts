@@ -1,0 +1,25 @@
+/** Which way sights reach the other nodes. */
+import { createHash } from 'node:crypto';
+import type { Fanout } from '../bus.ts';
+import type { Log } from '../log.ts';
+
+/** What of the environment chooses it. */
+export interface FanoutChoice {
+  NATS_URL?: string | undefined;
+  DATABASE_URL?: string | undefined;
+}
+
+/**
+ * NATS when it is configured, else `ofDatabase`, what the database itself offers (nothing, on the embedded one); nodes of
+ * one database share a subject. Never throws.
+ */
+export async function chooseFanout(
+  { NATS_URL: url, DATABASE_URL: database }: FanoutChoice,
+  ofDatabase: Fanout | undefined,
+  log: Log,
+): Promise<Fanout | undefined> {
+  if (url === undefined || database === undefined) return ofDatabase;
+  const { createNatsFanout } = await import('./nats-fanout.ts');
+  const subject = `parley.${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
+  return createNatsFanout({ url, subject, log });
+}

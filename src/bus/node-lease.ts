@@ -1,0 +1,123 @@
+/** This process as a node: its lease, renewed in time or given up before anybody else can take its lanes. */
+import type { LaneStore } from '../lanes.ts';
+import { pause } from '../lib/sleep.ts';
+import type { Log } from '../log.ts';
+import type { BusClock } from './clock.ts';
+import { startPulse } from './pulse.ts';
+import type { Pulse } from './pulse.ts';
+
+/** How long `stop` waits for the database to free the lanes; without it they are free when the lease runs out. */
+export const UNREGISTER_MS = 2_000;
+/** Rest between two attempts to register anew, in milliseconds. */
+const REGISTER_GAP_MS = 100;
+
+export interface NodeLeaseOptions {
+  lanes: LaneStore;
+  instance: string;
+  leaseMs: number;
+  heartbeatMs: number;
+  clock: BusClock;
+  log: Log;
+  /** The lease is gone: whatever runs under the old id must end. */
+  onLost: () => void;
+  /** Registered anew after a loss. */
+  onRegained: () => void;
+}
+
+export class NodeLease {
+  readonly #options: NodeLeaseOptions;
+  #node: string | undefined;
+  /** Steady clock at which the lease has surely not run out yet: counted from before the call that renewed it. */
+  #validUntil = 0;
+  #watchdog: NodeJS.Timeout | undefined;
+  #pulse: Pulse | undefined;
+  #stopped = false;
+
+  constructor(options: NodeLeaseOptions) {
+    this.#options = options;
+  }
+
+  /** The id under which this process holds lanes now; undefined between a loss and the next registration. */
+  get node(): string | undefined {
+    return this.#node;
+  }
+
+  /** Registers. Throws `StoreError` when the database cannot be reached. */
+  async start(): Promise<void> {
+    await this.#register();
+    const { heartbeatMs, log } = this.#options;
+    const run = (): Promise<void> => this.#renew();
+    this.#pulse = startPulse({ everyMs: heartbeatMs, gapMs: REGISTER_GAP_MS, run, log, name: 'heartbeat' });
+  }
+
+  /** Ends the lease, so that the lanes are free at once. Never throws. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#watchdog);
+    this.#stopped = true;
+    const node = this.#node;
+    this.#node = undefined;
+    const { lanes, log } = this.#options;
+    const timeUp = new AbortController();
+    const leave = async (): Promise<void> => {
+      await this.#pulse?.stop();
+      if (node !== undefined) await lanes.unregister(node);
+    };
+    await Promise.race([
+      leave().catch((error: unknown) =>
+        log.warn({ err: error }, 'the lanes are freed when the lease runs out'),
+      ),
+      pause(UNREGISTER_MS, timeUp.signal),
+    ]);
+    timeUp.abort();
+  }
+
+  async #register(): Promise<void> {
+    const { lanes, instance, leaseMs, clock } = this.#options;
+    const asked = clock.steady();
+    const node = await lanes.register(instance, leaseMs);
+    if (this.#stopped) {
+      await lanes.unregister(node);
+      return;
+    }
+    this.#node = node;
+    this.#trustUntil(asked + leaseMs);
+  }
+
+  async #renew(): Promise<void> {
+    const { lanes, leaseMs, clock, onRegained } = this.#options;
+    const node = this.#node;
+    if (node === undefined) {
+      await this.#register();
+      onRegained();
+      return;
+    }
+    const asked = clock.steady();
+    const renewed = await lanes.heartbeat(node, leaseMs);
+    // Meanwhile the watchdog may have given the lease up, or `stop` ended it.
+    if (this.#node !== node) return;
+    if (renewed) this.#trustUntil(asked + leaseMs);
+    else this.#lose('another process may hold them now');
+  }
+
+  #trustUntil(steady: number): void {
+    this.#validUntil = steady;
+    this.#watch();
+  }
+
+  /** Looks again when the lease would run out: a heartbeat that hangs or fails must not keep stale work alive. */
+  #watch(): void {
+    clearTimeout(this.#watchdog);
+    const left = this.#validUntil - this.#options.clock.steady();
+    if (left <= 0) this.#lose('no heartbeat reached the database in time');
+    else this.#watchdog = setTimeout(() => this.#watch(), left);
+  }
+
+  #lose(why: string): void {
+    if (this.#node === undefined) return;
+    this.#options.log.warn({ node: this.#node, why }, 'the lease on the lanes is lost, registering anew');
+    this.#node = undefined;
+    clearTimeout(this.#watchdog);
+    this.#options.onLost();
+    this.#pulse?.soon();
+  }
+}

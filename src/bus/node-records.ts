@@ -1,0 +1,44 @@
+/** What nodes tell each other over the fan-out, one JSON line each. */
+import { z } from 'zod';
+import type { AgentEvent } from '../event.ts';
+import type { LaneKey } from '../lanes.ts';
+import type { SessionKey } from '../message.ts';
+
+const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
+const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });
+
+/** The part of an event that this room reads; the nodes of one database run one program, so its body is taken as it is. */
+const envelopeSchema = z.looseObject({
+  type: z.string(),
+  sessionKey: key,
+  turnId: z.string().optional(),
+  epoch: z.int().min(0).optional(),
+  eventSeq: z.int().min(1).optional(),
+  at: z.number(),
+});
+
+const recordSchema = z.union([
+  /** An event with its numbers. */
+  z.object({ event: z.custom<AgentEvent>((value) => envelopeSchema.safeParse(value).success) }),
+  /** How a turn's run stands: it begins, or somebody asked. `text` is what had been said up to event `seq`. */
+  z.object({ state: run.extend({ seq: z.int().min(0), text: z.string() }) }),
+  /** Events of this run were lost on the way: its own node, say how it stands. */
+  z.object({ want: run }),
+  /** A stop mark was set on this lane: its owner, look at once. */
+  z.object({ stop: z.custom<LaneKey>((value) => typeof value === 'string' && value.includes(':')) }),
+  /** I am here. */
+  z.object({ hello: z.literal(true) }),
+]);
+
+export type NodeRecord = z.infer<typeof recordSchema>;
+
+/** Reads one line of another node; undefined when it is none of ours (another version's, or cut short). Never throws. */
+export function parseRecord(line: string): NodeRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  return recordSchema.safeParse(value).data;
+}

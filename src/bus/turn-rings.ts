@@ -1,0 +1,104 @@
+/** All rings of this node, found by session, bounded in number and bytes, forgotten a while after their turn ended. */
+import { RING_BYTES, RING_KEPT_MS } from '../bus.ts';
+import type { AgentEvent } from '../event.ts';
+import type { SessionKey } from '../message.ts';
+import type { TurnRing, TurnRun } from './turn-ring.ts';
+
+/** Rings kept at once; past it the longest ended go first, then the longest open. Their readers get a snapshot. */
+export const MAX_RINGS = 4_096;
+/** Bytes all rings share: with more than 128 of them each keeps less than `RING_BYTES`. */
+export const RINGS_BYTES = 32 * 1024 * 1024;
+
+export class TurnRings {
+  #bySession = new Map<SessionKey, TurnRing[]>();
+  /** In the order they were opened, and the ended ones in the order they ended. */
+  #open = new Set<TurnRing>();
+  #ended = new Set<TurnRing>();
+
+  get size(): number {
+    return this.#open.size + this.#ended.size;
+  }
+
+  /** What one ring may hold now. */
+  get maxBytes(): number {
+    return Math.min(RING_BYTES, Math.floor(RINGS_BYTES / Math.max(1, this.size)));
+  }
+
+  /** The newest ring of this turn, whatever its epoch. */
+  ofTurn(run: Pick<TurnRun, 'sessionKey' | 'turnId'>): TurnRing | undefined {
+    return this.#bySession.get(run.sessionKey)?.findLast((ring) => ring.turnId === run.turnId);
+  }
+
+  /** Where numbering stands under this epoch: a lane that goes straight on to its next turn may keep its epoch. */
+  lastSeqOf(run: Pick<TurnRun, 'sessionKey' | 'epoch'>): number {
+    const ring = this.#bySession.get(run.sessionKey)?.findLast((other) => other.epoch === run.epoch);
+    return ring?.lastSeq ?? 0;
+  }
+
+  /** Keeps a new ring; an earlier run of the same turn goes, since its readers may have seen text that is void now. */
+  add(ring: TurnRing): void {
+    const rings = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => {
+      if (other.turnId !== ring.turnId) return true;
+      other.superseded = true;
+      this.#open.delete(other);
+      this.#ended.delete(other);
+      return false;
+    });
+    rings.push(ring);
+    this.#bySession.set(ring.sessionKey, rings);
+    this.#open.add(ring);
+    if (this.size > MAX_RINGS) this.#remove(first(this.#ended) ?? first(this.#open));
+  }
+
+  /** Notes that the ring's turn is over: it is kept for readers that reconnect soon. */
+  end(ring: TurnRing, steadyNow: number): void {
+    if (!this.#open.delete(ring)) return;
+    ring.endedAt = steadyNow;
+    this.#ended.add(ring);
+  }
+
+  /** Forgets rings whose turn ended long enough ago. */
+  expire(steadyNow: number): void {
+    for (const ring of this.#ended) {
+      if (steadyNow - (ring.endedAt ?? 0) < RING_KEPT_MS) return;
+      this.#remove(ring);
+    }
+  }
+
+  /** What a reader at `lastEventId` missed; a place nobody knows any more gets one snapshot. */
+  replay(sessionKey: SessionKey, lastEventId: string | undefined, wallNow: number): AgentEvent[] {
+    const rings = this.#bySession.get(sessionKey) ?? [];
+    const newest = rings.at(-1);
+    if (lastEventId === undefined) {
+      return newest === undefined || newest.ended ? [] : newest.since(newest.startSeq);
+    }
+    const place = parseEventId(lastEventId);
+    const index =
+      place === undefined ? -1 : rings.findIndex((ring) => ring.covers(place.epoch, place.eventSeq));
+    if (place === undefined || index < 0) {
+      return newest?.toSnapshot() ?? [{ sessionKey, at: wallNow, type: 'snapshot', text: '' }];
+    }
+    return rings
+      .slice(index)
+      .flatMap((ring, further) => ring.since(further === 0 ? place.eventSeq : ring.startSeq));
+  }
+
+  #remove(ring: TurnRing | undefined): void {
+    if (ring === undefined) return;
+    this.#open.delete(ring);
+    this.#ended.delete(ring);
+    const rest = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => other !== ring);
+    if (rest.length > 0) this.#bySession.set(ring.sessionKey, rest);
+    else this.#bySession.delete(ring.sessionKey);
+  }
+}
+
+/** Reads `<epoch>-<eventSeq>`; undefined for anything else. */
+function parseEventId(id: string): { epoch: number; eventSeq: number } | undefined {
+  const match = /^(\d{1,15})-(\d{1,15})$/.exec(id);
+  return match === null ? undefined : { epoch: Number(match[1]), eventSeq: Number(match[2]) };
+}
+
+function first<T>(set: Set<T>): T | undefined {
+  return set.values().next().value;
+}

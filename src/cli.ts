@@ -1,0 +1,191 @@
+/** The command line: `parley start`, and what an owner does beside a running gateway. */
+import { parseArgs } from 'node:util';
+import type { AccessStore, Scope } from './access.ts';
+import { loadConfig, secretsOf } from './config.ts';
+import { GatewayError, toGatewayError } from './errors.ts';
+import { createLog, redactor } from './log.ts';
+import { hashSecret, newToken } from './security/index.ts';
+import type { HomeStore } from './store/open-store.ts';
+
+const HELP = `Usage: npx parley <command>
+
+  start                           run the gateway (also: npm start)
+  status                          what is pending, running, granted
+  pair                            list pending codes and grants
+  pair approve CODE               let the person who was given CODE in
+  pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: telegram, discord)
+  pair revoke CHANNEL ID          take a person's or group's grant back
+  token                           list HTTP tokens
+  token create NAME [--admin]     make a token; it is shown once
+  token revoke ID                 end a token
+
+Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); the README lists them.
+These commands work while the gateway runs.
+`;
+
+/** Runs one command. Sets the exit code; never throws. */
+export async function main(args: string[]): Promise<void> {
+  const { command, rest, admin, help } = readArgs(args);
+  if (help || command === undefined || command === 'help') return print(HELP);
+  try {
+    if (command === 'start') {
+      const { run } = await import('./main.ts');
+      return await run();
+    }
+    await withStore((store) => perform(store, command, rest, admin));
+  } catch (error) {
+    process.stderr.write(`${toGatewayError(error).message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function readArgs(args: string[]): {
+  command: string | undefined;
+  rest: string[];
+  admin: boolean;
+  help: boolean;
+} {
+  const options = { admin: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
+  // Options stand alone here, and the ids of Telegram's groups begin with a minus: they must not be read as options.
+  const isOption = (arg: string): boolean => arg.startsWith('-') && !isNumeric(arg);
+  const sorted = [...args.filter(isOption), '--', ...args.filter((arg) => !isOption(arg))];
+  try {
+    const { positionals, values } = parseArgs({ args: sorted, options, allowPositionals: true });
+    const [command, ...rest] = positionals;
+    return { command, rest, admin: values.admin === true, help: values.help === true };
+  } catch (error) {
+    process.stderr.write(`${toGatewayError(error).message}\n\n`);
+    process.exitCode = 1;
+    return { command: undefined, rest: [], admin: false, help: true };
+  }
+}
+
+async function withStore(act: (store: HomeStore) => Promise<string>): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = createLog({
+    level: 'error',
+    redact: redactor(secretsOf(config)),
+    write: (line) => void process.stderr.write(line),
+  });
+  const { openStore } = await import('./store/open-store.ts');
+  const store = await openStore({
+    home: config.home,
+    databaseUrl: config.env.DATABASE_URL,
+    log,
+    attach: true,
+  });
+  try {
+    print(await act(store));
+  } finally {
+    await store.close();
+  }
+}
+
+async function perform(store: HomeStore, command: string, rest: string[], admin: boolean): Promise<string> {
+  switch (command) {
+    case 'pair':
+      return await pair(store.access, rest);
+    case 'token':
+      return await token(store.access, rest, admin);
+    case 'status':
+      return await status(store);
+    default:
+      throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
+  }
+}
+
+async function pair(access: AccessStore, [action, first, second]: string[]): Promise<string> {
+  if (action === undefined) return await listPairs(access);
+  if (action === 'approve' && first !== undefined) {
+    const paired = await access.approvePairing(hashSecret(first.trim().toUpperCase()));
+    if (paired === undefined) {
+      throw new GatewayError(
+        'bad_code',
+        'That code is unknown, used or expired. Codes live an hour; the person gets a new one by writing again.',
+      );
+    }
+    return `${paired.senderName ?? paired.senderId} (${paired.channel} ${paired.senderId}) may write to the bot now.`;
+  }
+  if (action === 'group' && isBotChannel(first) && isNumeric(second)) {
+    await access.addGrant(first, 'group', second);
+    return `The bot answers in ${first} group ${second} when it is mentioned.`;
+  }
+  if (action === 'revoke' && isBotChannel(first) && isNumeric(second)) {
+    const removed = [
+      await access.removeGrant(first, 'dm', second),
+      await access.removeGrant(first, 'group', second),
+    ];
+    return removed.includes(true)
+      ? `Revoked ${first} ${second}.`
+      : `There was no grant for ${first} ${second}.`;
+  }
+  throw new GatewayError(
+    'usage',
+    `Expected: pair [approve CODE | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help`,
+  );
+}
+
+async function listPairs(access: AccessStore): Promise<string> {
+  const pending = await access.pairings();
+  const grants = await access.grants();
+  const lines = pending.map(
+    (row) =>
+      `pending  ${row.channel} ${row.senderId} ${row.senderName ?? ''} until ${row.expiresAt.toISOString()}`,
+  );
+  lines.push(
+    ...grants.map(
+      (row) => `granted  ${row.channel} ${row.kind} ${row.id} since ${row.grantedAt.toISOString()}`,
+    ),
+  );
+  return lines.length === 0 ? 'Nobody is paired, and nobody asks to be.' : lines.join('\n');
+}
+
+async function token(access: AccessStore, [action, name]: string[], admin: boolean): Promise<string> {
+  if (action === undefined) {
+    const rows = await access.tokens();
+    return rows.length === 0
+      ? 'There are no tokens.'
+      : rows.map((row) => `${row.tokenId}  ${row.scopes.join(',')}  ${row.name}`).join('\n');
+  }
+  if (action === 'create' && name !== undefined) {
+    const secret = newToken();
+    const scopes: Scope[] = admin ? ['chat', 'admin'] : ['chat'];
+    await access.putToken({ hash: hashSecret(secret), name, scopes });
+    return `Token "${name}" (${scopes.join(', ')}), shown only this once:\n\n  ${secret}\n`;
+  }
+  if (action === 'revoke' && name !== undefined) {
+    return (await access.revokeToken(name))
+      ? 'Revoked; it stops working within a second.'
+      : `There is no token ${name}. See: npx parley token`;
+  }
+  throw new GatewayError(
+    'usage',
+    'Expected: token [create NAME [--admin] | revoke ID]. See: npx parley --help',
+  );
+}
+
+async function status(store: HomeStore): Promise<string> {
+  const counts = await store.ledger.counts();
+  const dead = await store.lanes.deadLetters(5);
+  const lines = [
+    `store         ${store.kind}`,
+    `sessions      ${counts.sessions}`,
+    `pending       ${counts.pending}`,
+    `running       ${counts.running}`,
+    `dead letters  ${counts.deadLetters}`,
+    ...dead.map((letter) => `  ${letter.lane} #${letter.seq}: ${letter.error}`),
+  ];
+  return lines.join('\n');
+}
+
+function isBotChannel(name: string | undefined): name is 'telegram' | 'discord' {
+  return name === 'telegram' || name === 'discord';
+}
+
+function isNumeric(id: string | undefined): id is string {
+  return id !== undefined && /^-?\d{1,20}$/.test(id);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text.trimEnd()}\n`);
+}

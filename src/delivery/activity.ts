@@ -1,0 +1,129 @@
+/** What a turn does besides speaking, as a few lines below its text: gone as soon as there are words, and in the final text. */
+import type { AgentEvent } from '../event.ts';
+
+/** What is over sooner is not worth a line, in milliseconds. */
+export const SHOW_AFTER_MS = 1_000;
+
+/** Lines at once; more are counted. */
+export const MAX_ACTIVITY_LINES = 4;
+
+/** Subagents told apart at once; further ones work unseen. */
+export const MAX_AGENTS_SHOWN = 32;
+
+/** Longest name or task in a line, in UTF-16 units. */
+const MAX_WORDS = 60;
+
+/** The tool whose call only waits for a subagent, which has a line of its own. */
+const SPAWNS = 'spawn_agent';
+
+interface Tool {
+  name: string;
+  since: number;
+  /** Undefined while it runs. */
+  isError?: boolean;
+}
+
+interface Agent {
+  name: string;
+  task: string;
+  since: number;
+  /** What it does now, by tool call. */
+  tools: Map<string, string>;
+}
+
+/** Follows the tools and subagents of one turn. Times are the caller's steady clock, in milliseconds. */
+export class Activity {
+  readonly #tools = new Map<string, Tool>();
+  readonly #agents = new Map<string, Agent>();
+
+  /** Takes one event of the turn; true when the lines may be others now, or later. */
+  take(event: AgentEvent, now: number): boolean {
+    if (event.type === 'subagent_spawned' || event.type === 'subagent_completed') {
+      return this.#takeAgent(event, now);
+    }
+    if (event.isSubagent === true) return this.#takeNested(event);
+    switch (event.type) {
+      case 'tool_call':
+        // How an earlier one went is told by what follows it.
+        this.#forgetFinished();
+        this.#tools.set(event.toolCallId, { name: event.name, since: now });
+        return true;
+      case 'tool_result': {
+        const since = this.#tools.get(event.toolCallId)?.since ?? now;
+        this.#tools.set(event.toolCallId, { name: event.name, since, isError: event.isError });
+        return true;
+      }
+      case 'stream_chunk':
+      case 'stream_reset':
+      case 'snapshot':
+        return this.#forgetFinished();
+      default:
+        return false;
+    }
+  }
+
+  /** The lines as they are at `now`; undefined when there is nothing to tell. */
+  lines(now: number): string | undefined {
+    const tools = [...this.#tools.values()].filter(
+      ({ name, since }) => isOld(since, now) && !(name === SPAWNS && this.#agents.size > 0),
+    );
+    const running = tools.filter(({ isError }) => isError === undefined);
+    const shown = running.length > 0 ? running : tools.slice(-1);
+    const agents = [...this.#agents.values()].filter(({ since }) => isOld(since, now));
+    const all = [...shown.map(toolLine), ...agents.map(agentLine)];
+    if (all.length === 0) return undefined;
+    const more = all.length - MAX_ACTIVITY_LINES;
+    const lines = more > 0 ? [...all.slice(0, MAX_ACTIVITY_LINES), `and ${more} more`] : all;
+    return lines.join('\n');
+  }
+
+  /** When a line will appear that is not there at `now`; undefined when none will by itself. */
+  nextAt(now: number): number | undefined {
+    const young = [...this.#tools.values(), ...this.#agents.values()]
+      .map(({ since }) => since + SHOW_AFTER_MS)
+      .filter((at) => at > now);
+    return young.length === 0 ? undefined : Math.min(...young);
+  }
+
+  #takeAgent(event: AgentEvent & { type: 'subagent_spawned' | 'subagent_completed' }, now: number): boolean {
+    const { agentId } = event;
+    if (agentId === undefined) return false;
+    if (event.type === 'subagent_completed') return this.#agents.delete(agentId);
+    if (this.#agents.size >= MAX_AGENTS_SHOWN) return false;
+    this.#agents.set(agentId, { name: event.profileId, task: event.task, since: now, tools: new Map() });
+    return true;
+  }
+
+  /** A subagent's own steps: only the tool it is at. */
+  #takeNested(event: AgentEvent): boolean {
+    const agent = event.agentId === undefined ? undefined : this.#agents.get(event.agentId);
+    if (agent === undefined) return false;
+    if (event.type === 'tool_call') agent.tools.set(event.toolCallId, event.name);
+    else if (event.type !== 'tool_result' || !agent.tools.delete(event.toolCallId)) return false;
+    return true;
+  }
+
+  #forgetFinished(): boolean {
+    const before = this.#tools.size;
+    for (const [id, { isError }] of this.#tools) if (isError !== undefined) this.#tools.delete(id);
+    return this.#tools.size < before;
+  }
+}
+
+function isOld(since: number, now: number): boolean {
+  return now - since >= SHOW_AFTER_MS;
+}
+
+function toolLine({ name, isError }: Tool): string {
+  return `⚙ ${clip(name)} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
+}
+
+function agentLine({ name, task, tools }: Agent): string {
+  const tool = [...tools.values()].at(-1);
+  return `◆ ${clip(name)}: ${tool === undefined ? clip(task) : `⚙ ${clip(tool)} …`}`;
+}
+
+function clip(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= MAX_WORDS ? line : `${line.slice(0, MAX_WORDS - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,153 @@
+/** Delivery: what a turn says, on the screens of the channels — growing while it runs, exact when it is done. */
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { EventBus, LaneHandler } from '../bus.ts';
+import type { Channel } from '../channel.ts';
+import { toGatewayError } from '../errors.ts';
+import type { LaneStore } from '../lanes.ts';
+import type { Ledger } from '../ledger.ts';
+import type { LiveMessages, LiveTurn, LiveTurnStart } from '../live.ts';
+import type { Log } from '../log.ts';
+import { addressOf, parseAddress } from '../message.ts';
+import { systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import { LiveMessage } from './live-message.ts';
+import { createOut } from './out.ts';
+import { waitInLine } from './place-in-line.ts';
+import { PlanCard } from './plan-card.ts';
+import { PlanCards } from './plan-cards.ts';
+import { Scheduler } from './scheduler.ts';
+import { ShownTexts } from './shown-texts.ts';
+
+export interface DeliveryDeps {
+  /** The channels that are switched on, by name; may be filled later. */
+  channels: Map<string, Channel>;
+  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'sessionOf' | 'planOf'>;
+  lanes: Pick<LaneStore, 'finish'>;
+  events: Pick<EventBus, 'subscribe' | 'emit'>;
+  log: Log;
+  clock?: Clock;
+  /** In [0, 1); spreads retries. */
+  random?: () => number;
+  /** A chat has a new id (a group that became a supergroup). */
+  onChatMoved?: (channel: string, from: string, to: string) => void;
+}
+
+/** Totals since the start, for the metrics. */
+export interface DeliveryCounts {
+  /** Calls to platforms, and how many were answered "too fast". */
+  calls: number;
+  refused: number;
+  /** Sends whose answer was lost: they may stand on a screen twice. */
+  ambiguousSends: number;
+  /** Deliveries given up. */
+  dead: number;
+}
+
+export interface Delivery {
+  live: LiveMessages;
+  out: LaneHandler;
+  counts(): DeliveryCounts;
+  /** Ends all waiting; twice is fine. Call it when the lanes are drained. Never throws. */
+  close(): void;
+}
+
+export function createDelivery(deps: DeliveryDeps): Delivery {
+  const { channels, log, events, ledger, clock = systemClock, random = Math.random } = deps;
+  const schedulers = new Map<string, Scheduler>();
+  const shown = new ShownTexts();
+  const cards = new PlanCards();
+  const sentParts = (ref: string) => ledger.sentParts(ref);
+  const own = { ambiguousSends: 0, dead: 0 };
+  const breathe = () => immediate();
+  const onAmbiguousSend = () => void own.ambiguousSends++;
+
+  const schedulerOf = (channel: Channel): Scheduler => {
+    const known = schedulers.get(channel.name);
+    if (known !== undefined) return known;
+    const made = new Scheduler(clock, (chatId) => channel.capabilities.editIntervalMs(chatId));
+    schedulers.set(channel.name, made);
+    return made;
+  };
+
+  const open = (start: LiveTurnStart): LiveTurn => {
+    const channel = channels.get(parseAddress(start.address).channel);
+    if (channel === undefined) return { settle: () => Promise.resolve() };
+    const scheduler = schedulerOf(channel);
+    const message = new LiveMessage(start, { channel, scheduler, clock, log, breathe, onAmbiguousSend });
+    // A turn that goes on after a wait has left its card behind: that one must show nothing old any more.
+    void cards.take(start.turnId);
+    const card = new PlanCard(start, { channel, scheduler, sentParts, log, onAmbiguousSend });
+    const leave = events.subscribe({ turnId: start.turnId }, (event) => {
+      card.take(event);
+      message.take(event);
+    });
+    const line = { undelivered: () => ledger.undelivered(start.address), clock, log };
+    const begin = (): void => {
+      card.begin();
+      message.begin();
+    };
+    const leaveLine = message.begun ? undefined : waitInLine(line, begin);
+    if (message.begun) card.begin();
+    return {
+      async settle() {
+        leave();
+        leaveLine?.();
+        if (card.hasPlan) await cards.keep(start.turnId, card);
+        await message.settle();
+        shown.keep(start.turnId, message.shown);
+      },
+    };
+  };
+
+  const out = createOut({
+    channels,
+    schedulerOf,
+    ledger,
+    lanes: deps.lanes,
+    takeShown: (ref) => shown.take(ref),
+    card: { planOf: (turnId) => ledger.planOf(turnId), sentParts, cards, log },
+    log,
+    random,
+    breathe,
+    onAmbiguousSend,
+    onChatMoved: (channel, from, to) => {
+      log.warn({ channel, from, to }, 'a chat has moved; its address should follow');
+      deps.onChatMoved?.(channel, from, to);
+    },
+    async onDead(payload, error) {
+      own.dead++;
+      const session = await ledger.sessionOf(addressOf(payload.message));
+      events.emit(session, {
+        type: 'notice',
+        code: 'dead_letter',
+        text: `An answer could not be delivered: ${error.message}`,
+      });
+    },
+  });
+
+  return {
+    live: { open: (start) => openSafely(() => open(start), log) },
+    out,
+    counts() {
+      const all = [...schedulers.values()].map((scheduler) => scheduler.counts);
+      const sum = (pick: (counts: Scheduler['counts']) => number) =>
+        all.reduce((total, counts) => total + pick(counts), 0);
+      return { ...own, calls: sum((counts) => counts.calls), refused: sum((counts) => counts.refused) };
+    },
+    close() {
+      for (const scheduler of schedulers.values()) scheduler.close();
+    },
+  };
+}
+
+/** A sight that cannot be opened harms only itself. */
+function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
+  try {
+    return open();
+  } catch (error) {
+    log.warn({ err: toGatewayError(error) }, 'a reply will not be seen growing');
+    return { settle: () => Promise.resolve() };
+  }
+}
+
+export { createPost } from './post.ts';

@@ -1,0 +1,7 @@
+/** What makes a send recognisable when it is made twice. */
+import { createHash } from 'node:crypto';
+
+/** 24 characters for part `index` of the delivery `ref`: the same for every attempt (Discord allows 25). */
+export function nonceOf(ref: string, index: number): string {
+  return createHash('sha256').update(`${ref}${index}`).digest('base64url').slice(0, 24);
+}

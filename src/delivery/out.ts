@@ -1,0 +1,143 @@
+/** The `out:` lanes: the final text replaces what grew on screen, or is sent (T7). */
+import type { LaneHandler, LaneOutcome } from '../bus.ts';
+import { LaneAbort } from '../bus.ts';
+import type { Channel } from '../channel.ts';
+import { ChannelError, FencedError, GatewayError, toGatewayError } from '../errors.ts';
+import type { LaneHead, LaneStep, LaneStore } from '../lanes.ts';
+import type { DeliveryPayload, Ledger } from '../ledger.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import type { Log } from '../log.ts';
+import type { SentMessage } from '../message.ts';
+import { pagesOf } from './pages.ts';
+import { readPayload } from './payload.ts';
+import { PartDelivery } from './part-delivery.ts';
+import { lastCard } from './plan-cards.ts';
+import type { LastCardDeps } from './plan-cards.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** First wait after a platform failed, in milliseconds; each further one is twice as long, up to the cap. */
+export const RETRY_BASE_MS = 2_000;
+export const RETRY_CAP_MS = 600_000;
+
+/** With the waits above a platform may be away for about a day before a delivery is given up. */
+export const MAX_DELIVERY_ATTEMPTS = 150;
+
+/** Sends of one delivery whose answer may be lost: each of them may stand on the screen twice. */
+export const MAX_AMBIGUOUS_ATTEMPTS = 5;
+
+/** What a message shows that the final text no longer needs; there is no taking back on all platforms. */
+const SURPLUS_TEXT = '…';
+
+export interface OutDeps {
+  channels: Map<string, Channel>;
+  schedulerOf(channel: Channel): Scheduler;
+  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'sessionOf'>;
+  lanes: Pick<LaneStore, 'finish'>;
+  /** What a turn's messages are certain to show; told once. */
+  takeShown: (ref: string) => readonly (string | undefined)[];
+  /** What the card of a turn's plan is brought up to date with. */
+  card: LastCardDeps;
+  log: Log;
+  /** In [0, 1). */
+  random: () => number;
+  /** Lets others run while a long text is cut. */
+  breathe: () => Promise<void>;
+  onAmbiguousSend: () => void;
+  /** A chat has a new id: whoever keeps addresses should know. */
+  onChatMoved: (channel: string, from: string, to: string) => void;
+  /** A delivery was given up. */
+  onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
+}
+
+export function createOut(deps: OutDeps): LaneHandler {
+  return {
+    maxAttempts: MAX_DELIVERY_ATTEMPTS,
+    async run(head, signal) {
+      try {
+        return { kind: 'finished', step: await deliver(deps, head, signal) };
+      } catch (thrown) {
+        return outcomeOf(deps, head, toGatewayError(thrown));
+      }
+    },
+    async dead(head, error) {
+      const step = await deps.lanes.finish(head, error.message);
+      await tellOfDeath(deps, head, error);
+      return step;
+    },
+  };
+}
+
+/** T7: every part on screen with exactly its text, each id stored before the next part. */
+async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
+  const { ref, message } = readPayload(head);
+  const channel = deps.channels.get(message.channel);
+  if (channel === undefined) {
+    const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
+    throw new GatewayError('channel_off', text, { retryable: true });
+  }
+  const known = await deps.ledger.sentParts(ref);
+  const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+  const pages = await pagesOf(message.content, sheet, deps.breathe);
+  const surplus = await pagesOf(SURPLUS_TEXT, sheet, deps.breathe);
+  const partsOf = (of: string, known: SentMessage[], shown: readonly (string | undefined)[] = []) =>
+    new PartDelivery({
+      channel,
+      scheduler: deps.schedulerOf(channel),
+      signal,
+      message,
+      ref: of,
+      known,
+      shown,
+      noteSent: (sent: SentMessage[]) => deps.ledger.noteSent(head, of, sent),
+      onChatMoved: deps.onChatMoved,
+    });
+  const card = await lastCard(deps.card, { ref, message }, channel, partsOf);
+  if (card?.first === true) await card.deliver();
+  const parts = partsOf(ref, known, deps.takeShown(ref));
+  for (const [index, page] of pages.entries()) await parts.put(index, page, index === pages.length - 1);
+  for (let index = pages.length; index < known.length; index++) {
+    for (const page of surplus) await parts.renew(index, page);
+  }
+  // The answer first: nobody waits for the card.
+  if (card?.first === false) await card.deliver();
+  return deps.ledger.finishDelivery(head, ref, parts.sent);
+}
+
+/** What becomes of a head that could not be delivered now. Throws what makes it a dead letter. */
+function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutcome {
+  // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be written.
+  if (error instanceof FencedError || error instanceof LaneAbort || error.code === 'closing')
+    return { kind: 'released' };
+  if (!(error instanceof ChannelError)) {
+    if (error.retryable) return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
+    throw error;
+  }
+  switch (error.code) {
+    case 'rate_limited':
+      return { kind: 'released', delayMs: error.retryAfterMs ?? retryDelayMs(deps, head) };
+    case 'outcome_unknown':
+      deps.onAmbiguousSend();
+      if (head.attempts + 1 >= MAX_AMBIGUOUS_ATTEMPTS)
+        throw new ChannelError(error.code, error.message, { cause: error });
+      return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
+    case 'unavailable':
+    case 'conflict':
+      return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
+    default:
+      throw error.retryable ? new ChannelError(error.code, error.message, { cause: error }) : error;
+  }
+}
+
+function retryDelayMs(deps: OutDeps, head: LaneHead): number {
+  return backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS, deps.random);
+}
+
+/** The notice is a sight: failing to give it must not keep a dead head alive. */
+async function tellOfDeath(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
+  deps.log.error({ err: error, lane: head.lane, seq: head.seq }, 'a delivery was given up');
+  try {
+    await deps.onDead(readPayload(head), error);
+  } catch (thrown) {
+    deps.log.warn({ err: thrown, lane: head.lane }, 'nobody could be told of a delivery that was given up');
+  }
+}

@@ -1,0 +1,150 @@
+/** Puts the parts of one final answer on screen, each exactly once, around what platforms refuse. */
+import type { Channel, OutboundPart, Rendered } from '../channel.ts';
+import { ChannelError } from '../errors.ts';
+import type { OutboundMessage, Place, SentMessage } from '../message.ts';
+import { nonceOf } from './nonce.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface PartDeliveryOptions {
+  channel: Channel;
+  scheduler: Scheduler;
+  signal: AbortSignal;
+  message: OutboundMessage;
+  ref: string;
+  /** Parts on screen already. */
+  known: SentMessage[];
+  /** What they are certain to show; undefined where nobody knows. */
+  shown: readonly (string | undefined)[];
+  noteSent: (sent: SentMessage[]) => Promise<void>;
+  onChatMoved: (channel: string, from: string, to: string) => void;
+}
+
+/** Mends that are tried once in a delivery, or once for a part. */
+interface Mended {
+  moved: boolean;
+  place: boolean;
+  gone: boolean;
+}
+
+export class PartDelivery {
+  readonly #options: PartDeliveryOptions;
+  readonly #mended: Mended = { moved: false, place: false, gone: false };
+  #place: Place;
+  #replyTo: string | undefined;
+  #sent: SentMessage[];
+  /** The part that a lost answer of the growing message may have put on screen under the same nonce. */
+  readonly #doubtful: number;
+
+  constructor(options: PartDeliveryOptions) {
+    const { channel, chatId, threadId, replyTo } = options.message;
+    this.#options = options;
+    this.#place = { channel, chatId, threadId };
+    this.#replyTo = replyTo;
+    this.#sent = [...options.known];
+    this.#doubtful = options.message.turnId === undefined ? -1 : options.known.length;
+  }
+
+  /** The ids of all parts on screen. */
+  get sent(): SentMessage[] {
+    return [...this.#sent];
+  }
+
+  /** Shows one part: edits the message that is there, else sends it and stores its id. Throws `ChannelError`, `StoreError`. */
+  async put(index: number, body: Rendered, isLast: boolean): Promise<void> {
+    let plain = false;
+    for (;;) {
+      try {
+        await this.#show(index, { body, plain, buttons: isLast ? this.#options.message.buttons : [] });
+        return;
+      } catch (error) {
+        if (!(error instanceof ChannelError) || !this.#mend(error, index, plain)) throw error;
+        plain ||= error.code === 'bad_markup';
+      }
+    }
+  }
+
+  /** Changes a message that nobody misses: one that is gone already is as good. Throws `ChannelError`. */
+  async renew(index: number, body: Rendered): Promise<void> {
+    const known = this.#sent[index];
+    if (known === undefined) return;
+    try {
+      await this.#edit(known, this.#part(index, { body, plain: false, buttons: [] }));
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
+    }
+  }
+
+  async #show(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Promise<void> {
+    const { channel, scheduler, signal } = this.#options;
+    const part = this.#part(index, look);
+    const known = this.#sent[index];
+    if (known !== undefined) {
+      const isRight = this.#options.shown[index] === part.body.text && part.buttons.length === 0;
+      if (!isRight) await this.#edit(known, part);
+      return;
+    }
+    const sent = await scheduler.final(this.#place.chatId, () => channel.send(part), signal);
+    this.#sent.push(sent);
+    await this.#options.noteSent(this.sent);
+    // A platform that knows the nonce gives back the message as it was first sent: make it say the final text.
+    if (index === this.#doubtful && !this.#mended.gone) await this.#edit(sent, part);
+  }
+
+  /** A channel that cannot edit shows its parts as they were sent. */
+  async #edit(known: SentMessage, part: OutboundPart): Promise<void> {
+    const { channel, scheduler, signal } = this.#options;
+    if (channel.edit === undefined) return;
+    await scheduler.final(this.#place.chatId, async () => channel.edit?.(known, part), signal);
+  }
+
+  #part(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): OutboundPart {
+    const ref = this.#mended.gone ? `${this.#options.ref}:again:` : this.#options.ref;
+    return {
+      ...this.#place,
+      ...look,
+      replyTo: index === 0 ? this.#replyTo : undefined,
+      nonce: nonceOf(ref, index),
+    };
+  }
+
+  /** Changes what the platform refused; false when it cannot be mended, or was mended before. */
+  #mend(error: ChannelError, index: number, plain: boolean): boolean {
+    switch (error.code) {
+      case 'bad_markup':
+        return !plain;
+      case 'place_gone':
+        return this.#leavePlace();
+      case 'message_gone':
+        return this.#startAnew(index);
+      case 'chat_moved':
+        return this.#move(error.movedTo);
+      default:
+        return false;
+    }
+  }
+
+  /** The thread or the message replied to is gone: answer in the chat itself. */
+  #leavePlace(): boolean {
+    const first = !this.#mended.place;
+    this.#mended.place = true;
+    this.#place = { channel: this.#place.channel, chatId: this.#place.chatId };
+    this.#replyTo = undefined;
+    return first;
+  }
+
+  /** The message is gone: this part and all after it are sent as new ones. */
+  #startAnew(index: number): boolean {
+    const first = !this.#mended.gone;
+    this.#mended.gone = true;
+    this.#sent = this.#sent.slice(0, index);
+    return first;
+  }
+
+  #move(to: string | undefined): boolean {
+    if (to === undefined || this.#mended.moved) return false;
+    this.#mended.moved = true;
+    this.#options.onChatMoved(this.#place.channel, this.#place.chatId, to);
+    this.#place = { ...this.#place, chatId: to };
+    return true;
+  }
+}

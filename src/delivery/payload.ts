@@ -1,0 +1,45 @@
+/** What an `out:` message carries, checked where it leaves the store. */
+import { z } from 'zod';
+import { GatewayError } from '../errors.ts';
+import type { LaneHead } from '../lanes.ts';
+import type { DeliveryPayload } from '../ledger.ts';
+
+const payloadShape: z.ZodType<DeliveryPayload> = z.object({
+  ref: z.string().min(1),
+  key: z.string().optional(),
+  message: z.object({
+    channel: z.string(),
+    chatId: z.string(),
+    threadId: z.string().optional(),
+    content: z.string(),
+    turnId: z.string().optional(),
+    replyTo: z.string().optional(),
+    media: z.array(
+      z.object({
+        kind: z.enum(['image', 'audio', 'video', 'file']),
+        name: z.string().optional(),
+        mimeType: z.string().optional(),
+        bytes: z.number().optional(),
+        url: z.string(),
+      }),
+    ),
+    buttons: z.array(
+      z.object({
+        label: z.string(),
+        value: z.string(),
+        style: z.enum(['normal', 'confirm', 'danger']).optional(),
+      }),
+    ),
+    isError: z.boolean().optional(),
+  }),
+});
+
+/** Throws `GatewayError('bad_payload')`, which no retry mends. */
+export function readPayload(head: LaneHead): DeliveryPayload {
+  const parsed = payloadShape.safeParse(head.payload);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
+  throw new GatewayError('bad_payload', `The delivery ${head.lane} #${head.seq} cannot be read: ${where}.`, {
+    cause: parsed.error,
+  });
+}

@@ -1,0 +1,202 @@
+/** Splits a growing Markdown text into segments that can be parsed one by one, so that no edit parses what is finished. */
+
+/** Short blocks share a segment up to this size: parsing has a price per call. */
+const LEAST_SEGMENT = 512;
+
+/** A segment past this size ends at the next line of a list, table or code block, to be joined again after parsing. */
+export const SOFT_SEGMENT = 2_048;
+
+/** A segment never grows past this many UTF-16 units, wherever that cuts. */
+export const HARD_SEGMENT = 8_192;
+
+/** Longest opening that is repeated in front of a continuation; a longer one is not known for what it opens. */
+const MAX_HEAD = 512;
+
+/** A piece of the source that parses by itself. */
+export interface Segment {
+  text: string;
+  /** Lines to set before `text` when parsing: the opening of the code block or the head of the table it continues. */
+  head: string;
+  /** How its first block continues the last one of the segment before; undefined when it does not. */
+  joins: '\n' | '' | undefined;
+}
+
+interface Fence {
+  mark: string;
+  length: number;
+}
+
+type Kind = 'empty' | 'list' | 'table' | 'code' | 'other';
+
+/** Takes text as it comes, gives segments as they close. Every character is looked at a bounded number of times. */
+export class Segments {
+  #open = '';
+  /** Up to here `#open` has been read as whole lines. */
+  #read = 0;
+  #head = '';
+  #joins: Segment['joins'];
+  /** Where the block that grows now begins in `#open`, and what it is. */
+  #block = 0;
+  #kind: Kind = 'empty';
+  #fence: Fence | undefined;
+  #lines = 0;
+  #blank = false;
+
+  /** Appends text; gives the segments that no later text can change. */
+  push(text: string): Segment[] {
+    this.#open += text;
+    const closed: Segment[] = [];
+    for (;;) {
+      const newline = this.#open.indexOf('\n', this.#read);
+      const end = newline < 0 ? this.#open.length : newline + 1;
+      if (end > HARD_SEGMENT) {
+        closed.push(this.#breakOff());
+        continue;
+      }
+      if (newline < 0) return closed;
+      this.#line(this.#open.slice(this.#read, newline), end, closed);
+    }
+  }
+
+  /** What has not closed yet: the end of the text while it grows, and the last segment once it is whole. */
+  open(): Segment & { inCode: boolean } {
+    return { text: this.#open, head: this.#head, joins: this.#joins, inCode: this.#fence !== undefined };
+  }
+
+  #line(line: string, end: number, closed: Segment[]): void {
+    if (this.#fence !== undefined) {
+      this.#read = end;
+      if (closesFence(line, this.#fence)) {
+        this.#fence = undefined;
+        closed.push(this.#close(end, '', undefined));
+      } else if (end > SOFT_SEGMENT) {
+        closed.push(this.#close(end, this.#opening(), '\n'));
+      }
+      return;
+    }
+    if (line.trim() === '') {
+      this.#skipBlank(end);
+      return;
+    }
+    const fence = openedFence(line, this.#kind);
+    const before = this.#boundary(line, fence !== undefined);
+    const isShort = before?.joins === undefined && fence === undefined && this.#read < LEAST_SEGMENT;
+    if (before === undefined || isShort) {
+      if (before !== undefined) this.#beginBlock(this.#read);
+      this.#read = end;
+    } else {
+      closed.push(this.#close(this.#read, before.head, before.joins));
+      this.#read = line.length + 1;
+    }
+    this.#enter(line, fence);
+  }
+
+  /** A blank line may end a block; before the first one it is nothing at all. */
+  #skipBlank(end: number): void {
+    if (this.#kind === 'empty') {
+      this.#open = this.#open.slice(end);
+      this.#read = 0;
+    } else {
+      this.#read = end;
+      this.#blank = true;
+    }
+  }
+
+  /** Whether the segment ends before this line, and how the next one continues it. */
+  #boundary(line: string, fence: boolean): Pick<Segment, 'head' | 'joins'> | undefined {
+    if (this.#kind === 'empty') return undefined;
+    const item = isListItem(line);
+    const flush = !/^[ \t]/.test(line);
+    if (fence || /^#{1,6} /.test(line)) return { head: '', joins: undefined };
+    if (this.#blank && flush && !(this.#kind === 'list' && item)) return { head: '', joins: undefined };
+    if (this.#read <= SOFT_SEGMENT) return undefined;
+    if (this.#kind === 'list' && item) return { head: '', joins: '\n' };
+    if (this.#kind === 'table') return { head: this.#opening(), joins: '\n' };
+    return undefined;
+  }
+
+  /** Notes what kind of block a line begins or goes on with. */
+  #enter(line: string, fence: Fence | undefined): void {
+    this.#blank = false;
+    this.#lines++;
+    if (fence !== undefined) {
+      this.#fence = fence;
+      this.#kind = 'code';
+    } else if (this.#kind === 'empty') {
+      this.#kind = isListItem(line) ? 'list' : this.#continues ? 'table' : 'other';
+    } else if (this.#kind === 'other' && this.#lines === 2 && this.#read <= MAX_HEAD && isTableRule(line)) {
+      this.#kind = 'table';
+    }
+  }
+
+  /** The lines that make a continuation of this segment parse as what it is. */
+  #opening(): string {
+    if (this.#continues) return this.#head;
+    const first = this.#open.indexOf('\n', this.#block) + 1;
+    return this.#open.slice(
+      this.#block,
+      this.#kind === 'table' ? this.#open.indexOf('\n', first) + 1 : first,
+    );
+  }
+
+  /** The block that grows now is one that an earlier segment began. */
+  get #continues(): boolean {
+    return this.#head !== '' && this.#block === 0;
+  }
+
+  #beginBlock(at: number): void {
+    this.#block = at;
+    this.#kind = 'empty';
+    this.#lines = 0;
+    this.#blank = false;
+  }
+
+  /** Closes the segment at `end`; what follows is the new open one. */
+  #close(end: number, head: string, joins: Segment['joins']): Segment {
+    const segment = { text: this.#open.slice(0, end), head: this.#head, joins: this.#joins };
+    this.#open = this.#open.slice(end);
+    this.#read = 0;
+    this.#head = head;
+    this.#joins = joins;
+    this.#beginBlock(0);
+    if (this.#fence !== undefined) this.#kind = 'code';
+    return segment;
+  }
+
+  /** Closes an overlong segment: after its last whole line, else at a space, else between two characters. */
+  #breakOff(): Segment {
+    const head = this.#fence !== undefined || this.#kind === 'table' ? this.#opening() : '';
+    if (this.#read > HARD_SEGMENT / 2) return this.#close(this.#read, head, '\n');
+    const space = this.#open.lastIndexOf(' ', HARD_SEGMENT - 1) + 1;
+    let end = space > HARD_SEGMENT / 2 ? space : HARD_SEGMENT;
+    if (/[\ud800-\udbff]/.test(this.#open.charAt(end - 1))) end--;
+    return this.#close(end, head, '');
+  }
+}
+
+/** A code fence that stands at the top level; inside a list an indented one belongs to its item. */
+function openedFence(line: string, kind: Kind): Fence | undefined {
+  const match = /^( {0,3})(`{3,}|~{3,})([^\n]*)$/.exec(line);
+  const [, indent = '', mark = '', info = ''] = match ?? [];
+  if (
+    mark === '' ||
+    line.length > MAX_HEAD ||
+    (kind === 'list' && indent !== '') ||
+    (mark.startsWith('`') && info.includes('`'))
+  )
+    return undefined;
+  return { mark: mark.charAt(0), length: mark.length };
+}
+
+function closesFence(line: string, fence: Fence): boolean {
+  const bare = line.trim();
+  return bare.length >= fence.length && /^ {0,3}\S/.test(line) && bare === fence.mark.repeat(bare.length);
+}
+
+function isListItem(line: string): boolean {
+  return /^(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/.test(line);
+}
+
+function isTableRule(line: string): boolean {
+  return /^[ \t]*[|:-][ \t|:-]*$/.test(line) && line.includes('-') && line.includes('|');
+}

@@ -1,0 +1,23 @@
+/** What settled replies show, kept from the end of a turn to its final delivery: a part that is right costs no edit. */
+
+/** Replies remembered at once; one that is forgotten is edited again, which changes nothing on screen. */
+export const MAX_SHOWN_TEXTS = 500;
+
+type Texts = readonly (string | undefined)[];
+
+export class ShownTexts {
+  readonly #byTurn = new Map<string, Texts>();
+
+  keep(turnId: string, texts: Texts): void {
+    this.#byTurn.set(turnId, texts);
+    const oldest = this.#byTurn.keys().next().value;
+    if (this.#byTurn.size > MAX_SHOWN_TEXTS && oldest !== undefined) this.#byTurn.delete(oldest);
+  }
+
+  /** Gives what is known and forgets it: a second attempt cannot rely on it. */
+  take(turnId: string): Texts {
+    const texts = this.#byTurn.get(turnId) ?? [];
+    this.#byTurn.delete(turnId);
+    return texts;
+  }
+}

@@ -1,0 +1,61 @@
+/** "typing…" for as long as a turn runs and shows nothing new. */
+import type { Channel } from '../channel.ts';
+import type { Place } from '../message.ts';
+import type { Clock } from './clock.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** No turn types longer than this, whatever becomes of it (complaints row 6). */
+export const TYPING_TTL_MS = 600_000;
+
+/** Refreshed before it fades. */
+const REFRESH = 0.8;
+
+export class Typing {
+  readonly #channel: Channel;
+  readonly #place: Place;
+  readonly #clock: Clock;
+  readonly #scheduler: Scheduler;
+  readonly #until: number;
+  #cancel: (() => void) | undefined;
+  #ended = false;
+  #inFlight: Promise<void> = Promise.resolve();
+  /** When the reader last saw something new: a growing text needs no "typing…". */
+  #seenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler) {
+    this.#channel = channel;
+    this.#place = place;
+    this.#clock = clock;
+    this.#scheduler = scheduler;
+    this.#until = clock.now() + TYPING_TTL_MS;
+    this.#tick();
+  }
+
+  /** The reader has just seen the reply grow. */
+  seen(): void {
+    this.#seenAt = this.#clock.now();
+  }
+
+  /** No further call; resolves when the one in flight is over. Never throws. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#cancel?.();
+    await this.#inFlight;
+  }
+
+  #tick(): void {
+    const { capabilities } = this.#channel;
+    const now = this.#clock.now();
+    if (this.#ended || !capabilities.typing || capabilities.typingMs <= 0 || now >= this.#until) return;
+    const everyMs = capabilities.typingMs * REFRESH;
+    if (now - this.#seenAt >= everyMs) this.#inFlight = this.#call();
+    this.#cancel = this.#clock.after(everyMs, () => this.#tick());
+  }
+
+  async #call(): Promise<void> {
+    const works = await this.#scheduler.aside(this.#place.chatId, async () =>
+      this.#channel.typing?.(this.#place),
+    );
+    if (!works) this.#ended = true;
+  }
+}

@@ -1,0 +1,118 @@
+/** The one family of errors that may cross a room's door; foreign errors are converted where they enter. */
+
+/** What an error carries besides its message. */
+export interface ErrorDetails {
+  /** True when the same call may succeed later without anybody changing anything. */
+  retryable?: boolean;
+  /** Milliseconds the other side asked us to wait; only with `retryable`. */
+  retryAfterMs?: number;
+  /** The error that led here; kept for the log, never shown to a user. */
+  cause?: unknown;
+}
+
+/** Base of the family. The message names the variable, file or command that mends the fault, and never holds a secret. */
+export class GatewayError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** The configuration cannot be used; the message lists every fault by the name of its variable or file. */
+export class ConfigError extends GatewayError {}
+
+export type ChannelErrorCode =
+  /** The platform asks for a pause; `retryAfterMs` says how long. */
+  | 'rate_limited'
+  /** The user blocked the bot or the bot was removed from the chat. */
+  | 'blocked'
+  /** The message to edit is gone or can no longer be edited: send the text anew. */
+  | 'message_gone'
+  /** The thread or the message replied to is gone: send without it. */
+  | 'place_gone'
+  /** The platform could not parse the markup: send the same text plain. */
+  | 'bad_markup'
+  /** The chat moved; `ChannelError.movedTo` names the new chat id. */
+  | 'chat_moved'
+  /** The bot token is wrong or revoked: the channel is dead until the configuration changes. */
+  | 'unauthorized'
+  /** Somebody else holds the connection (Telegram's 409). */
+  | 'conflict'
+  /** The platform did not answer or answered 5xx; for a send, the outcome is known to be "not applied". */
+  | 'unavailable'
+  /** A send was written, its answer lost: it may or may not be visible (Telegram's ambiguous window). */
+  | 'outcome_unknown'
+  /** The platform refused for good (too long, no permission, malformed): a retry cannot help. */
+  | 'rejected';
+
+/** A channel's platform refused or failed a call. */
+export class ChannelError extends GatewayError {
+  declare readonly code: ChannelErrorCode;
+  readonly movedTo: string | undefined;
+  /** With `rate_limited`: the pause is for the whole bot, not for the one chat (Discord's `global`). */
+  readonly global: boolean;
+
+  constructor(
+    code: ChannelErrorCode,
+    message: string,
+    details: ErrorDetails & { movedTo?: string; global?: boolean } = {},
+  ) {
+    super(code, message, details);
+    this.movedTo = details.movedTo;
+    this.global = details.global ?? false;
+  }
+}
+
+export type ProviderErrorCode =
+  /** No chunk within the first-chunk limit (N-61). */
+  | 'timeout_first_chunk'
+  /** No further chunk within the gap limit (N-62). */
+  | 'timeout_chunk'
+  /** The prompt does not fit the model's window (B-11). */
+  | 'context_overflow'
+  /** The server is down, refuses, or is overloaded. */
+  | 'unavailable'
+  /** The server does not know the model; the message names the command that fetches it. */
+  | 'unknown_model'
+  /** The request is not one this model can serve (no tools, no thinking, malformed). */
+  | 'bad_request'
+  /** The answer was garbage, cut off, or ended without its closing record. */
+  | 'bad_response'
+  /** The caller's signal ended the call. */
+  | 'aborted';
+
+/** A model server failed a call. */
+export class ProviderError extends GatewayError {
+  declare readonly code: ProviderErrorCode;
+
+  constructor(code: ProviderErrorCode, message: string, details: ErrorDetails = {}) {
+    super(code, message, details);
+  }
+}
+
+/** A tool could not do its work; the message is what the model reads (B-48). */
+export class ToolError extends GatewayError {}
+
+/** The store failed: unreachable (`unavailable`, retryable), newer than this program (`schema_newer`), or locked (`home_locked`). */
+export class StoreError extends GatewayError {}
+
+/** A fenced commit was refused because the lane now belongs to somebody else: write nothing, drop the work. */
+export class FencedError extends StoreError {
+  constructor(lane: string, cause?: unknown) {
+    super('fenced', `Lane ${lane} belongs to another node now; this node's work on it is void.`, { cause });
+  }
+}
+
+/** Turns anything thrown into a member of the family; a member is given back as it is. Never throws. */
+export function toGatewayError(error: unknown, code = 'internal'): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new GatewayError(code, message, { cause: error });
+}

@@ -1,0 +1,117 @@
+/** The commands that every house has: they act past the queue, without a model. Other rooms bring more of them. */
+import type { MessageBus } from '../bus.ts';
+import type { Command, CommandListing } from '../command.ts';
+import type { LaneStore, StopResult } from '../lanes.ts';
+import type { Ledger } from '../ledger.ts';
+import type { SessionKey } from '../message.ts';
+
+export interface CommandDeps {
+  lanes: Pick<LaneStore, 'stop'>;
+  bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
+  ledger: Pick<Ledger, 'session' | 'queue'>;
+  /** The model used when a session of this profile names none, for `/status`. */
+  defaultModel(profileId: string | undefined): Promise<string>;
+  /** What is wrong in the files of the profiles. */
+  profileFaults(): readonly string[];
+}
+
+/** What somebody reads who opens the chat for the first time. */
+export const GREETING =
+  'Hello! Write to me as you would to a person; I answer right here. You can also send:';
+
+/** Finds the command a message is, if it is one: `/stop`, also with words behind it; nothing else begins a command. */
+export type CommandReader = (content: string) => { command: Command; args: string } | undefined;
+
+/** Makes the reader of a list of commands. */
+export function readCommands(commands: readonly Command[]): CommandReader {
+  const byName = new Map(commands.map((command) => [command.name, command]));
+  return (content) => {
+    const [, name, args = ''] = /^\/([a-z]+)(?:\s+(.*))?$/is.exec(content.trim()) ?? [];
+    const command = name === undefined ? undefined : byName.get(name.toLowerCase());
+    return command === undefined ? undefined : { command, args: args.trim() };
+  };
+}
+
+/** `/stop`, `/new`, `/status`, the given ones, `/help`, which lists them all, and the `/start` of Telegram's button. */
+export function createCommands(deps: CommandDeps, more: readonly Command[] = []): readonly Command[] {
+  const all: Command[] = [
+    {
+      name: 'stop',
+      description: 'End the running answer and drop what is queued',
+      run: async ({ session }) =>
+        describeStop(await stopSession(deps, session, false), 'Nothing is running.'),
+    },
+    {
+      name: 'new',
+      description: 'Start a fresh conversation',
+      run: async ({ session }) => {
+        const stopped = describeStop(await stopSession(deps, session, true), '');
+        return `${stopped}${stopped === '' ? '' : ' '}This is a new conversation; I have let go of the old one.`;
+      },
+    },
+    {
+      name: 'status',
+      description: 'What is running and what waits',
+      run: ({ session }) => describeStatus(deps, session),
+    },
+    ...more,
+    { name: 'help', description: 'This list', run: () => Promise.resolve(help(all)) },
+    {
+      name: 'start',
+      description: 'Say hello',
+      unlisted: true,
+      run: () => Promise.resolve(`${GREETING}\n\n${help(all)}`),
+    },
+  ];
+  return all;
+}
+
+/** The commands that channels offer to people. */
+export function listingOf(commands: readonly Command[]): readonly CommandListing[] {
+  return commands
+    .filter((command) => command.unlisted !== true)
+    .map(({ name, description, argument }) => ({ name, description, ...(argument && { argument }) }));
+}
+
+function help(commands: readonly Command[]): string {
+  return listingOf(commands).map(helpLine).join('\n');
+}
+
+function helpLine({ name, argument, description }: CommandListing): string {
+  return `/${name}${argument === undefined ? '' : ` ${argument.name}`} - ${description}`;
+}
+
+/** Stops a session: the mark is committed before this resolves, then the node that runs the turn is told. */
+export async function stopSession(
+  deps: Pick<CommandDeps, 'lanes' | 'bus'>,
+  session: SessionKey,
+  fresh: boolean,
+): Promise<StopResult> {
+  const result = await deps.lanes.stop(session, { fresh });
+  deps.bus.hintStop(`in:${session}`);
+  deps.bus.nudge();
+  return result;
+}
+
+function describeStop(result: StopResult, nothing: string): string {
+  const cancelled =
+    result.cancelled === 1 ? '1 queued message was' : `${result.cancelled} queued messages were`;
+  const agents = result.agents === undefined ? [] : [`Subagents ended: ${result.agents}.`];
+  const dropped = result.cancelled === 0 ? [] : [`${cancelled} dropped.`];
+  if (result.stopped) return ['Stopped.', ...dropped, ...agents].join(' ');
+  if (result.cancelled > 0) return ['Nothing was running.', ...dropped, ...agents].join(' ');
+  return agents.join(' ') || nothing;
+}
+
+async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<string> {
+  const [record, queue] = await Promise.all([deps.ledger.session(session), deps.ledger.queue(session)]);
+  const waiting = queue.waiting === 0 ? 'nothing waits' : `${queue.waiting} waiting`;
+  return [
+    `${queue.busy ? 'An answer is on its way' : 'Idle'}, ${waiting}.`,
+    `Model: ${record?.model ?? (await deps.defaultModel(record?.profileId))}`,
+    `Profile: ${record?.profileId ?? 'default'}`,
+    `Mode: ${record?.mode ?? 'planner'}`,
+    `Messages in this session: ${record?.messageCount ?? 0}`,
+    ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have faults: /profile tells which.']),
+  ].join('\n');
+}

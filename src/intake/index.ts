@@ -1,0 +1,11 @@
+/** The intake room's door: how messages come in and what a channel may ask. */
+export { createApprovalCommands } from './approval-doors.ts';
+export { createApprovals } from './approvals.ts';
+export { createAnnounce } from './announce.ts';
+export { createCommands, listingOf } from './commands.ts';
+export { createGatewayApi } from './gateway-api.ts';
+export { createLeader } from './leader.ts';
+export { queueCommand } from './queue-command.ts';
+export { createMemoryCommands } from './memory-commands.ts';
+export { createPlanCommands } from './plan-control.ts';
+export { createReceive } from './receive.ts';

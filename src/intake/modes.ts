@@ -1,0 +1,60 @@
+/** How plans are followed in a session: read from people's words, changed between two plans, never during one (S-40). */
+import type { EventBus } from '../bus.ts';
+import type { Command } from '../command.ts';
+import { GatewayError } from '../errors.ts';
+import type { Ledger } from '../ledger.ts';
+import type { SessionKey } from '../message.ts';
+import { MODES, readMode } from '../plan.ts';
+import type { ExecutionMode } from '../plan.ts';
+import type { PlanStore } from '../plans.ts';
+
+export interface ModeDeps {
+  ledger: Pick<Ledger, 'session' | 'updateSession' | 'turn'>;
+  plans: Pick<PlanStore, 'latestPlan'>;
+  events: Pick<EventBus, 'emit'>;
+}
+
+/** What each mode does, for people. */
+const ABOUT: Readonly<Record<ExecutionMode, string>> = {
+  planner: 'the model follows its plan by itself',
+  teacher: 'each step is explained and waits for your Run',
+  agentic: 'steps run by themselves, and a failed one is repaired',
+};
+
+/** Throws `GatewayError('plan_running')` while a plan of the session is being carried out. */
+export async function refuseWhilePlanRuns(
+  { plans, ledger }: Pick<ModeDeps, 'plans' | 'ledger'>,
+  session: SessionKey,
+): Promise<void> {
+  const latest = await plans.latestPlan(session);
+  if (latest === undefined || ['completed', 'cancelled'].includes(latest.plan.state)) return;
+  if ((await ledger.turn(latest.turnId))?.state === 'done') return;
+  throw new GatewayError(
+    'plan_running',
+    'A plan is being carried out: its mode cannot change before it has ended. /stop ends it.',
+  );
+}
+
+/** `/mode`: shows or changes it. */
+export function modeCommand(deps: ModeDeps): Command {
+  return {
+    name: 'mode',
+    description: 'Show or change how plans are followed: planner, teacher or agentic',
+    argument: { name: 'mode', description: 'planner, teacher or agentic', required: false },
+    async run({ session, args }) {
+      if (args === '') return describe((await deps.ledger.session(session))?.mode ?? 'planner');
+      const mode = readMode(args);
+      await refuseWhilePlanRuns(deps, session);
+      if ((await deps.ledger.updateSession(session, { mode })) === undefined) {
+        throw new GatewayError('no_session', 'There is no conversation here yet: write something first.');
+      }
+      deps.events.emit(session, { type: 'mode_changed', mode });
+      return `Mode: ${mode}. From your next message on, ${ABOUT[mode]}.`;
+    },
+  };
+}
+
+function describe(mode: ExecutionMode): string {
+  const lines = MODES.map((one) => `/mode ${one} - ${ABOUT[one]}${one === mode ? ' (now)' : ''}`);
+  return [`Mode: ${mode}.`, ...lines].join('\n');
+}

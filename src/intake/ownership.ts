@@ -1,0 +1,12 @@
+/** Whose session is it: a session's key is a name, never an authority. */
+import type { Caller } from '../access.ts';
+import type { SessionRecord } from '../records.ts';
+
+export function isAdmin(caller: Caller): boolean {
+  return caller.scopes.includes('admin');
+}
+
+/** Admins see and use every session, other tokens only those they made. */
+export function maySee(caller: Caller, record: SessionRecord): boolean {
+  return isAdmin(caller) || (record.ownerTokenId !== undefined && record.ownerTokenId === caller.tokenId);
+}

@@ -1,0 +1,47 @@
+/** `/queue`: what becomes of messages that come while an answer is on its way. */
+import type { Command } from '../command.ts';
+import { GatewayError } from '../errors.ts';
+import type { Ledger } from '../ledger.ts';
+import type { QueueMode } from '../records.ts';
+
+/** Every mode, with what it means to the person who writes. */
+export const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
+  queue: 'each message is answered in its turn',
+  steer: 'a message joins the running answer at its next step',
+  interrupt: 'a message ends the running answer and is answered instead',
+  collect: 'messages sent in one go are answered as one',
+};
+
+/** Reads a mode. Throws `GatewayError('bad_queue_mode')` that names them all. */
+export function readQueueMode(text: string): QueueMode {
+  const mode = modes().find((known) => known === text.trim().toLowerCase());
+  if (mode !== undefined) return mode;
+  throw new GatewayError(
+    'bad_queue_mode',
+    `There is no queue mode "${text.slice(0, 80)}". Modes: ${modes().join(', ')}.`,
+  );
+}
+
+function modes(): QueueMode[] {
+  return ['queue', 'steer', 'interrupt', 'collect'] satisfies QueueMode[];
+}
+
+/** The command. It throws `GatewayError` for a mode that is none. */
+export function queueCommand({ ledger }: { ledger: Pick<Ledger, 'session' | 'updateSession'> }): Command {
+  return {
+    name: 'queue',
+    description: 'What becomes of messages that come while an answer is on its way',
+    argument: { name: 'mode', description: modes().join(', '), required: false },
+    async run({ session, args }) {
+      if (args === '') {
+        const now = (await ledger.session(session))?.queueMode ?? 'queue';
+        const lines = modes().map((mode) => `${mode === now ? '▶' : '·'} ${mode} - ${QUEUE_MODES[mode]}`);
+        return [`Messages while I answer: ${now}.`, ...lines].join('\n');
+      }
+      const mode = readQueueMode(args);
+      const changed = await ledger.updateSession(session, { queueMode: mode });
+      if (changed === undefined) return 'There is no conversation here yet. Write something first.';
+      return `From now on ${QUEUE_MODES[mode]} (${mode}).`;
+    },
+  };
+}

@@ -1,0 +1,220 @@
+/** The one way in: stranger? command? too much? Else the message is committed, and only then acknowledged. */
+import type { Gatekeeper } from '../access.ts';
+import type { Approvals } from '../approvals.ts';
+import type { EventBus, MessageBus } from '../bus.ts';
+import type { PressHandler } from '../button.ts';
+import type { Command } from '../command.ts';
+import { GatewayError, StoreError } from '../errors.ts';
+import type { Ledger } from '../ledger.ts';
+import { cleanText } from '../lib/text.ts';
+import type { Log } from '../log.ts';
+import { addressOf, userIdOf } from '../message.ts';
+import type { InboundMessage } from '../message.ts';
+import type { QueueMode } from '../records.ts';
+import type { Receipt, Receive, ReceiveOptions } from '../receive.ts';
+import { createApprovalButtons } from './approval-doors.ts';
+import { readCommands } from './commands.ts';
+import type { CommandReader } from './commands.ts';
+import { maySee } from './ownership.ts';
+import { tellOfWaiting } from './waiting.ts';
+import { createRateLimiter } from './rate.ts';
+
+/** Longest message that is taken, in UTF-16 units. */
+export const MAX_MESSAGE_LENGTH = 100_000;
+
+export interface IntakeDeps {
+  /** All of the house's. */
+  commands: readonly Command[];
+  /** What turns wait for, and who answers it. */
+  approvals: Approvals;
+  /** What acts on other buttons than those under questions: the first that knows one. */
+  buttons?: readonly PressHandler[];
+  gatekeeper: Pick<Gatekeeper, 'authorize'>;
+  ledger: Ledger;
+  bus: MessageBus;
+  events: EventBus;
+  /** What a new session begins with; default `queue`. */
+  queueMode?: QueueMode | undefined;
+  log: Log;
+  /** Milliseconds of a steady clock. */
+  now: () => number;
+}
+
+/** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
+export function createReceive(deps: IntakeDeps): Receive {
+  const rules: Rules = { limit: createRateLimiter(deps.now), read: readCommands(deps.commands) };
+  return async (raw, options = {}) => {
+    const message = { ...raw, content: cleanText(raw.content) };
+    const receipt = await admit(deps, rules, message, options);
+    if (receipt.kind === 'refused') {
+      deps.log.info(
+        { channel: message.channel, chatId: message.chatId, code: receipt.code },
+        'message refused',
+      );
+    }
+    return isAnswered(receipt) ? await answer(deps, message, receipt) : receipt;
+  };
+}
+
+/** A receipt with words for the sender. */
+type Answered = Extract<Receipt, { kind: 'handled' | 'refused' }> & { reply: string };
+
+function isAnswered(receipt: Receipt): receipt is Answered {
+  return 'reply' in receipt && receipt.reply !== undefined;
+}
+
+/** What a message is measured by. */
+interface Rules {
+  limit: ReturnType<typeof createRateLimiter>;
+  read: CommandReader;
+}
+
+async function admit(
+  deps: IntakeDeps,
+  rules: Rules,
+  message: InboundMessage,
+  options: ReceiveOptions,
+): Promise<Receipt> {
+  const verdict = await deps.gatekeeper.authorize(message, options.caller);
+  if (verdict.kind !== 'allow') {
+    const code = verdict.kind === 'pairing' ? 'pairing' : 'denied';
+    return verdict.reply === undefined
+      ? { kind: 'refused', code }
+      : { kind: 'refused', code, reply: verdict.reply };
+  }
+  if (message.button !== undefined) return await press(deps, message, message.button, verdict.owner);
+  if (message.content.trim() === '') {
+    return { kind: 'refused', code: 'empty', reply: 'I can only read text so far; this message had none.' };
+  }
+  // What was passed on is nobody's order.
+  const meant = message.forwarded === true ? undefined : rules.read(message.content);
+  if (meant !== undefined) return await obey(deps, meant, message, options, verdict.owner);
+  if (message.content.length > MAX_MESSAGE_LENGTH) {
+    return {
+      kind: 'refused',
+      code: 'too_large',
+      reply: `That message is too long: I take up to ${MAX_MESSAGE_LENGTH} characters.`,
+    };
+  }
+  if (message.channel !== 'http') {
+    const rate = rules.limit(`${message.channel}:${message.senderId}`, message.timestamp);
+    if (!rate.allowed) return tooFast(rate.retryAfterMs, rate.tellUser);
+  }
+  return await accept(deps, message, options);
+}
+
+/** Acts on a button; whatever comes of it is committed, and told to who pressed. */
+async function press(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  value: string,
+  owner: boolean,
+): Promise<Receipt> {
+  const { place, senderName } = message;
+  const pressed = { value, address: addressOf(message), place, userId: userIdOf(message), senderName, owner };
+  for (const handler of [createApprovalButtons(deps.approvals), ...(deps.buttons ?? [])]) {
+    const reply = await handler(pressed);
+    if (reply !== undefined) return { kind: 'handled', reply };
+  }
+  return { kind: 'handled', reply: 'This button is not known here. Nothing was changed.' };
+}
+
+/** Carries a command out; what keeps it from working is the reply. */
+async function obey(
+  deps: IntakeDeps,
+  { command, args }: NonNullable<ReturnType<CommandReader>>,
+  message: InboundMessage,
+  options: ReceiveOptions,
+  owner: boolean,
+): Promise<Receipt> {
+  const address = addressOf(message);
+  const session = message.sessionKey ?? (await deps.ledger.sessionOf(address));
+  const record = options.caller && (await deps.ledger.session(session));
+  if (options.caller && record && !maySee(options.caller, record)) return { kind: 'refused', code: 'denied' };
+  const { senderId, place } = message;
+  const tokenId = options.caller?.tokenId;
+  try {
+    const who = { senderId, senderName: message.senderName, userId: userIdOf(message), owner, tokenId };
+    const call = { session, address, place, ...who, args };
+    return { kind: 'handled', reply: await command.run(call) };
+  } catch (error) {
+    if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
+    return { kind: 'handled', reply: error.message };
+  }
+}
+
+function tooFast(retryAfterMs: number, tellUser: boolean): Receipt {
+  if (!tellUser) return { kind: 'refused', code: 'rate_limited' };
+  const seconds = Math.ceil(retryAfterMs / 1_000);
+  return {
+    kind: 'refused',
+    code: 'rate_limited',
+    reply: `That was too fast, so I did not take it. Please send it again in ${seconds} s.`,
+  };
+}
+
+/** T1, then the sights: the lane runs only after the commit. */
+async function accept(deps: IntakeDeps, message: InboundMessage, options: ReceiveOptions): Promise<Receipt> {
+  const accepted = await deps.ledger.accept({
+    message,
+    address: addressOf(message),
+    entry: options.entry ?? 'runStream',
+    model: options.model,
+    profileId: options.profileId,
+    mode: options.mode,
+    ownerTokenId: options.caller?.tokenId,
+    anyOwner: options.caller?.scopes.includes('admin'),
+    queueMode: deps.queueMode,
+    node: deps.bus.claimant('in'),
+  });
+  if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
+  if (accepted.kind === 'full') {
+    return {
+      kind: 'refused',
+      code: 'queue_full',
+      reply: `${accepted.limit} of your messages are still waiting, so this one was not taken. Send /stop to drop them.`,
+    };
+  }
+  const { turnId, seq } = accepted;
+  if (accepted.kind === 'duplicate') return { kind: 'duplicate', turnId, seq };
+  deps.events.emit(accepted.session, {
+    type: 'message_received',
+    content: message.content,
+    seq,
+    senderName: message.senderName,
+  });
+  if (accepted.position > 0)
+    deps.events.emit(accepted.session, { type: 'queue_position', position: accepted.position });
+  deps.bus.run(accepted);
+  if (accepted.interrupts) deps.bus.hintStop(`in:${accepted.session}`);
+  if (accepted.position > 0) await tellOfWaiting(deps, message, accepted.session);
+  return { kind: 'accepted', turnId, seq, position: accepted.position };
+}
+
+/**
+ * Queues the reply as a delivery, so that it is not lost either. Where the channel holds the asker's line (HTTP, a
+ * Discord interaction, a pressed button), the reply stays in the receipt and the channel shows it.
+ */
+async function answer(deps: IntakeDeps, message: InboundMessage, receipt: Answered): Promise<Receipt> {
+  const holdsLine = message.channel === 'http' || message.placeholder !== undefined;
+  if (holdsLine || message.button !== undefined) return receipt;
+  const { channel, chatId, threadId } = message;
+  const outbound = {
+    channel,
+    chatId,
+    threadId,
+    content: receipt.reply,
+    replyTo: undefined,
+    media: [],
+    buttons: [],
+  };
+  const ref = `reply:${channel}:${message.id}`;
+  const step = await deps.ledger.enqueue(
+    addressOf(message),
+    { ref, message: outbound },
+    deps.bus.claimant('out'),
+  );
+  deps.bus.run(step);
+  const { reply: _queued, ...rest } = receipt;
+  return rest;
+}

@@ -1,0 +1,44 @@
+/** Whoever writes while a turn waits for a human is told once what it waits for. */
+import type { Approvals } from '../approvals.ts';
+import type { EventBus, MessageBus } from '../bus.ts';
+import { toGatewayError } from '../errors.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Log } from '../log.ts';
+import { addressOf } from '../message.ts';
+import type { InboundMessage, SessionKey } from '../message.ts';
+
+export interface WaitingDeps {
+  approvals: Pick<Approvals, 'pending'>;
+  ledger: Pick<Ledger, 'enqueue'>;
+  bus: Pick<MessageBus, 'claimant' | 'run'>;
+  events: Pick<EventBus, 'emit'>;
+  log: Log;
+}
+
+/** Once for each sender and question. The message is taken already: a failure here is only logged. Never throws. */
+export async function tellOfWaiting(
+  deps: WaitingDeps,
+  message: InboundMessage,
+  session: SessionKey,
+): Promise<void> {
+  try {
+    const [waiting] = await deps.approvals.pending({ session, limit: 1 });
+    if (waiting === undefined) return;
+    const text =
+      `Your message is next: first I wait for an answer about \`${waiting.tool}\` ` +
+      '(its buttons, /approve or /deny; /stop drops everything).';
+    deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
+    const { channel, chatId, threadId, senderId } = message;
+    if (channel === 'http') return;
+    const ref = `waiting:${waiting.id}:${senderId}`;
+    const notice = { channel, chatId, threadId, content: text, media: [], buttons: [] };
+    const step = await deps.ledger.enqueue(
+      addressOf(message),
+      { ref, message: notice },
+      deps.bus.claimant('out'),
+    );
+    deps.bus.run(step);
+  } catch (error) {
+    deps.log.warn({ err: toGatewayError(error), session }, 'nobody was told what the turn waits for');
+  }
+}

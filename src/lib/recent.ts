@@ -1,0 +1,41 @@
+/** A small memory that forgets: values kept for a time, and never more than so many. */
+
+/** Keeps at most `max` values for `ttlMs` each; the oldest goes first. `now` gives milliseconds of any steady clock. */
+export class Recent<Value> {
+  readonly #entries = new Map<string, { value: Value; until: number }>();
+  readonly #ttlMs: number;
+  readonly #max: number;
+  readonly #now: () => number;
+
+  constructor(ttlMs: number, max: number, now: () => number) {
+    this.#ttlMs = ttlMs;
+    this.#max = max;
+    this.#now = now;
+  }
+
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.until > this.#now()) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until: this.#now() + this.#ttlMs });
+    if (this.#entries.size <= this.#max) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      break;
+    }
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}

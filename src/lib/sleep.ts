@@ -1,0 +1,22 @@
+/** Waiting that can be called off. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Waits `ms` milliseconds. Rejects with the signal's reason as soon as it aborts. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await delay(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Waits `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, signal);
+  } catch {
+    // Called off: whoever aborted the signal knows, and nothing else ends a sleep early.
+  }
+}

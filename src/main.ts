@@ -1,0 +1,57 @@
+/** The gateway as a process: configuration, start, signals, and a clean end. */
+import { loadConfig, secretsOf } from './config.ts';
+import { GatewayError, toGatewayError } from './errors.ts';
+import { startGateway } from './gateway.ts';
+import type { Gateway, GatewayOptions } from './gateway.ts';
+import { createLog, redactor } from './log.ts';
+import type { Log } from './log.ts';
+
+/**
+ * Runs a gateway until SIGINT or SIGTERM (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
+ * it could not start or met an error nobody expected. Never throws.
+ */
+export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
+  let log: Log | undefined;
+  try {
+    const config = loadConfig(process.env);
+    log = createLog({ level: config.env.LOG_LEVEL, redact: redactor(secretsOf(config)) });
+    const announceToken = process.stdout.isTTY ? tellToken : undefined;
+    const gateway = await startGateway(config, { log, announceToken, ...options });
+    endOnSignals(gateway, log);
+    const { channels } = await gateway.health();
+    const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
+    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
+  } catch (error) {
+    const fault = toGatewayError(error);
+    if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'the gateway could not start');
+    process.stderr.write(`\n${fault.message}\n\n`);
+    process.exitCode = 1;
+  }
+}
+
+function tellToken(token: string): void {
+  process.stdout.write(`\nYour token, shown only this once (scopes: chat, admin):\n\n  ${token}\n\n`);
+}
+
+function endOnSignals(gateway: Gateway, log: Log): void {
+  let ending = false;
+  const end = async (code: number): Promise<void> => {
+    if (ending) process.exit(code === 0 ? 130 : code);
+    ending = true;
+    await gateway.stop();
+    process.exit(code);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping');
+      void end(0);
+    });
+  }
+  // Half dead is worse than dead: what is committed is safe, and a supervisor starts a whole one.
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      log.fatal({ err: error }, 'an error nobody expected; stopping');
+      void end(1);
+    });
+  }
+}

@@ -1,0 +1,87 @@
+/** How the house is doing: cheap to ask, however often probes ask it. */
+import type { ChannelHealth, HealthReport } from '../health.ts';
+import { toGatewayError } from '../errors.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Log } from '../log.ts';
+
+/** How long the answers of the store and of the model server are kept. */
+const COUNTS_KEPT_MS = 1_000;
+const MODEL_KEPT_MS = 15_000;
+/** How long the model server may take to answer a probe. */
+const MODEL_TIMEOUT_MS = 3_000;
+
+export interface HealthDeps {
+  ledger: Pick<Ledger, 'counts'>;
+  /** Throws when the model server is away or has no model. */
+  askModel: (signal: AbortSignal) => Promise<unknown>;
+  channels: () => Record<string, ChannelHealth>;
+  /** What is wrong in the files of the profiles. */
+  profileFaults: () => readonly string[];
+  isReady: () => boolean;
+  version: string;
+  demo: boolean;
+  log: Log;
+  /** Milliseconds of a steady clock. */
+  now: () => number;
+}
+
+type Counts = Awaited<ReturnType<Ledger['counts']>>;
+
+/** What is known of the counts; `undefined` while the store does not answer. */
+export interface Health {
+  report(): Promise<HealthReport>;
+  counts(): Promise<Counts | undefined>;
+}
+
+/** Makes the health reports. Nothing here throws: a store that is away is a state, not an error. */
+export function createHealth(deps: HealthDeps): Health {
+  const counts = kept(COUNTS_KEPT_MS, deps.now, async () => {
+    try {
+      return await deps.ledger.counts();
+    } catch (error) {
+      deps.log.warn({ err: toGatewayError(error) }, 'the store does not answer');
+      return undefined;
+    }
+  });
+  const model = kept(MODEL_KEPT_MS, deps.now, async (): Promise<HealthReport['model']> => {
+    try {
+      await deps.askModel(AbortSignal.timeout(MODEL_TIMEOUT_MS));
+      return { state: 'up' };
+    } catch (error) {
+      return { state: 'down', detail: toGatewayError(error).message };
+    }
+  });
+  return {
+    counts,
+    async report() {
+      const [known, modelState] = await Promise.all([counts(), model()]);
+      return {
+        ready: deps.isReady() && known !== undefined,
+        store: known === undefined ? 'down' : 'up',
+        model: modelState,
+        channels: deps.channels(),
+        profiles: profileHealth(deps.profileFaults().length),
+        pending: known?.pending ?? 0,
+        running: known?.running ?? 0,
+        version: deps.version,
+        demo: deps.demo,
+      };
+    },
+  };
+}
+
+/** How many faults, and where they are told: anybody may read this, and files quote what people wrote into them. */
+function profileHealth(faults: number): HealthReport['profiles'] {
+  if (faults === 0) return { state: 'up' };
+  const many = faults === 1 ? 'A fault' : `${faults} faults`;
+  return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
+}
+
+/** Keeps an answer for a while, and lets callers who come meanwhile share the question. */
+function kept<Value>(keptMs: number, now: () => number, ask: () => Promise<Value>): () => Promise<Value> {
+  let last: { at: number; value: Promise<Value> } | undefined;
+  return () => {
+    if (last === undefined || now() - last.at > keptMs) last = { at: now(), value: ask() };
+    return last.value;
+  };
+}

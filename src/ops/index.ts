@@ -1,0 +1,8 @@
+/** The ops room's door: health, metrics, usage, retention. */
+export { channelHealth } from './channel-health.ts';
+export { createHealth } from './health.ts';
+export { createMetrics } from './metrics.ts';
+export { startRetention } from './retention.ts';
+export { announceState } from './state.ts';
+export { createUsageCommand } from './usage-command.ts';
+export { meterUsage } from './usage-meter.ts';

@@ -1,0 +1,35 @@
+/** Finished messages are kept as long as platforms may repeat them, then they go, a few at a time. */
+import { toGatewayError } from '../errors.ts';
+import type { LaneStore } from '../lanes.ts';
+import type { Log } from '../log.ts';
+
+/** Platforms repeat for a day at most; a week leaves room for a gateway that was off (DESIGN: lanes). */
+export const KEPT_MS = 7 * 24 * 3_600_000;
+/** Messages deleted in one statement, and the pause before the next one while there are more. */
+export const PURGE_BATCH = 1_000;
+const MORE_AFTER_MS = 1_000;
+const EVERY_MS = 3_600_000;
+
+/** Begins to purge now and then; gives the end of it. */
+export function startRetention(lanes: Pick<LaneStore, 'purge'>, log: Log): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let ended = false;
+  const plan = (ms: number): void => {
+    if (!ended) timer = setTimeout(() => void round(), ms).unref();
+  };
+  const round = async (): Promise<void> => {
+    try {
+      const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
+      if (purged > 0) log.debug({ purged }, 'old messages purged');
+      plan(purged === PURGE_BATCH ? MORE_AFTER_MS : EVERY_MS);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'old messages could not be purged');
+      plan(EVERY_MS);
+    }
+  };
+  plan(MORE_AFTER_MS);
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+  };
+}

@@ -1,0 +1,69 @@
+/** The command `/usage`: what models cost, told to people. */
+import type { Command, CommandCall } from '../command.ts';
+import { MAX_USAGE_DAYS } from '../usage.ts';
+import type { UsageQuery, UsageStore, UsageSum } from '../usage.ts';
+
+const DAY_MS = 86_400_000;
+/** Days that the longer of the two sums of `/usage` looks back. */
+const LONG_DAYS = 30;
+
+export interface UsageCommandDeps {
+  usage: Pick<UsageStore, 'sum'>;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** `/usage`: this conversation, its reader today and lately; an owner also hears of the whole house. */
+export function createUsageCommand({ usage, now }: UsageCommandDeps): Command {
+  return {
+    name: 'usage',
+    description: 'Tokens and model time: here, yours, and for owners the whole house',
+    async run(call) {
+      const asked = questions(call, now());
+      const sums = await Promise.all(asked.map(({ query }) => usage.sum(query)));
+      const lines = asked.map(({ what }, at) => `- ${what}: ${describe(sums[at])}`);
+      const estimated = sums.some((sum) => sum.estimated)
+        ? ['', '≈ = a server did not report all of it.']
+        : [];
+      return [...lines, ...estimated].join('\n');
+    },
+  };
+}
+
+/** Days are UTC's, as everywhere. */
+function questions(
+  { session, userId, owner }: CommandCall,
+  now: number,
+): { what: string; query: UsageQuery }[] {
+  const to = new Date(now + 1);
+  const today = new Date(Math.floor(now / DAY_MS) * DAY_MS);
+  const longAgo = new Date(now - MAX_USAGE_DAYS * DAY_MS);
+  const lately = new Date(now - LONG_DAYS * DAY_MS);
+  const house = [
+    { what: 'The whole house today', query: { from: today, to } },
+    { what: `The whole house, last ${LONG_DAYS} days`, query: { from: lately, to } },
+  ];
+  return [
+    { what: 'This conversation', query: { from: longAgo, to, session } },
+    { what: 'You today (UTC)', query: { from: today, to, userId } },
+    { what: `You, last ${LONG_DAYS} days`, query: { from: lately, to, userId } },
+    ...(owner ? house : []),
+  ];
+}
+
+function describe(sum: UsageSum | undefined): string {
+  if (sum === undefined || sum.answers === 0) return 'nothing';
+  const { promptTokens, completionTokens, modelMs, answers, estimated } = sum;
+  const about = estimated ? '≈ ' : '';
+  const tokens = `${about}${count(promptTokens)} tokens read, ${about}${count(completionTokens)} written`;
+  return `${count(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${tokens}, ${duration(modelMs)} of model time`;
+}
+
+const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+
+function duration(ms: number): string {
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const minutes = seconds / 60;
+  return minutes < 60 ? `${minutes.toFixed(1)} min` : `${(minutes / 60).toFixed(1)} h`;
+}

@@ -1,0 +1,56 @@
+/** Schedules and moments as people and the model read them. */
+import { isTimeZone } from '../lib/time-zone.ts';
+import type { ScheduleRecord, ScheduleTiming } from '../schedules.ts';
+
+/** Of a task, so much is shown in a line. */
+const SHOWN_TASK = 120;
+
+/** `2026-12-01 09:00 (Europe/Berlin)`; with seconds where there are any, in UTC where nobody knows the zone. Never throws. */
+export function momentIn(at: number, zone: string): string {
+  const timeZone = isTimeZone(zone) ? zone : 'UTC';
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const seconds = parts['second'] === '00' ? '' : `:${parts['second']}`;
+  return `${parts['year']}-${parts['month']}-${parts['day']} ${parts['hour']}:${parts['minute']}${seconds} (${timeZone})`;
+}
+
+/** One line: when, when next, what. `timeZone` is the house's. */
+export function describeSchedule(schedule: ScheduleRecord, timeZone: string): string {
+  const zone = schedule.timing.kind === 'cron' ? schedule.timing.timeZone : timeZone;
+  const task = schedule.task.replaceAll(/\s+/g, ' ');
+  const shown = task.length > SHOWN_TASK ? `${task.slice(0, SHOWN_TASK).toWellFormed()}…` : task;
+  return `${describeTiming(schedule.timing)}, ${stateOf(schedule, zone)}: ${shown}`;
+}
+
+function describeTiming(timing: ScheduleTiming): string {
+  switch (timing.kind) {
+    case 'at':
+      return 'once';
+    case 'every': {
+      const minutes = timing.everyMs / 60_000;
+      if (minutes % 1_440 === 0) return minutes === 1_440 ? 'every day' : `every ${minutes / 1_440} days`;
+      if (minutes % 60 === 0) return minutes === 60 ? 'every hour' : `every ${minutes / 60} hours`;
+      return minutes === 1 ? 'every minute' : `every ${minutes} minutes`;
+    }
+    case 'cron':
+      return `\`${timing.expression}\``;
+    default:
+      return timing satisfies never;
+  }
+}
+
+function stateOf({ nextAt, lastAt, timing }: ScheduleRecord, timeZone: string): string {
+  if (nextAt !== undefined) return `next ${momentIn(nextAt.getTime(), timeZone)}`;
+  return timing.kind === 'at' && lastAt !== undefined
+    ? `done ${momentIn(lastAt.getTime(), timeZone)}`
+    : 'switched off';
+}

@@ -1,0 +1,74 @@
+/** The schedule room's door: schedules and the heartbeat, from the wish to the turn that carries it out. */
+import type { Standing } from '../access.ts';
+import type { EventBus } from '../bus.ts';
+import type { Command } from '../command.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Log } from '../log.ts';
+import type { Address } from '../message.ts';
+import type { Announce } from '../receive.ts';
+import type { ScheduleStore, Schedules } from '../schedules.ts';
+import { createScheduleCommand } from './command.ts';
+import { startDriver } from './driver.ts';
+import type { Driver } from './driver.ts';
+import { fire } from './fire.ts';
+import { beat, HEARTBEAT_ID, settleHeartbeat } from './heartbeat.ts';
+import { createSchedules } from './schedules.ts';
+
+export interface SchedulingDeps {
+  store: ScheduleStore;
+  announce: Announce;
+  standing: Standing;
+  ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
+  events: Pick<EventBus, 'emit'>;
+  log: Log;
+  /** IANA name; undefined = the machine's. */
+  timeZone?: string | undefined;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Undefined = none. */
+  heartbeat?: { everyMs: number; address: Address; file: string } | undefined;
+}
+
+export interface Scheduling {
+  schedules: Schedules;
+  commands: readonly Command[];
+  /** Begins to run what is due. Throws `StoreError`. */
+  start(): Promise<void>;
+  /** Never throws; twice is fine. */
+  stop(): Promise<void>;
+}
+
+/** Makes the room; nothing runs before `start`. */
+export function createScheduling(deps: SchedulingDeps): Scheduling {
+  const { store, log, heartbeat, now } = deps;
+  const timeZone = deps.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  let driver: Driver | undefined;
+  const schedules = createSchedules({
+    store,
+    standing: deps.standing,
+    timeZone,
+    now,
+    soon: () => driver?.soon(),
+  });
+  return {
+    schedules,
+    commands: [createScheduleCommand(schedules)],
+    async start() {
+      await settleHeartbeat(store, heartbeat?.everyMs ?? 0, now());
+      driver ??= startDriver({
+        store,
+        log,
+        run: async (due) => {
+          if (due.id !== HEARTBEAT_ID) await fire({ ...deps, timeZone }, due);
+          else if (heartbeat !== undefined) await beat({ ...deps, ...heartbeat }, due);
+          // Another node's configuration has a heartbeat, this one's has none.
+          else return false;
+          return true;
+        },
+      });
+    },
+    async stop() {
+      await driver?.stop();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** Reads when something should run from the fields and words people and models give. */
+import { Cron } from 'croner';
+import { isTimeZone } from '../lib/time-zone.ts';
+import type { ScheduleTiming, ScheduleWhen } from '../schedules.ts';
+import { badSchedule } from './faults.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The minutes of a unit people write. */
+const UNITS: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
+
+/**
+ * The timing meant. `now` is epoch milliseconds, `timeZone` counts where the wish names none. Throws
+ * `GatewayError('bad_schedule')`.
+ */
+export function readWhen(
+  when: ScheduleWhen,
+  { now, timeZone }: { now: number; timeZone: string },
+): ScheduleTiming {
+  const { cron, everyMinutes, inMinutes, at } = when;
+  const zone = when.timeZone ?? timeZone;
+  if ([cron, everyMinutes, inMinutes, at].filter((field) => field !== undefined).length !== 1) {
+    throw badSchedule(
+      'Say when in exactly one way: a cron line, every so many minutes, in so many minutes, or at a time.',
+    );
+  }
+  if (cron !== undefined) {
+    return { kind: 'cron', expression: cron.trim().replaceAll(/\s+/g, ' '), timeZone: zone };
+  }
+  if (everyMinutes !== undefined) return { kind: 'every', everyMs: Math.round(everyMinutes * MINUTE_MS) };
+  if (inMinutes !== undefined) return { kind: 'at', at: now + Math.round(inMinutes * MINUTE_MS) };
+  return { kind: 'at', at: readMoment(at ?? '', zone) };
+}
+
+const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
+
+/** A moment with its offset, or by the clocks of `timeZone`; a time that a clock change leaves out is an hour later. */
+function readMoment(text: string, timeZone: string): number {
+  const [whole, day = '', hour = '', minute = '', second = '00', offset] = MOMENT.exec(text.trim()) ?? [];
+  const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
+  // A day that is not in its month would silently become one of the next.
+  if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
+    throw badSchedule(
+      `"${text.slice(0, 60)}" is not a time I can read; write it as 2026-12-01 09:00, or with an offset as 2026-12-01T09:00:00+01:00.`,
+    );
+  }
+  if (offset !== undefined) {
+    const moment = Date.parse(whole.replace(' ', 'T').replace(/\s/, ''));
+    if (!Number.isNaN(moment)) return moment;
+    throw badSchedule(`"${text.slice(0, 60)}" has an offset that cannot be.`);
+  }
+  if (!isTimeZone(timeZone)) {
+    throw badSchedule(
+      `There is no time zone "${timeZone.slice(0, 60)}"; give one such as Europe/Berlin, or UTC.`,
+    );
+  }
+  const local = new Cron(`${day}T${hour}:${minute}:${second}`, { timezone: timeZone });
+  const moment = local.nextRun(new Date(0))?.getTime();
+  if (moment === undefined) throw badSchedule('A moment before 1970 does not come again.');
+  return moment;
+}
+
+/**
+ * What people write behind `/schedule add`, between quotes: `0 9 * * *`, with a time zone behind it or without,
+ * `every 30m`, `in 2 hours`, `at 2026-12-01 09:00`. Never throws: what it cannot place is taken for a cron line.
+ */
+export function parseWhen(text: string): ScheduleWhen {
+  const words = text.trim();
+  const [, beat, count = '1', unit] =
+    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(words) ?? [];
+  if (beat !== undefined && unit !== undefined) {
+    const minutes = Number(count) * (UNITS[unit.toLowerCase()] ?? 1);
+    return beat.toLowerCase() === 'every' ? { everyMinutes: minutes } : { inMinutes: minutes };
+  }
+  const [, at, zoneOfAt] =
+    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(words) ??
+    [];
+  if (at !== undefined) return { at, ...(zoneOfAt !== undefined && { timeZone: zoneOfAt }) };
+  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(words) ?? [];
+  return zone !== undefined && line !== undefined && isTimeZone(zone)
+    ? { cron: line, timeZone: zone }
+    : { cron: words };
+}

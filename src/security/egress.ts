@@ -1,0 +1,220 @@
+/** The only way out: GET requests to public addresses, checked at every hop and connected to the address that was checked. */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { Agent, request as send } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { Egress, EgressRequest, EgressResponse } from '../egress.ts';
+import { GatewayError } from '../errors.ts';
+import { isPublicAddress, isPublicName } from './egress-addresses.ts';
+import { ACCEPT_ENCODING, readBody, tooSlow } from './egress-body.ts';
+import type { BodyLimits } from './egress-body.ts';
+
+export interface EgressLimits extends BodyLimits {
+  /** Milliseconds from a hop's first step to its headers. */
+  headersMs: number;
+  /** Milliseconds for everything, redirects and body included. */
+  totalMs: number;
+}
+
+export const EGRESS_LIMITS: EgressLimits = {
+  headersMs: 10_000,
+  totalMs: 20_000,
+  wireBytes: 2 * 1024 * 1024,
+  decodedBytes: 8 * 1024 * 1024,
+  windowMs: 5_000,
+  minBytes: 1_024,
+};
+/** Redirects followed for one request. */
+export const MAX_REDIRECTS = 5;
+/** Longest URL asked for, in UTF-16 units. */
+export const MAX_URL_CHARS = 2_048;
+/** Most bytes of an answer's headers. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const USER_AGENT = 'Parley (self-hosted chat gateway)';
+
+export interface ResolvedAddress {
+  address: string;
+  family: number;
+}
+
+export interface EgressOptions {
+  /** Ports besides 80 and 443. */
+  ports?: readonly number[];
+  /** Origins that are asked whatever their address is: services the operator configured. Redirects elsewhere are checked as ever. */
+  allow?: readonly string[];
+  /** How a name becomes addresses; the system's resolver unless given. */
+  resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
+  limits?: Partial<EgressLimits>;
+}
+
+/** Makes the function that all fetches go through. No proxy of the environment is used: it would resolve names unchecked. */
+export function createEgress(options: EgressOptions = {}): Egress {
+  const limits = { ...EGRESS_LIMITS, ...options.limits };
+  return async (asked) => {
+    const total = AbortSignal.timeout(limits.totalMs);
+    const signal = AbortSignal.any([asked.signal, total]);
+    try {
+      return await follow(asked, signal, options, limits);
+    } catch (error) {
+      if (asked.signal.aborted)
+        throw new GatewayError('aborted', 'The request was stopped.', { cause: error });
+      if (total.aborted) throw tooSlow();
+      throw converted(error);
+    }
+  };
+}
+
+async function follow(
+  asked: EgressRequest,
+  signal: AbortSignal,
+  options: EgressOptions,
+  limits: EgressLimits,
+): Promise<EgressResponse> {
+  let url = parseUrl(asked.url);
+  const { origin } = url;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+    const headers = url.origin === origin ? asked.headers : undefined;
+    const answer = await askOnce(url, headers, signal, options, limits);
+    if (!(answer instanceof URL)) return answer;
+    url = answer;
+  }
+  throw new GatewayError('too_many_redirects', `The page redirects more than ${MAX_REDIRECTS} times.`);
+}
+
+/** One hop: the answer, or where it redirects to. The connection belongs to the hop and ends with it. */
+async function askOnce(
+  url: URL,
+  headers: EgressRequest['headers'],
+  signal: AbortSignal,
+  options: EgressOptions,
+  limits: EgressLimits,
+): Promise<EgressResponse | URL> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooSlow()), limits.headersMs);
+  const hopSignal = AbortSignal.any([signal, late.signal]);
+  let agent: Agent | undefined;
+  try {
+    agent = connectingTo(await checkedAddresses(url, options, hopSignal));
+    const answer = await send(url, {
+      dispatcher: agent,
+      signal: hopSignal,
+      headers: { 'user-agent': USER_AGENT, 'accept-encoding': ACCEPT_ENCODING, ...headers },
+    });
+    clearTimeout(timer);
+    return redirectOf(url, answer) ?? (await complete(url, answer, limits));
+  } finally {
+    clearTimeout(timer);
+    await agent?.destroy();
+  }
+}
+
+function redirectOf(url: URL, answer: Dispatcher.ResponseData): URL | undefined {
+  const location = headerOf(answer, 'location');
+  if (![301, 302, 303, 307, 308].includes(answer.statusCode) || location === '') return undefined;
+  // The connection is closed with the body unread: an error on it says nothing new.
+  answer.body.on('error', () => undefined).destroy();
+  return parseUrl(location, url);
+}
+
+async function complete(
+  url: URL,
+  answer: Dispatcher.ResponseData,
+  limits: EgressLimits,
+): Promise<EgressResponse> {
+  const body = await readBody(answer.body, headerOf(answer, 'content-encoding'), limits);
+  const contentType = headerOf(answer, 'content-type').toLowerCase();
+  return { url: url.href, status: answer.statusCode, contentType, body };
+}
+
+/** A repeated header is joined, so that two encodings are seen as two. */
+function headerOf(answer: Dispatcher.ResponseData, name: string): string {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? value.join(', ') : (value ?? '');
+}
+
+function parseUrl(given: string, relativeTo?: URL): URL {
+  const url = given.length > MAX_URL_CHARS ? null : URL.parse(given, relativeTo?.href);
+  if (url === null)
+    throw new GatewayError('bad_url', `That is no URL of at most ${MAX_URL_CHARS} characters.`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new GatewayError('bad_url', 'Only http and https addresses are read.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new GatewayError('bad_url', 'Addresses with a user name or password in them are not read.');
+  }
+  return url;
+}
+
+/** All addresses of the host; one that is not public refuses them all, for the next try could pick it. */
+async function checkedAddresses(
+  url: URL,
+  options: EgressOptions,
+  signal: AbortSignal,
+): Promise<ResolvedAddress[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  const allowed = options.allow?.includes(url.origin) ?? false;
+  if (!allowed && ![80, 443, ...(options.ports ?? [])].includes(port)) {
+    throw new GatewayError('refused_address', `Port ${port} is not asked; only 80 and 443 are.`);
+  }
+  const family = isIP(host);
+  if (family === 0 && !allowed && !isPublicName(host)) throw notPublic(url);
+  const resolve = options.resolve ?? systemResolve;
+  const addresses = family === 0 ? await unlessAborted(resolve(host), signal) : [{ address: host, family }];
+  if (addresses.length === 0)
+    throw new GatewayError('unreachable', `${url.hostname} has no address.`, { retryable: true });
+  if (!allowed && !addresses.every(({ address }) => isPublicAddress(address))) throw notPublic(url);
+  return addresses;
+}
+
+function systemResolve(hostname: string): Promise<ResolvedAddress[]> {
+  return lookup(hostname, { all: true });
+}
+
+function notPublic(url: URL): GatewayError {
+  return new GatewayError('refused_address', `${url.hostname} is not a public address of the internet.`);
+}
+
+/** A resolver cannot be stopped; its late answer is nobody's. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => ended.reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work, ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** Connections that can only lead to the given addresses: the name is not resolved a second time. */
+function connectingTo(addresses: ResolvedAddress[]): Agent {
+  const pinned: LookupFunction = (_hostname, options, callback) => {
+    const [first] = addresses;
+    if (options.all === true) callback(null, addresses);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+  return new Agent({
+    connect: { lookup: pinned },
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function converted(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (/^(UND_ERR_HEADERS_OVERFLOW|HPE_|Z_|ERR__ERROR_|ERR_BROTLI|ERR_PADDING)/.test(code)) {
+    return new GatewayError('bad_response', `The server sent an answer that cannot be read (${code}).`, {
+      cause: error,
+    });
+  }
+  return new GatewayError('unreachable', `The server cannot be reached (${code}).`, {
+    retryable: true,
+    cause: error,
+  });
+}

@@ -1,0 +1,67 @@
+/** Who holds a home, as its lock file says, and whether that process still lives. */
+import { readFileSync } from 'node:fs';
+
+/**
+ * `started` tells two processes with one pid apart; `socketPath` is where the embedded database listens; `leaving`: the
+ * process is about to end, and worth waiting for.
+ */
+export interface HomeHolder {
+  pid: number;
+  started: string;
+  socketPath?: string | undefined;
+  leaving?: boolean | undefined;
+}
+
+/** What a lock file says when its holder has left. */
+export const NOBODY: HomeHolder = { pid: 0, started: '' };
+
+/** This process. */
+export function thisProcess(): HomeHolder {
+  return { pid: process.pid, started: startOf(process.pid) ?? '' };
+}
+
+/** Reads a lock file's text; nonsense is nobody. */
+export function parseHolder(text: string): HomeHolder {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Lock files are written whole before they get their name: this one is not ours, and holds nothing.
+    return NOBODY;
+  }
+  if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value))
+    return NOBODY;
+  const socketPath = 'socketPath' in value ? String(value.socketPath) : undefined;
+  const leaving = 'leaving' in value && value.leaving === true;
+  return { pid: Number(value.pid), started: String(value.started), socketPath, leaving };
+}
+
+/** True while the process that wrote the lock runs: same pid, same start, not a zombie. */
+export function isAlive(holder: HomeHolder): boolean {
+  if (!(holder.pid > 0)) return false;
+  try {
+    process.kill(holder.pid, 0);
+  } catch (error) {
+    // EPERM: it lives, but belongs to somebody else.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
+  }
+  const started = startOf(holder.pid);
+  return started === undefined ? process.platform !== 'linux' : started === holder.started;
+}
+
+/**
+ * When the kernel started the process, in clock ticks since boot (proc(5), field 22 of /proc/<pid>/stat); undefined for
+ * a zombie, a dead process, or a system without /proc.
+ */
+export function startOf(pid: number): string | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    // No such process, or no such system.
+    return undefined;
+  }
+  // The command's name is in parentheses and may hold anything: fields are counted after the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}

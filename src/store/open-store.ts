@@ -1,0 +1,139 @@
+/** Opens the store: takes the home, starts or finds the database, brings its tables up to date, hands out the words. */
+import { StoreError } from '../errors.ts';
+import { sleep } from '../lib/sleep.ts';
+import type { Log } from '../log.ts';
+import type { DatabasePlace } from './database.ts';
+import { type EmbeddedDatabase, openEmbedded } from './embedded.ts';
+import { type HomeLock, liveHolder, lockHome } from './home-lock.ts';
+import { openStoreAt, type Store, type UseOptions } from './store.ts';
+
+export interface StoreOptions extends UseOptions {
+  /** `GATEWAY_HOME`; made (0700) when it is missing. */
+  home: string;
+  /** `DATABASE_URL`; undefined = the embedded database in the home. */
+  databaseUrl?: string | undefined;
+  /** Postgres schema of all tables; default `public`. */
+  schema?: string | undefined;
+  /**
+   * For the command line: work beside a gateway that may be running. Its embedded database is reached through its
+   * socket; when no gateway runs, the database is opened here.
+   */
+  attach?: boolean | undefined;
+  /** How long to wait for a process that is leaving the home, in milliseconds. */
+  lockWaitMs?: number | undefined;
+  /** How this process shows in `pg_stat_activity`. */
+  applicationName?: string | undefined;
+}
+
+/** A store that owns its home. */
+export interface HomeStore extends Store {
+  /** Names this home across restarts: what `lanes.register` wants. */
+  instance: string;
+  /** Called when the end begins: a process that wants the home waits from now on instead of being refused. Never throws. */
+  leaving(): Promise<void>;
+}
+
+/** How long `attach` waits for a gateway that is just starting, in milliseconds. */
+const ATTACH_WAIT_MS = 10_000;
+
+/** Throws `StoreError`: `home_locked`, `home_unwritable`, `embedded_failed`, `schema_newer`, `postgres_too_old`, `unavailable`. */
+export async function openStore(options: StoreOptions): Promise<HomeStore> {
+  const home = await openHome(options);
+  try {
+    const store = await openStoreAt(home.place, { ...options, migrate: !home.attached });
+    let closing: Promise<void> | undefined;
+    const leaving = (): Promise<void> => announceLeaving(home.lock, options.log);
+    // A command alone with the home is gone in a moment: a gateway that starts meanwhile waits for it.
+    if (options.attach === true) await leaving();
+    return {
+      ...store,
+      instance: home.lock?.instance ?? 'attached',
+      leaving,
+      close: () =>
+        (closing ??= leaving()
+          .then(() => store.close())
+          .then(() => home.close())),
+    };
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
+}
+
+interface OpenedHome {
+  place: DatabasePlace;
+  lock?: HomeLock;
+  /** Another process has brought the tables up to date. */
+  attached: boolean;
+  close(): Promise<void>;
+}
+
+async function openHome(options: StoreOptions): Promise<OpenedHome> {
+  const shared = { schema: options.schema ?? 'public', applicationName: options.applicationName };
+  if (options.attach === true) {
+    const attached = await attachTo(options, shared);
+    if (attached !== undefined) return attached;
+  }
+  const lock = await lockHome(options.home, {
+    ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
+  });
+  if (options.databaseUrl !== undefined) {
+    const place = { ...shared, url: options.databaseUrl };
+    return { place, lock, attached: false, close: () => leave(lock, options.log) };
+  }
+  let embedded: EmbeddedDatabase | undefined;
+  try {
+    embedded = await openEmbedded(options.home, options.log);
+    await lock.announce(embedded.socketPath);
+  } catch (error) {
+    await embedded?.close();
+    await leave(lock, options.log);
+    throw error;
+  }
+  return {
+    place: { ...shared, socketPath: embedded.socketPath },
+    lock,
+    attached: false,
+    close: () => embedded.close().then(() => leave(lock, options.log)),
+  };
+}
+
+/** Whoever cannot read it is refused instead of waiting: no reason to fail. */
+async function announceLeaving(lock: HomeLock | undefined, log: Log): Promise<void> {
+  await lock
+    ?.leaving()
+    .catch((error: unknown) => log.warn({ err: error }, 'could not mark the home as leaving'));
+}
+
+/** A lock that cannot be given back is a dead process's soon: the next start takes it over. */
+async function leave(lock: HomeLock, log: Log): Promise<void> {
+  await lock
+    .release()
+    .catch((error: unknown) => log.warn({ err: error }, 'could not give back the lock of the home'));
+}
+
+/** A Postgres server is shared as it is; the embedded database through the gateway that holds it, if one does. */
+async function attachTo(
+  options: StoreOptions,
+  shared: { schema: string; applicationName: string | undefined },
+): Promise<OpenedHome | undefined> {
+  const close = (): Promise<void> => Promise.resolve();
+  if (options.databaseUrl !== undefined) {
+    return { place: { ...shared, url: options.databaseUrl }, attached: false, close };
+  }
+  const deadline = performance.now() + ATTACH_WAIT_MS;
+  for (;;) {
+    const holder = await liveHolder(options.home);
+    if (holder === undefined) return undefined;
+    if (holder.socketPath !== undefined) {
+      return { place: { ...shared, socketPath: holder.socketPath }, attached: true, close };
+    }
+    if (performance.now() > deadline) {
+      throw new StoreError(
+        'home_locked',
+        `Process ${holder.pid} holds GATEWAY_HOME ${options.home} but serves no embedded database; is DATABASE_URL set for it?`,
+      );
+    }
+    await sleep(100);
+  }
+}

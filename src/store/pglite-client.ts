@@ -1,0 +1,117 @@
+/** One client of the embedded server: its start-up, its messages, cut where an answer is due. */
+import type { Socket } from 'node:net';
+import {
+  cString,
+  kindOf,
+  makeFrame,
+  MAX_FRAME_BYTES,
+  ownStatement,
+  parsedName,
+  SYNC,
+  takeFrames,
+  takeOpening,
+  welcome,
+} from './wire.ts';
+
+/** Messages up to and with one that asks for an answer. `ends`: a ReadyForQuery will tell how the session stands. */
+export interface MessageGroup {
+  bytes: Buffer;
+  ends: boolean;
+}
+
+/** Reads a client's socket and keeps what it asked until its turn comes. */
+export class PgClient {
+  /** From the start-up packet; the session is given it when this client's turn begins. */
+  searchPath = 'public';
+  open = true;
+  readonly socket: Socket;
+  readonly #id: number;
+  readonly #groups: MessageGroup[] = [];
+  readonly #statements = new Set<string>();
+  #incoming: Buffer = Buffer.alloc(0);
+  #unfinished: Buffer[] = [];
+  #welcomed = false;
+
+  /** `onChange` is called when a first message waits, and when the client has gone. */
+  constructor(id: number, socket: Socket, onChange: (client: PgClient) => void) {
+    this.#id = id;
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      const waiting = this.waiting;
+      try {
+        this.#read(chunk);
+      } catch {
+        // Not the protocol: there is no answer to it.
+        socket.destroy();
+      }
+      if (!waiting && this.waiting) onChange(this);
+    });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      this.open = false;
+      this.#groups.length = 0;
+      onChange(this);
+    });
+  }
+
+  get waiting(): boolean {
+    return this.#groups.length > 0;
+  }
+
+  takeGroup(): MessageGroup | undefined {
+    return this.#groups.shift();
+  }
+
+  /** Messages that take back the prepared statements of a client that has gone; undefined when it made none. */
+  farewell(): Buffer | undefined {
+    if (this.#statements.size === 0) return undefined;
+    const closes = [...this.#statements].map((name) => makeFrame('C', Buffer.from('S'), cString(name)));
+    this.#statements.clear();
+    return Buffer.concat([...closes, SYNC]);
+  }
+
+  #read(chunk: Buffer): void {
+    this.#incoming = this.#incoming.length === 0 ? chunk : Buffer.concat([this.#incoming, chunk]);
+    while (!this.#welcomed) if (!this.#greet()) return;
+    const { frames, rest } = takeFrames(this.#incoming);
+    this.#incoming = rest;
+    for (const frame of frames) this.#take(frame);
+    if (this.#incoming.length > MAX_FRAME_BYTES) this.socket.destroy();
+  }
+
+  #greet(): boolean {
+    const taken = takeOpening(this.#incoming);
+    if (taken === undefined) return false;
+    this.#incoming = taken.rest;
+    const { opening } = taken;
+    if (opening.kind === 'cancel') {
+      // Statements here are short and there is one session: nothing to cancel it with.
+      this.socket.destroy();
+      return false;
+    }
+    if (opening.kind === 'encryption') {
+      this.socket.write('N');
+      return true;
+    }
+    this.#welcomed = true;
+    this.searchPath = opening.parameters.get('search_path') ?? 'public';
+    this.socket.write(welcome(this.#id));
+    return true;
+  }
+
+  #take(frame: Buffer): void {
+    const kind = kindOf(frame);
+    if (kind === 'X') {
+      this.socket.end();
+      return;
+    }
+    const own = ownStatement(frame, `c${this.#id}_`);
+    const name = kind === 'P' ? parsedName(own) : '';
+    if (name !== '') this.#statements.add(name);
+    this.#unfinished.push(own);
+    // Sync, Query and Flush ask for an answer; anything else may wait for them.
+    if (!'SQH'.includes(kind)) return;
+    this.#groups.push({ bytes: Buffer.concat(this.#unfinished), ends: kind !== 'H' });
+    this.#unfinished = [];
+  }
+}

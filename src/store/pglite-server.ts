@@ -1,0 +1,140 @@
+/** Our own socket server for the embedded database: many clients take turns at its one session, transaction by transaction. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { type MessageGroup, PgClient } from './pglite-client.ts';
+import { lastReadyState, queryFrame, SYNC } from './wire.ts';
+
+/** How long a client may sit silent inside a transaction before it is dropped, in milliseconds: all others wait for it. */
+export const OWNER_SILENCE_MS = 30_000;
+
+/** The one session: whole protocol messages in, what Postgres answers out. */
+export interface PgSession {
+  exec(messages: Buffer): Promise<Buffer>;
+}
+
+export interface PgServer {
+  listen(socketPath: string): Promise<void>;
+  /** Drops all clients, rolls back what was open. */
+  close(): Promise<void>;
+}
+
+/** Serves `session` on a unix socket. */
+export function createPgServer(session: PgSession, ownerSilenceMs = OWNER_SILENCE_MS): PgServer {
+  const turns = new SessionTurns(session, ownerSilenceMs);
+  const clients = new Set<PgClient>();
+  let lastId = 0;
+  const server = createServer((socket) => {
+    lastId += 1;
+    const client = new PgClient(lastId, socket, (changed) => {
+      if (!changed.open) clients.delete(changed);
+      turns.join(changed);
+    });
+    clients.add(client);
+  });
+  return {
+    listen: (socketPath) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(socketPath, () => resolve());
+      }),
+    async close() {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      // The last thing a client says to its turn is that it has gone: that must be heard before the database closes.
+      const gone = [...clients].map(({ socket }) => once(socket.destroy(), 'close'));
+      await Promise.all([closed, ...gone]);
+      await turns.idle();
+    },
+  };
+}
+
+/**
+ * Who has the session. A client owns it from its first message until ReadyForQuery says idle; the others wait in line.
+ * One that drops while it owns the session is rolled back. Its `search_path` is honoured; other session state (SET,
+ * LISTEN, temporary tables) would be shared and must not be used.
+ */
+class SessionTurns {
+  readonly #session: PgSession;
+  readonly #silenceMs: number;
+  readonly #line = new Set<PgClient>();
+  #owner: PgClient | undefined;
+  #searchPath: string | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #busy = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(session: PgSession, silenceMs: number) {
+    this.#session = session;
+    this.#silenceMs = silenceMs;
+  }
+
+  /** A client has something to say, or has gone. */
+  join(client: PgClient): void {
+    if (this.#owner !== client) this.#line.add(client);
+    if (!this.#busy) this.#running = this.#run();
+  }
+
+  /** Resolves once nobody waits. */
+  async idle(): Promise<void> {
+    await this.#running;
+    clearTimeout(this.#silence);
+  }
+
+  async #run(): Promise<void> {
+    this.#busy = true;
+    clearTimeout(this.#silence);
+    for (let client = this.#next(); client !== undefined; client = this.#next()) {
+      if (client.open) await this.#serve(client);
+      else await this.#leave(client);
+      // The database answers without waiting: the sockets need their share of the loop.
+      await nextTick();
+    }
+    this.#busy = false;
+    if (this.#owner === undefined) return;
+    const { socket } = this.#owner;
+    this.#silence = setTimeout(() => socket.destroy(), this.#silenceMs);
+  }
+
+  #next(): PgClient | undefined {
+    if (this.#owner !== undefined) {
+      return this.#owner.waiting || !this.#owner.open ? this.#owner : undefined;
+    }
+    const [first] = this.#line;
+    if (first !== undefined) this.#line.delete(first);
+    return first;
+  }
+
+  async #serve(client: PgClient): Promise<void> {
+    const group = client.takeGroup();
+    if (group === undefined) return;
+    if (this.#owner === undefined) await this.#enter(client);
+    this.#owner = client;
+    const answer = await this.#session.exec(group.bytes);
+    if (client.open) client.socket.write(answer);
+    if (!isIdle(group, answer)) return;
+    this.#owner = undefined;
+    if (client.waiting || !client.open) this.#line.add(client);
+  }
+
+  /** Gives the session this client's search_path. */
+  async #enter(client: PgClient): Promise<void> {
+    if (this.#searchPath === client.searchPath) return;
+    const literal = client.searchPath.replaceAll("'", "''");
+    await this.#session.exec(queryFrame(`select set_config('search_path', '${literal}', false)`));
+    this.#searchPath = client.searchPath;
+  }
+
+  /** Undoes what a dropped client left: its open transaction, its prepared statements. */
+  async #leave(client: PgClient): Promise<void> {
+    if (this.#owner === client) {
+      await this.#session.exec(Buffer.concat([SYNC, queryFrame('rollback')]));
+      this.#owner = undefined;
+    }
+    const farewell = client.farewell();
+    if (farewell !== undefined) await this.#session.exec(farewell);
+  }
+}
+
+function isIdle(group: MessageGroup, answer: Buffer): boolean {
+  return group.ends && lastReadyState(answer) === 'I';
+}

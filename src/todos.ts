@@ -1,0 +1,56 @@
+/** The todo list of a session: what the agent means to do, filled from its plan and ticked off as it goes (N-27). */
+import { oneLine } from './lib/text.ts';
+import type { SessionKey } from './message.ts';
+
+/** Items one list may hold. */
+export const MAX_TODOS = 50;
+
+/** How an item may stand. */
+export const TODO_STATUSES = ['pending', 'in_progress', 'done', 'failed', 'skipped'] as const;
+
+export type TodoStatus = (typeof TODO_STATUSES)[number];
+
+/** Longest text of an item, and longest validation, in UTF-16 units. */
+export const MAX_TODO_CHARS = 280;
+
+export interface Todo {
+  text: string;
+  status: TodoStatus;
+  /** How it was checked that the item is done (N-38). */
+  validation?: string | undefined;
+}
+
+/** The lists of all sessions. Throws only `StoreError`; a repeated write changes nothing. */
+export interface TodoStore {
+  todos(session: SessionKey): Promise<Todo[]>;
+  /** Replaces the whole list. */
+  setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
+  /** Changes the item at `index` (from 0) and nothing else; gives the list after it, undefined when there is no such item. */
+  changeTodo(
+    session: SessionKey,
+    index: number,
+    change: Pick<Todo, 'status' | 'validation'>,
+  ): Promise<Todo[] | undefined>;
+}
+
+const LINE = /^\d+\. \[(pending|in_progress|done|failed|skipped)\] (.*)$/;
+
+/** The list as the model reads it in the results of the tool `todo`: one line per item, `1. [pending] Buy bread`. */
+export function writeTodos(items: readonly Todo[]): string {
+  return items.map(({ text, status }, index) => `${index + 1}. [${status}] ${todoText(text)}`).join('\n');
+}
+
+/** The list out of a text that `writeTodos` made, whatever stands around it; validations are not in it. Never throws. */
+export function readTodos(text: string): Todo[] {
+  return text.split('\n').flatMap((line): Todo[] => {
+    const [, status, words] = LINE.exec(line) ?? [];
+    const known = TODO_STATUSES.find((one) => one === status);
+    return known === undefined || words === undefined ? [] : [{ text: words, status: known }];
+  });
+}
+
+/** A text as an item may hold it: one line, at most `MAX_TODO_CHARS`. */
+export function todoText(text: string): string {
+  const line = oneLine(text);
+  return line.length <= MAX_TODO_CHARS ? line : `${line.slice(0, MAX_TODO_CHARS - 1).toWellFormed()}…`;
+}

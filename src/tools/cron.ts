@@ -1,0 +1,121 @@
+/** The tool `cron`: work that begins by the clock, made, listed and removed by the model (B-24). */
+import { z } from 'zod';
+import { ToolError } from '../errors.ts';
+import { MAX_TASK_LENGTH } from '../schedules.ts';
+import type { Schedules } from '../schedules.ts';
+import { defineTool } from '../tool.ts';
+import type { Tool, ToolContext } from '../tool.ts';
+
+/** Longest beat and longest wait, in minutes. */
+const MAX_MINUTES = 366 * 24 * 60;
+
+const parameters = z.strictObject({
+  action: z.enum(['add', 'list', 'remove']),
+  task: z
+    .string()
+    .min(1)
+    .max(MAX_TASK_LENGTH)
+    .optional()
+    .describe('For add: what you are to do then, with all you need to know, as nobody will be there to ask.'),
+  cron: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('For add: a cron line, such as "0 9 * * 1-5" for nine o\'clock on weekdays.'),
+  time_zone: z.string().min(1).max(60).optional().describe('Of cron or at, such as Europe/Berlin.'),
+  every_minutes: z.number().min(1).max(MAX_MINUTES).optional().describe('For add, instead of cron.'),
+  in_minutes: z
+    .number()
+    .min(0)
+    .max(MAX_MINUTES)
+    .optional()
+    .describe('For add: once, so many minutes from now.'),
+  at: z
+    .string()
+    .min(1)
+    .max(60)
+    .optional()
+    .describe(
+      'For add: once, at a time such as 2026-12-01 09:00, or with an offset 2026-12-01T09:00:00+01:00.',
+    ),
+  id: z.string().min(1).max(200).optional().describe('For remove: the id that list shows.'),
+});
+
+type Args = z.infer<typeof parameters>;
+
+/** Makes the tool. */
+export function createCron(schedules: Schedules): Tool {
+  return defineTool({
+    name: 'cron',
+    description:
+      'Do something later or again and again: add, list or remove scheduled tasks of this chat. When the time comes you are given the task and your answer is sent here. Say when in exactly one way.',
+    parameters,
+    // The call's own key names the schedule: a second run finds it there.
+    effect: 'idempotent',
+    risk: ({ action }) => (action === 'list' ? 'safe' : 'caution'),
+    reach: ({ action }) => (action === 'list' ? 'session' : 'outside'),
+    async execute(args: Args, ctx) {
+      switch (args.action) {
+        case 'add':
+          return { content: await add(schedules, args, ctx) };
+        case 'list':
+          return { content: await list(schedules, ctx) };
+        case 'remove':
+          return { content: await remove(schedules, args, ctx) };
+        default:
+          return args.action satisfies never;
+      }
+    },
+  });
+}
+
+async function add(schedules: Schedules, args: Args, ctx: ToolContext): Promise<string> {
+  if (ctx.agentId !== undefined) {
+    throw new ToolError(
+      'forbidden',
+      'A subagent makes no schedules; say in your result what should be scheduled.',
+    );
+  }
+  const { cron, every_minutes: everyMinutes, in_minutes: inMinutes, at, time_zone: timeZone } = args;
+  const made = await schedules.add({
+    id: ctx.callKey,
+    session: ctx.sessionKey,
+    address: ctx.address,
+    creatorId: ctx.userId,
+    task: args.task ?? '',
+    when: { cron, everyMinutes, inMinutes, at, timeZone },
+  });
+  return `Scheduled with id ${made.id}: ${schedules.describe(made)}\n${nowLine(schedules)}`;
+}
+
+async function list(schedules: Schedules, ctx: ToolContext): Promise<string> {
+  const rows = await schedules.list({ session: ctx.sessionKey });
+  const lines = rows.map((row) => `${row.id}: ${schedules.describe(row)}`);
+  return [...(lines.length === 0 ? ['Nothing is scheduled in this chat.'] : lines), nowLine(schedules)].join(
+    '\n',
+  );
+}
+
+/** In a group, people end only what they made themselves; owners have the command for the rest. */
+async function remove(schedules: Schedules, { id }: Args, ctx: ToolContext): Promise<string> {
+  const found = (await schedules.list({ session: ctx.sessionKey })).find((row) => row.id === id);
+  if (found === undefined) {
+    throw new ToolError(
+      'unknown_schedule',
+      'There is no schedule with that id in this chat; list shows them.',
+    );
+  }
+  if (found.place === 'group' && found.creatorId !== ctx.userId) {
+    throw new ToolError(
+      'forbidden',
+      'Somebody else made that; they can remove it, or an owner with /schedule remove.',
+    );
+  }
+  await schedules.remove(found.id);
+  return `Removed: ${schedules.describe(found)}`;
+}
+
+function nowLine(schedules: Schedules): string {
+  return `It is ${schedules.moment(new Date())} now.`;
+}

@@ -1,0 +1,94 @@
+/** The tool `memory`: facts about the user that the next chat should know, too. */
+import { z } from 'zod';
+import { ToolError } from '../errors.ts';
+import { oneLine } from '../lib/text.ts';
+import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../memory.ts';
+import type { MemoryRecord, MemoryStore } from '../memory.ts';
+import { defineTool } from '../tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../tool.ts';
+
+/** Facts in one answer of `search` and `list`. */
+export const MAX_SHOWN = 20;
+
+const parameters = z.strictObject({
+  action: z
+    .enum(['save', 'search', 'list', 'forget'])
+    .describe('save: keep a fact. search: find facts. list: the newest. forget: remove one.'),
+  text: z
+    .string()
+    .max(MAX_MEMORY_CHARS)
+    .optional()
+    .describe('save: one short sentence about the user. search: words to look for.'),
+  number: z.int().min(1).optional().describe('forget: the number that search and list show.'),
+});
+
+type Args = z.infer<typeof parameters>;
+
+/** Makes the tool over the store; it sees only the facts of the user whom the turn answers. */
+export function createMemory(memories: MemoryStore): Tool {
+  return defineTool({
+    name: 'memory',
+    description:
+      'Remember lasting facts about the user (name, preferences, people, plans) across all chats, and look them up. ' +
+      'Save what the user tells you of themselves, in one sentence each; never secrets such as passwords.',
+    parameters,
+    effect: 'idempotent',
+    risk: ({ action }: Args) => (action === 'forget' ? 'caution' : 'safe'),
+    // What is saved of a tainted turn is marked, and taints the turns that read it: nothing is gained by it.
+    reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
+    async execute(args: Args, ctx) {
+      if (ctx.userId === 'system') {
+        throw new ToolError('no_user', 'No person wrote this message, so there is nobody to remember.');
+      }
+      if (args.action === 'save') return await save(memories, args, ctx);
+      if (ctx.place !== 'private') {
+        throw new ToolError('not_here', 'Others read this chat: memories are shown only in private ones.');
+      }
+      switch (args.action) {
+        case 'search':
+          return shown(await memories.searchMemory(ctx.userId, textOf(args), MAX_SHOWN), 'No fact matches.');
+        case 'list':
+          return shown(await memories.memories(ctx.userId, MAX_SHOWN), 'Nothing is remembered yet.');
+        default:
+          return await forget(memories, args, ctx);
+      }
+    },
+  });
+}
+
+async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promise<ToolResult> {
+  // Where nobody says what was read before, the worst is assumed.
+  const untrusted = ctx.tainted ?? true;
+  const { memory, isNew, dropped } = await memories.remember(ctx.userId, {
+    key: ctx.callKey,
+    text: textOf(args),
+    session: ctx.sessionKey,
+    untrusted,
+  });
+  if (!isNew) return { content: `That is known already, as number ${memory.id}.` };
+  const mark = untrusted ? ' It is marked as unverified, because words of others were read before.' : '';
+  const full = dropped > 0 ? ` The oldest fact had to go: at most ${MAX_MEMORIES} are kept.` : '';
+  return { content: `Saved as number ${memory.id}.${mark}${full}` };
+}
+
+async function forget(memories: MemoryStore, { number }: Args, ctx: ToolContext): Promise<ToolResult> {
+  if (number === undefined) throw new ToolError('bad_arguments', 'forget needs "number", as list shows it.');
+  const gone = await memories.forget(ctx.userId, number);
+  return { content: gone === 0 ? `There is no fact with number ${number}.` : `Forgot number ${number}.` };
+}
+
+function textOf({ action, text = '' }: Args): string {
+  const line = oneLine(text);
+  if (line === '') throw new ToolError('bad_arguments', `${action} needs "text".`);
+  return line;
+}
+
+function shown(found: readonly MemoryRecord[], nothing: string): ToolResult {
+  if (found.length === 0) return { content: nothing };
+  const lines = found.map(
+    ({ id, text, untrusted }) => `${id}${untrusted ? ' (unverified)' : ''}: ${oneLine(text)}`,
+  );
+  if (found.length === MAX_SHOWN) lines.push(`(at most ${MAX_SHOWN} are shown; search for more)`);
+  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'house';
+  return { content: lines.join('\n'), source };
+}

@@ -1,0 +1,74 @@
+/** The tool `scratchpad`: notes the agent keeps for itself in a session, between iterations and turns. */
+import { z } from 'zod';
+import { ToolError } from '../errors.ts';
+import { oneLine } from '../lib/text.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES } from '../scratchpad.ts';
+import type { ScratchpadStore } from '../scratchpad.ts';
+import { defineTool } from '../tool.ts';
+import type { ToolContext } from '../tool.ts';
+
+/** Longest name of a note, in UTF-16 units. */
+export const MAX_NOTE_NAME_CHARS = 80;
+/** What the list of all notes shows of each. */
+const GLIMPSE_CHARS = 80;
+
+const parameters = z.strictObject({
+  action: z.enum(['read', 'set', 'delete']),
+  name: z
+    .string()
+    .min(1)
+    .max(MAX_NOTE_NAME_CHARS)
+    .optional()
+    .describe('Name of the note; "read" without it lists all notes.'),
+  text: z.string().max(MAX_NOTE_CHARS).optional().describe('With "set": the whole text of the note.'),
+});
+
+type Args = z.infer<typeof parameters>;
+
+/** Makes the tool over the notes of all sessions; a call acts on the session of its context. */
+export function createScratchpadTool(scratchpad: ScratchpadStore) {
+  return defineTool({
+    name: 'scratchpad',
+    description:
+      'Keep notes for yourself in this conversation: intermediate results, what you found out, what to do later. The user ' +
+      'does not see them.',
+    parameters,
+    effect: 'idempotent',
+    risk: () => 'safe',
+    reach: () => 'session',
+    // A note may hold what a page or a file said, in a turn that nobody remembers any more.
+    results: 'local',
+    async execute(args: Args, ctx) {
+      if (args.action === 'read') return { content: await read(scratchpad, args, ctx) };
+      if (args.name === undefined) throw new ToolError('missing_argument', `"${args.action}" needs "name".`);
+      if (args.action === 'delete') {
+        await scratchpad.setNote(ctx.sessionKey, args.name, undefined);
+        return { content: `There is no note ${JSON.stringify(args.name)} any more.` };
+      }
+      if (args.text === undefined) throw new ToolError('missing_argument', '"set" needs "text".');
+      if (await scratchpad.setNote(ctx.sessionKey, args.name, args.text)) {
+        return { content: `Noted ${JSON.stringify(args.name)}, ${args.text.length} characters.` };
+      }
+      throw new ToolError('scratchpad_full', `There are ${MAX_NOTES} notes already: delete one first.`);
+    },
+  });
+}
+
+async function read(scratchpad: ScratchpadStore, args: Args, ctx: ToolContext): Promise<string> {
+  const notes = await scratchpad.notes(ctx.sessionKey);
+  if (args.name !== undefined) {
+    const note = notes.get(args.name);
+    if (note !== undefined) return note;
+    const names = [...notes.keys()].map((name) => JSON.stringify(name)).join(', ') || 'none';
+    throw new ToolError(
+      'no_such_note',
+      `There is no note ${JSON.stringify(args.name)}. The notes are: ${names}.`,
+    );
+  }
+  if (notes.size === 0) return 'The scratchpad is empty.';
+  const lines = [...notes].map(
+    ([name, text]) =>
+      `${JSON.stringify(name)} (${text.length} characters): ${oneLine(text).slice(0, GLIMPSE_CHARS).toWellFormed()}`,
+  );
+  return lines.join('\n');
+}

@@ -1,0 +1,60 @@
+/** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
+import { z } from 'zod';
+import type { Ledger } from '../ledger.ts';
+import { SWITCH_PROFILE } from '../profile.ts';
+import type { Profile } from '../profile.ts';
+import { defineTool } from '../tool.ts';
+import type { Tool } from '../tool.ts';
+
+export interface ProfileSwitching {
+  profiles: () => readonly Profile[];
+  /** Owners alone change profiles: a model that was talked into it has no more rights than who talks to it. */
+  isOwner: (userId: string) => Promise<boolean>;
+  ledger: Pick<Ledger, 'updateSession'>;
+}
+
+const parameters = z.strictObject({
+  profile: z.string().max(100).optional().describe('Id of the profile; left out, the profiles are listed.'),
+});
+
+export function createSwitchProfile({ profiles, isOwner, ledger }: ProfileSwitching): Tool {
+  return defineTool({
+    name: SWITCH_PROFILE,
+    description:
+      'Switch this conversation to another profile, which has its own instructions, tools and model. It takes effect ' +
+      'with your next step. Without a profile: lists them.',
+    parameters,
+    effect: 'idempotent',
+    risk: () => 'caution',
+    // What a page talked it into would hold for later turns, too.
+    reach: ({ profile }) => (profile === undefined ? 'session' : 'outside'),
+    async execute({ profile: id }: z.infer<typeof parameters>, ctx) {
+      const list = profiles().map(describe).join('\n');
+      if (id === undefined) return { content: `The profiles (now: ${ctx.profileId}):\n${list}` };
+      if (!profiles().some((profile) => profile.id === id)) {
+        return { content: `There is no profile "${id}". The profiles:\n${list}`, isError: true };
+      }
+      if (ctx.agentId !== undefined) {
+        return {
+          content: 'A subagent keeps its profile: give the result to who asked for it.',
+          isError: true,
+        };
+      }
+      if (!(await isOwner(ctx.userId))) {
+        const content =
+          'Only an owner of this house may change the profile, and this user is none. Tell them so.';
+        return { content, isError: true };
+      }
+      await ledger.updateSession(ctx.sessionKey, { profileId: id });
+      ctx.emit({ type: 'profile_switched', profileId: id });
+      return {
+        content: `This conversation has the profile "${id}" now: your instructions and tools change.`,
+      };
+    },
+  });
+}
+
+function describe({ id, description, enabledTools }: Profile): string {
+  const tools = enabledTools.length === 0 ? 'no tools' : enabledTools.join(', ');
+  return `- ${id}: ${description === undefined ? '' : `${description} `}(${tools})`;
+}

@@ -1,0 +1,108 @@
+/** The tool `todo`: the session's list of what is to be done, which people see tick (N-27, N-38). */
+import { z } from 'zod';
+import { ToolError } from '../errors.ts';
+import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../todos.ts';
+import type { Todo, TodoStore } from '../todos.ts';
+import { defineTool } from '../tool.ts';
+import type { ToolContext, ToolResult } from '../tool.ts';
+
+const status = z.enum(TODO_STATUSES);
+const validation = z
+  .string()
+  .max(4_000)
+  .describe('How you checked that it is done: what you ran, read or saw.');
+
+const parameters = z.strictObject({
+  action: z
+    .enum(['list', 'replace', 'update'])
+    .describe('"update" changes one item, "replace" the whole list.'),
+  index: z.int().min(1).optional().describe('With "update": the number of the item, from 1.'),
+  status: status.optional().describe('With "update": how the item stands now.'),
+  validation: validation.optional(),
+  items: z
+    .array(
+      z.strictObject({
+        text: z.string().min(1).max(4_000).describe(`One line, at most ${MAX_TODO_CHARS} characters.`),
+        status: status.default('pending'),
+        validation: validation.optional(),
+      }),
+    )
+    .max(MAX_TODOS)
+    .optional()
+    .describe('With "replace": the new list, in order.'),
+});
+
+type Args = z.infer<typeof parameters>;
+
+/** Makes the tool over the lists of all sessions; a call acts on the session of its context. */
+export function createTodoTool(todos: TodoStore) {
+  return defineTool({
+    name: 'todo',
+    description:
+      'Read and keep the todo list of this conversation. Mark an item in_progress when you begin it, and done, failed or ' +
+      'skipped as soon as you know; give a validation with done.',
+    parameters,
+    effect: 'idempotent',
+    risk: () => 'safe',
+    reach: () => 'session',
+    async execute(args: Args, ctx) {
+      if (args.action === 'list') return shown(await todos.todos(ctx.sessionKey));
+      const items =
+        args.action === 'update' ? await update(todos, args, ctx) : await replace(todos, args, ctx);
+      ctx.emit({
+        type: 'todo_changed',
+        items: items.map((item) => ({ text: item.text, status: item.status })),
+      });
+      return shown(items);
+    },
+  });
+}
+
+async function update(todos: TodoStore, args: Args, ctx: ToolContext): Promise<Todo[]> {
+  if (args.index === undefined || args.status === undefined) {
+    throw new ToolError('missing_argument', '"update" needs "index" (from 1) and "status".');
+  }
+  const checked = validationOf(args.status, args.validation, ctx, `item ${args.index}`);
+  const items = await todos.changeTodo(ctx.sessionKey, args.index - 1, { status: args.status, ...checked });
+  if (items !== undefined) return items;
+  const { length } = await todos.todos(ctx.sessionKey);
+  const has =
+    length === 0 ? 'The list is empty: fill it with "replace".' : `The list has items 1 to ${length}.`;
+  throw new ToolError('no_such_item', `There is no item ${args.index}. ${has}`);
+}
+
+/** What was validated once and is still in the list needs no second validation. */
+async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<Todo[]> {
+  if (args.items === undefined) throw new ToolError('missing_argument', '"replace" needs "items".');
+  const before = new Map((await todos.todos(ctx.sessionKey)).map((item) => [item.text, item]));
+  const items = args.items.map((item, at): Todo => {
+    const text = todoText(item.text);
+    if (text === '') throw new ToolError('empty_item', `Item ${at + 1} has no text.`);
+    const known = before.get(text);
+    const given = item.validation ?? (known?.status === 'done' ? known.validation : undefined);
+    return { text, status: item.status, ...validationOf(item.status, given, ctx, `item ${at + 1}`) };
+  });
+  await todos.setTodos(ctx.sessionKey, items);
+  return items;
+}
+
+/** Throws when the profile wants to know how it was checked and nobody says (N-38): nothing is changed then. */
+function validationOf(
+  done: Todo['status'],
+  given: string | undefined,
+  ctx: ToolContext,
+  item: string,
+): Pick<Todo, 'validation'> {
+  const words = todoText(given ?? '');
+  if (done === 'done' && words === '' && ctx.stepValidation === true) {
+    throw new ToolError(
+      'validation_missing',
+      `Nothing was changed: ${item} can only be done with a "validation" that says how you checked it.`,
+    );
+  }
+  return words === '' ? {} : { validation: words };
+}
+
+function shown(items: readonly Todo[]): ToolResult {
+  return { content: items.length === 0 ? 'The todo list is empty.' : writeTodos(items) };
+}

@@ -1,0 +1,238 @@
+/** Long talks: summarised before a turn that is too heavy and after a turn, whole or not at all, and never in the way. */
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { LaneAbort } from '../../../src/bus.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import type { ChatMessage } from '../../../src/provider.ts';
+import { readFile } from '../../../src/tools/read-file.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestDatabases, TestStore } from '../../database.ts';
+import { asks as asksFor, fails, says as saysIt, ScriptedProvider } from '../../fakes/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/scripted-provider.ts';
+import { TurnWorld } from '../../fakes/turn-world.ts';
+
+/** A server that reports nothing: estimates are what they are. */
+const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+const says = (...words: string[]): ScriptStep => ({ ...saysIt(...words), usage });
+const asks: typeof asksFor = (...asked) => ({ ...asksFor(...asked), usage });
+
+const key = 'telegram:42' as const;
+/** About 350 tokens. */
+const LONG = 'lorem ipsum '.repeat(87);
+const SMALL = { contextWindow: 2_560, maxTokens: 256, iterationBudgetEnabled: false } as const;
+
+async function openTalk(databases: TestDatabases, ...steps: ScriptStep[]) {
+  const store = await databases.open();
+  const provider = new ScriptedProvider(...steps);
+  const world = new TurnWorld({
+    store,
+    provider,
+    tools: [readFile],
+    profile: { ...SMALL, compressionEnabled: false },
+  });
+  onTestFinished(() => world.close());
+  await world.start();
+  return {
+    store,
+    provider,
+    world,
+    /** Turns of about 360 tokens that nothing is done about. */
+    talk: async (turns: number): Promise<void> => {
+      for (let n = 1; n <= turns; n += 1) {
+        provider.add(says(`answer ${n} ${LONG}`));
+        await world.ask(`question ${n}`);
+      }
+    },
+    enable: () => void (world.profile = { ...world.profile, compressionEnabled: true }),
+    events: () =>
+      world.types().filter((type) => ['context_compressed', 'stream_start', 'turn_ended'].includes(type)),
+  };
+}
+
+const contents = (messages: readonly ChatMessage[] | undefined): string =>
+  (messages ?? []).map(({ content }) => content).join('\n');
+const isSummaryCall = (messages: readonly ChatMessage[] | undefined): boolean =>
+  contents(messages).includes('Write its summary now');
+
+/** What of the context is covered, by its first words. */
+async function covered({ sql }: TestStore): Promise<string[]> {
+  const rows = await sql<{ text: string }[]>`
+    select left(payload ->> 'content', 10) as text from context where covered_by is not null order by lane_seq, seq`;
+  return rows.map(({ text }) => text);
+}
+
+describeEachDatabase('compression', (databases) => {
+  it('summarises the oldest turns before a turn that is too heavy (N-67)', async () => {
+    const { store, provider, world, talk, enable, events } = await openTalk(databases);
+    await talk(5);
+    enable();
+    world.events.length = 0;
+    const before = provider.requests.length;
+    provider.add(says('They spoke of 1 to 3.'), says('the answer'));
+    const { turn } = await world.ask('question 6');
+    expect(turn?.final?.content).toBe('the answer');
+    const [summaryCall, mainCall] = provider.requests.slice(before);
+    expect(isSummaryCall(summaryCall?.messages)).toBe(true);
+    expect(summaryCall).toMatchObject({
+      model: 'test-model',
+      contextWindow: mainCall?.contextWindow,
+      think: false,
+    });
+    expect(contents(mainCall?.messages)).toMatch(
+      /\[Summary of our talk so far.*\]\nThey spoke of 1 to 3\.\n.*question 5\nanswer 5.*question 6$/s,
+    );
+    expect(contents(mainCall?.messages)).not.toContain('answer 1');
+    expect(events()).toEqual(['context_compressed', 'stream_start', 'turn_ended']);
+    const told = world.events.find((event) => event.type === 'context_compressed');
+    expect(told).toMatchObject({ before: expect.any(Number), after: expect.any(Number) });
+    expect(told?.type === 'context_compressed' && told.after < told.before).toBe(true);
+    expect((await covered(store)).slice(0, 4)).toEqual([
+      'question 1',
+      'answer 1 l',
+      'question 2',
+      'answer 2 l',
+    ]);
+    expect((await store.ledger.messages(key, { limit: 50 })).map(({ content }) => content)).toContain(
+      'question 1',
+    );
+    const usage = await store.sql`select session, user_id, model from usage where purpose = 'compression'`;
+    expect([...usage]).toEqual([{ session: key, user_id: key, model: 'test-model' }]);
+  });
+
+  it('does so after a turn, too, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
+    const { store, provider, world, talk, enable } = await openTalk(databases);
+    await talk(4);
+    enable();
+    const release = Promise.withResolvers<void>();
+    provider.add(says(`answer 5 ${LONG}`), {
+      ...says('They spoke of 1 to 3.'),
+      before: () => release.promise,
+    });
+    await world.ask('question 5');
+    expect(world.types().at(-1)).toBe('turn_ended');
+    await vi.waitFor(() => expect(isSummaryCall(provider.requests.at(-1)?.messages)).toBe(true));
+    // Short enough not to be too heavy: it starts, runs and ends while the summary is made.
+    world.profile = { ...world.profile, compressionThreshold: 0.95 };
+    provider.add(says('quick'));
+    const { turn } = await world.ask('hello?');
+    expect(turn?.final?.content).toBe('quick');
+    expect(world.types()).not.toContain('context_compressed');
+    expect(await covered(store)).toEqual([]);
+    release.resolve();
+    await vi.waitFor(() => expect(world.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
+    provider.add(says('last'));
+    await world.ask('and now?');
+    expect(contents(provider.requests.at(-1)?.messages)).toMatch(
+      /They spoke of 1 to 3\.\n.*hello\?\nquick\nand now\?$/s,
+    );
+  });
+
+  it('waits for the worker of the turn before when the new turn is too heavy without it', async () => {
+    const { provider, world, talk, enable } = await openTalk(databases);
+    await talk(4);
+    enable();
+    const release = Promise.withResolvers<void>();
+    provider.add(says(`answer 5 ${LONG}`), { ...says('They spoke.'), before: () => release.promise });
+    await world.ask('question 5');
+    provider.add(says('after it'));
+    const asked = world.ask('question 6');
+    await vi.waitFor(() => expect(world.types().at(-1)).toBe('turn_started'));
+    release.resolve();
+    expect((await asked).turn?.final?.content).toBe('after it');
+    expect(contents(provider.requests.at(-1)?.messages)).toContain('They spoke.');
+    expect(provider.requests.filter(({ messages }) => isSummaryCall(messages))).toHaveLength(1);
+  });
+
+  it.each([
+    {
+      name: 'the model is away',
+      step: fails(new ProviderError('unavailable', 'away')),
+      log: 'compression_failed',
+    },
+    { name: 'the summary is longer', step: says(LONG.repeat(6)), log: 'not shorter' },
+    { name: 'the summary is empty', step: says('  '), log: 'empty summary' },
+  ])('goes on with what fits when $name, and does not try again at once', async ({ step, log }) => {
+    const { store, provider, world, talk, enable } = await openTalk(databases);
+    await talk(6);
+    enable();
+    provider.add(step, says('still an answer'), says('and another'));
+    const { turn } = await world.ask('question 7');
+    expect(turn?.final?.content).toBe('still an answer');
+    expect(contents(provider.requests.at(-1)?.messages)).not.toContain('question 1');
+    await world.ask('question 8');
+    expect(provider.requests.filter(({ messages }) => isSummaryCall(messages))).toHaveLength(1);
+    expect(world.logLines.join('\n')).toContain(log);
+    expect(await covered(store)).toEqual([]);
+  });
+
+  it('covers turns with their tool calls whole, and remembers whose words they held', async () => {
+    const { store, provider, world, talk, enable } = await openTalk(databases);
+    provider.add(asks([{ name: 'read_file', args: { path: 'none.txt' } }], 'I look.'), says(LONG));
+    await world.ask('read the file');
+    await talk(4);
+    enable();
+    provider.add(says('They read a file.'), says('ok'));
+    await world.ask('question 6');
+    const [summary] = await store.sql<{ payload: unknown }[]>`
+      select payload from context where kind = 'summary'`;
+    expect(summary?.payload).toMatchObject({ content: 'They read a file.', sources: ['local'] });
+    const halves = await store.sql`
+      select turn_id from context where kind <> 'tool_intent' and kind <> 'summary'
+      group by turn_id having count(*) filter (where covered_by is null) not in (0, count(*))`;
+    expect([...halves]).toEqual([]);
+    const calls = provider.requests.at(-1)?.messages.filter((message) => message.role === 'tool');
+    expect(calls).toEqual([]);
+  });
+
+  it('ends within the turn when that is stopped, and leaves the model (N-58)', async () => {
+    const { store, provider, world, talk, enable } = await openTalk(databases);
+    await talk(5);
+    enable();
+    provider.add({ chunks: [], ending: 'silence' });
+    const { head, turnId } = await world.say('question 6');
+    const stop = new AbortController();
+    const ran = world.run(head, stop.signal);
+    await provider.silence();
+    stop.abort(new LaneAbort('stopped'));
+    expect(await ran).toMatchObject({ kind: 'finished' });
+    expect(provider.hungUp).toBe(1);
+    expect((await store.ledger.turn(turnId))?.reason).toBe('stopped');
+    expect(await covered(store)).toEqual([]);
+  });
+
+  it('leaves everything as it was when the house goes down meanwhile, and does it the next time', async () => {
+    const { store, provider, world, talk, enable } = await openTalk(databases);
+    await talk(4);
+    enable();
+    provider.add(says(`answer 5 ${LONG}`), { chunks: [], ending: 'silence' });
+    await world.ask('question 5');
+    await provider.silence();
+    await world.agent.close();
+    expect(provider.hungUp).toBe(1);
+    expect(await covered(store)).toEqual([]);
+    const next = new ScriptedProvider(says('They spoke.'), says('ok'));
+    const again = new TurnWorld({ store, provider: next, profile: { ...SMALL } });
+    onTestFinished(() => again.close());
+    await again.start('next');
+    expect((await again.ask('question 6')).turn?.final?.content).toBe('ok');
+    expect(contents(next.requests.at(-1)?.messages)).toContain('They spoke.');
+  });
+
+  it('summarises many short turns before they fall out of sight (B-35)', async () => {
+    const { provider, world, enable } = await openTalk(databases);
+    world.profile = { ...world.profile, contextWindow: 16_384 };
+    const words = 'some words of a short talk '.repeat(5);
+    for (let n = 1; n <= 24; n += 1) {
+      if (n === 24) enable();
+      provider.add(says(`${words} a${n}.`));
+      if (n === 24) provider.add(says('Short talk, 1 to 16.'));
+      await world.ask(`q${n}`);
+    }
+    await vi.waitFor(() => expect(world.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
+    provider.add(says('ok'));
+    await world.ask('q25');
+    const seen = contents(provider.requests.at(-1)?.messages);
+    expect(seen).toContain('Short talk, 1 to 16.');
+    expect(seen).toMatch(/\nq17\n.*\nq24\n.*\nq25$/s);
+    expect(seen).not.toContain('\nq16\n');
+  });
+});

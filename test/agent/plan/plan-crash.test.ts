@@ -1,0 +1,212 @@
+/** A process that dies at every point of a plan's journal: the same plan, the same answer, no step's work done twice. */
+import { expect, it } from 'vitest';
+import { SUMMARY_PROMPT } from '../../../src/agent/plan/mode-prompts.ts';
+import type { Ledger } from '../../../src/ledger.ts';
+import type { Plan } from '../../../src/plan.ts';
+import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../../src/provider.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { effectTools, startEffects } from '../../fakes/effect-tools.ts';
+import type { EffectsServer } from '../../fakes/effect-tools.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/scripted-provider.ts';
+import { TurnWorld } from '../../fakes/turn-world.ts';
+import { defineTool } from '../../../src/tool.ts';
+import type { Tool } from '../../../src/tool.ts';
+import { z } from 'zod';
+
+class SimulatedCrash extends Error {}
+
+const STEPS = [
+  'openTurn',
+  'storePlan',
+  'planFact',
+  'journalAnswer',
+  'toolIntent',
+  'toolResult',
+  'finishTurn',
+] as const;
+type Step = (typeof STEPS)[number];
+
+/** A ledger whose n-th commit dies before or after it is made; `seen` gets the commits as they are begun. */
+function dying(at: number, when: 'before' | 'after', seen: Step[]) {
+  return (ledger: Ledger): Ledger => {
+    const guard = <A extends unknown[], R>(step: Step, commit: (...args: A) => Promise<R>) => {
+      return async (...args: A): Promise<R> => {
+        seen.push(step);
+        const dies = seen.length - 1 === at;
+        if (dies && when === 'before') throw new SimulatedCrash(`before ${step}`);
+        const done = await commit(...args);
+        if (dies) throw new SimulatedCrash(`after ${step}`);
+        return done;
+      };
+    };
+    return {
+      ...ledger,
+      openTurn: guard('openTurn', ledger.openTurn.bind(ledger)),
+      storePlan: guard('storePlan', ledger.storePlan.bind(ledger)),
+      planFact: guard('planFact', ledger.planFact.bind(ledger)),
+      journalAnswer: guard('journalAnswer', ledger.journalAnswer.bind(ledger)),
+      toolIntent: guard('toolIntent', ledger.toolIntent.bind(ledger)),
+      toolResult: guard('toolResult', ledger.toolResult.bind(ledger)),
+      finishTurn: guard('finishTurn', ledger.finishTurn.bind(ledger)),
+    };
+  };
+}
+
+const PLAN = [
+  '1. [TOOL: unsafe_probe] One',
+  '2. [TOOL: broken_probe] Two',
+  '3. [SELF] Three',
+  '4. [TOOL: idempotent_probe] Four',
+  '5. [TOOL: broken_probe] Five',
+  '6. [TOOL: unsafe_probe] Six',
+].join('\n');
+
+/** A model that answers by what it is asked, so that it says the same again after a crash. */
+class PlanModel implements LLMProvider {
+  readonly name = 'plan';
+  calls = 0;
+
+  async models(): Promise<string[]> {
+    return ['test-model'];
+  }
+
+  async capabilities(): Promise<ModelCapabilities> {
+    return { contextWindow: 16_384, tools: true, thinking: false, vision: false };
+  }
+
+  streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> {
+    // Sentences about earlier steps are made in the background, and again after a crash.
+    if (request.messages[0]?.content !== SUMMARY_PROMPT) this.calls += 1;
+    return new ScriptedProvider(answerTo(request)).streamChat(request, signal);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function answerTo({ messages }: ChatRequest): ScriptStep {
+  const first = messages[0]?.content ?? '';
+  const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  const all = JSON.stringify(messages);
+  const last = messages.findLast(({ role }) => role !== 'system');
+  if (first.startsWith('A plan is being carried out step by step')) return says(correctionFor(asked));
+  if (last?.role === 'tool' && all.includes('carry_out_plan')) return says('All six are done.');
+  const [, tool] = /one call of the tool (\w+)/.exec(asked) ?? [];
+  if (tool !== undefined) return asks([{ name: tool, args: {} }]);
+  if (asked.includes('nothing of the others: Three')) {
+    // Its own work: one call with an effect, then its result.
+    return last?.role === 'tool'
+      ? says('Three is done.')
+      : asks([{ name: 'unsafe_probe', args: { word: 'three' } }]);
+  }
+  return says(all.includes('write the plan') ? PLAN : 'Six steps.\nREFLECT: no');
+}
+
+/** The second step gets a repair before it and works then; the fifth gets another tool. */
+function correctionFor(asked: string): string {
+  const repair = { description: 'Repair', tool: 'unsafe_probe', args: { word: 'repair' } };
+  return asked.includes('Failed: [s2]')
+    ? JSON.stringify({ action: 'insert_steps', reason: 'repair it', newSteps: [repair] })
+    : JSON.stringify({
+        action: 'modify',
+        reason: 'other',
+        command: { tool: 'idempotent_probe', args: { word: 'five' } },
+      });
+}
+
+/** Works in the fourth run of a step, which is the second step's after its repair. */
+const brokenProbe: Tool = defineTool({
+  name: 'broken_probe',
+  description: 'Works only after a repair.',
+  parameters: z.strictObject({}),
+  effect: 'pure',
+  risk: () => 'safe',
+  execute: async (_args, ctx) =>
+    ctx.callKey === `${ctx.turnId}.4001.0`
+      ? { content: 'works' }
+      : { content: 'it is broken', isError: true },
+});
+
+interface Ran {
+  seen: Step[];
+  turnId: string;
+  died: boolean;
+  calls: number;
+  plan: Plan | undefined;
+  ends: string[];
+  text: string | undefined;
+}
+
+async function dieAndResume(
+  store: TestStore,
+  effects: EffectsServer,
+  at: number,
+  when: 'before' | 'after',
+): Promise<Ran> {
+  const provider = new PlanModel();
+  const tools = [...effectTools(effects.url), brokenProbe];
+  const seen: Step[] = [];
+  const profile = { planningEnabled: true };
+  const first = new TurnWorld({ store, provider, tools, profile, around: dying(at, when, seen) });
+  await first.start();
+  const { head, turnId } = await first.say('Do six things', { chatId: `${when}-${at}` }, { mode: 'agentic' });
+  const died = await first.run(head).then(
+    () => false,
+    (error: unknown) => error instanceof SimulatedCrash,
+  );
+  const second = new TurnWorld({ store, provider, tools, profile });
+  await second.start();
+  const resumed = await second.sweep();
+  if (resumed !== undefined) await second.run(resumed);
+  await Promise.all([first.close(), second.close()]);
+  const stored = await store.plans.latestPlan(`telegram:${when}-${at}`);
+  const turn = await store.ledger.turn(turnId);
+  const ends = [...first.types(), ...second.types()].filter((type) =>
+    /^plan_(completed|cancelled)$/.test(type),
+  );
+  return { seen, turnId, died, calls: provider.calls, plan: stored?.plan, ends, text: turn?.final?.content };
+}
+
+const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
+
+describeEachDatabase('a plan whose process dies', (databases) => {
+  it('comes to the same plan wherever it died, and runs no step twice (S-01, S-26, S-27)', async () => {
+    const store = await databases.open();
+    const effects = await startEffects();
+    const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');
+    expect(whole.text).toBe('All six are done.');
+    expect(whole.plan?.steps.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      's1 done',
+      'added-1 done',
+      's2 done',
+      's3 done',
+      's4 done',
+      's5 done',
+      's6 done',
+    ]);
+    expect(new Set(whole.seen)).toEqual(new Set(STEPS));
+    const faults: string[] = [];
+    for (const at of whole.seen.keys()) {
+      for (const when of ['before', 'after'] as const) {
+        const run = await dieAndResume(store, effects, at, when);
+        // The unsafe call was begun and its result is not there: it is not run again, so its step failed.
+        const step = run.seen[at];
+        const lost = when === 'after' ? step === 'toolIntent' : step === 'toolResult';
+        const counts = [...effects.counts()].filter(([key]) => key.includes(run.turnId));
+        const twice = counts.filter(([key, count]) => key.startsWith('unsafe') && count > 1);
+        const found = [
+          !run.died && 'did not die',
+          run.text !== whole.text && `ended with ${run.text}`,
+          !lost && JSON.stringify(shape(run.plan)) !== JSON.stringify(shape(whole.plan)) && 'another plan',
+          run.ends.length < 1 && 'no end was told',
+          run.calls > whole.calls + 2 && `asked the model ${run.calls} times`,
+          ...twice.map(([key, count]) => `${key} ran ${count} times`),
+        ].filter((fault) => fault !== false);
+        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+      }
+    }
+    expect(faults).toEqual([]);
+    await effects.close();
+  }, 300_000);
+});

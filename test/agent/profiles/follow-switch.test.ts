@@ -1,0 +1,155 @@
+/** `switch_profile` in the middle of a turn: what the next iteration is made with. */
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Ledger } from '../../../src/ledger.ts';
+import { defaultProfile } from '../../../src/profile.ts';
+import type { Profile } from '../../../src/profile.ts';
+import { defineTool } from '../../../src/tool.ts';
+import type { Tool } from '../../../src/tool.ts';
+import { listDir } from '../../../src/tools/list-dir.ts';
+import { readFile } from '../../../src/tools/read-file.ts';
+import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestDatabases } from '../../database.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
+import { LEASE_MS, openWorld, TurnWorld } from '../../fakes/turn-world.ts';
+
+const coder: Profile = {
+  ...defaultProfile('You are Parley.'),
+  id: 'coder',
+  systemPrompt: 'You write code.',
+  enabledTools: ['read_file'],
+  model: 'big',
+  thinkEnabled: false,
+  iterationBudgetEnabled: false,
+};
+const toCoder = asks([{ name: 'switch_profile', args: { profile: 'coder' } }]);
+
+/** The tools of a house with two profiles, whose owners are given. */
+function toolsOf(owners: readonly string[], ledger: () => Pick<Ledger, 'updateSession'>): Tool[] {
+  const switching = createSwitchProfile({
+    profiles: () => [defaultProfile(), coder],
+    isOwner: async (userId) => owners.includes(userId),
+    ledger: { updateSession: (...given) => ledger().updateSession(...given) },
+  });
+  return [listDir, readFile, switching];
+}
+
+describeEachDatabase('a profile switched in a turn', (databases: TestDatabases) => {
+  const openHouse = async (provider: ScriptedProvider, owners: readonly string[]): Promise<TurnWorld> => {
+    const tools = toolsOf(owners, () => world.store.ledger);
+    const enabledTools = ['list_dir', 'switch_profile'];
+    const world = await openWorld(databases, {
+      provider,
+      tools,
+      others: [coder],
+      profile: { enabledTools },
+      model: 'small',
+    });
+    return world;
+  };
+
+  it('gives the next iteration of the same turn its tools, prompt, model and flags, and is kept (N-55, N-71)', async () => {
+    const provider = new ScriptedProvider(toCoder, says('Switched.'), says('Still.'));
+    const world = await openHouse(provider, ['telegram:42']);
+    const { turn } = await world.ask('Become a coder');
+    expect(turn?.final?.content).toBe('Switched.');
+    const [before, after] = provider.requests;
+    expect(before?.tools?.map(({ name }) => name)).toEqual(['list_dir', 'switch_profile']);
+    expect(before).toMatchObject({ model: 'small', think: true });
+    expect(after?.tools?.map(({ name }) => name)).toEqual(['read_file']);
+    expect(after).toMatchObject({ model: 'big', think: false });
+    expect(after?.messages[0]?.content).toContain('You write code.');
+    expect(after?.messages.filter(({ role }) => role === 'system')).toHaveLength(1);
+    expect(world.events).toContainEqual({ type: 'profile_switched', profileId: 'coder' });
+    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('coder');
+    await world.ask('And now?');
+    expect(provider.requests[2]).toMatchObject({ model: 'big' });
+    expect(world.finishes[0]?.usage.map(({ model }) => model)).toEqual(['small', 'big']);
+  });
+
+  it('keeps the model that the message itself asked for', async () => {
+    const provider = new ScriptedProvider(toCoder, says('ok'));
+    const world = await openHouse(provider, ['telegram:42']);
+    await world.ask('Become a coder', {}, { model: 'chosen' });
+    expect(provider.requests.map(({ model }) => model)).toEqual(['chosen', 'chosen']);
+  });
+
+  it('is refused to people who own nothing, and the turn goes on as it was', async () => {
+    const provider = new ScriptedProvider(toCoder, says('Sorry.'));
+    const world = await openHouse(provider, ['telegram:1']);
+    await world.ask('Become a coder');
+    const result = provider.requests[1]?.messages.find(({ role }) => role === 'tool');
+    expect(result?.content).toContain('Only an owner');
+    expect(provider.requests[1]?.tools).toEqual(provider.requests[0]?.tools);
+    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('default');
+  });
+
+  it('takes away no tool without a word that had begun before the process died', async () => {
+    const store = await databases.open();
+    const deed = defineTool({
+      name: 'deed',
+      description: 'Does something that must not be done twice.',
+      parameters: z.strictObject({}),
+      effect: 'unsafe',
+      risk: () => 'safe',
+      execute: () => Promise.reject(new Error('is not reached')),
+    });
+    const dying = new TurnWorld({
+      store,
+      provider: new ScriptedProvider(asks([{ name: 'deed', args: {} }])),
+      tools: [deed],
+      around: (ledger) => ({
+        ...ledger,
+        toolIntent: async (...given) => {
+          await ledger.toolIntent(...given);
+          throw new Error('the process dies here');
+        },
+      }),
+    });
+    await dying.start('home');
+    const { head } = await dying.say('Do it');
+    await expect(dying.run(head)).rejects.toThrow('dies here');
+    const provider = new ScriptedProvider(says('I do not know.'));
+    const living = new TurnWorld({ store, provider, tools: [deed], profile: { enabledTools: [] } });
+    living.node = await store.lanes.register('home', LEASE_MS);
+    await living.run(await living.sweep());
+    const told = provider.requests[0]?.messages.find(({ role }) => role === 'tool');
+    expect(told?.content).toContain('Outcome unknown');
+    await living.close();
+    await dying.close();
+  });
+
+  it('holds for the rest of the turn when the process died right behind it', async () => {
+    const provider = new ScriptedProvider(toCoder);
+    const store = await databases.open();
+    const tools = toolsOf(['telegram:42'], () => store.ledger);
+    const profile = { enabledTools: ['switch_profile'] };
+    const others = [coder];
+    const dying = new TurnWorld({
+      store,
+      provider,
+      tools,
+      others,
+      profile,
+      around: (ledger) => ({
+        ...ledger,
+        toolResult: async (...given) => {
+          await ledger.toolResult(...given);
+          throw new Error('the process dies here');
+        },
+      }),
+    });
+    await dying.start('home');
+    const { turnId, head } = await dying.say('Become a coder', {}, { profileId: 'default' });
+    await expect(dying.run(head)).rejects.toThrow('dies here');
+    const next = new ScriptedProvider(says('Still a coder.'));
+    const living = new TurnWorld({ store, provider: next, tools, others, profile });
+    living.node = await store.lanes.register('home', LEASE_MS);
+    await living.run(await living.sweep());
+    expect(next.requests[0]).toMatchObject({ model: 'big', tools: [{ name: 'read_file' }] });
+    expect((await store.ledger.turn(turnId))?.final?.content).toBe('Still a coder.');
+    await living.close();
+    await dying.close();
+  });
+});

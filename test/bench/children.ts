@@ -1,0 +1,128 @@
+/** The processes of the bench: the model server, the plain proxy and the gateway, each of its own. */
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { openSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import project from '../../package.json' with { type: 'json' };
+
+export const BENCH_TOKEN = 'bench-token-of-sixteen-characters-or-more';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** What `npm start` gives node. */
+const START_ARGS = project.scripts.start.split(' ').slice(1);
+const READY_WITHIN_MS = 60_000;
+const END_WITHIN_MS = 30_000;
+
+/** A process that tells its address over its channel. */
+export interface Helper {
+  url: string;
+  /** Emits `told` with each further message. */
+  news: EventEmitter<{ told: [Record<string, string>] }>;
+  stop(): Promise<void>;
+}
+
+/** Starts `test/bench/<name>.ts`. */
+export async function startHelper(name: string, ...args: string[]): Promise<Helper> {
+  const file = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
+  const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  endWithUs(child);
+  const [{ url }] = await once(child, 'message');
+  const news: Helper['news'] = new EventEmitter();
+  child.on('message', (message: Record<string, string>) => news.emit('told', message));
+  return { url: String(url), news, stop: () => endChild(child) };
+}
+
+/** A gateway under measurement. */
+export interface GatewayProcess {
+  url: string;
+  /** From the start of the process to the first 200 of /readyz, in milliseconds. */
+  readyAfterMs: number;
+  /** Resident memory in MB. */
+  rss(): number;
+  /** A number of /metrics. */
+  metric(name: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts a gateway as `npm start` does and waits until it is ready. Its log goes to `gateway.log` in its home. */
+export async function startGateway(home: string, env: Record<string, string>): Promise<GatewayProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const log = openSync(path.join(home, 'gateway.log'), 'a');
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, START_ARGS, {
+    cwd: ROOT,
+    stdio: ['ignore', log, log],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: home,
+      GATEWAY_HOME: home,
+      GATEWAY_TOKEN: BENCH_TOKEN,
+      PORT: String(port),
+      ...env,
+    },
+  });
+  endWithUs(child);
+  while (!(await isReady(url))) {
+    const late = performance.now() - startedAt > READY_WITHIN_MS;
+    if (late || child.exitCode !== null)
+      throw new Error(`the gateway did not get ready; see ${home}/gateway.log`);
+    await pause(5);
+  }
+  const readyAfterMs = performance.now() - startedAt;
+  return {
+    url,
+    readyAfterMs,
+    rss: () =>
+      Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1_024,
+    async metric(name) {
+      const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${BENCH_TOKEN}` } });
+      const line = (await response.text()).split('\n').find((text) => text.startsWith(`${name} `));
+      return Number(line?.split(' ')[1]);
+    },
+    stop: () => endChild(child),
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/readyz`);
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch {
+    // Nobody listens yet.
+    return false;
+  }
+}
+
+/** A port nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new TypeError('listening without a port');
+  return address.port;
+}
+
+/** No child outlives the bench, however it ends. */
+function endWithUs(child: ChildProcess): void {
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  if (child.connected) child.disconnect();
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_WITHIN_MS);
+  await gone;
+  clearTimeout(timer);
+}

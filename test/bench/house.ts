@@ -1,0 +1,92 @@
+/** A gateway on one database with a home of its own, and the requests the bench asks of it. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { BENCH_TOKEN, startGateway } from './children.ts';
+import type { GatewayProcess, Helper } from './children.ts';
+import { postRequest, Wire } from './wire.ts';
+import type { Took } from './wire.ts';
+
+/** What the bench sets above its default: a thousand streams are to run at once. */
+export const RAISED = { providers: { ollama: { concurrency: 1_024 } }, turns: { concurrency: 1_024 } };
+
+/** What a first token of the bench's model looks like: in the gateway's chunks, and in the model's own lines. */
+const MARK = '"content":"word';
+
+export interface House {
+  /** `embedded` or `postgres`. */
+  on: string;
+  model: Helper;
+  gateway: GatewayProcess;
+  /** Starts the gateway anew, with more in its environment. */
+  restart(env?: Record<string, string>): Promise<GatewayProcess>;
+  close(): Promise<void>;
+}
+
+/** Opens a house; without `databaseUrl` on the embedded database. */
+export async function openHouse(model: Helper, databaseUrl?: string): Promise<House> {
+  const home = await mkdtemp(path.join(tmpdir(), 'parley-bench-'));
+  const file = path.join(home, 'config.json');
+  writeFileSync(file, JSON.stringify(RAISED));
+  chmodSync(file, 0o600);
+  const fixed = { OLLAMA_HOST: model.url, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) };
+  const start = (env: Record<string, string> = {}): Promise<GatewayProcess> =>
+    startGateway(home, { ...fixed, ...env });
+  const house: House = {
+    on: databaseUrl === undefined ? 'embedded' : 'postgres',
+    model,
+    gateway: await start(),
+    async restart(env) {
+      await house.gateway.stop();
+      house.gateway = await start(env);
+      return house.gateway;
+    },
+    async close() {
+      await house.gateway.stop();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+  return house;
+}
+
+/** Somebody who asks over one connection, again and again. */
+export interface Asker {
+  ask(): Promise<Took>;
+  close(): void;
+}
+
+/** Asks the gateway in one session, as an OpenAI client would. */
+export async function sessionAsker({ gateway }: House, session: string, text: string): Promise<Asker> {
+  const body = { model: 'default', stream: true, messages: [{ role: 'user', content: text }] };
+  const headers = { authorization: `Bearer ${BENCH_TOKEN}`, 'x-session-id': session };
+  const request = postRequest(`${gateway.url}/v1/chat/completions`, body, headers);
+  return await asker(gateway.url, request);
+}
+
+/** Asks the model itself, or the proxy before it. */
+export async function modelAsker(url: string, text: string): Promise<Asker> {
+  const body = { model: 'fake:latest', stream: true, messages: [{ role: 'user', content: text }] };
+  return await asker(url, postRequest(`${url}/api/chat`, body));
+}
+
+async function asker(url: string, request: Buffer): Promise<Asker> {
+  const wire = await Wire.open(url);
+  return { ask: () => wire.ask(request, MARK), close: () => wire.close() };
+}
+
+/** POSTs to a session's route, as its owner. */
+export async function postToSession(
+  { gateway }: House,
+  session: string,
+  route: string,
+  body?: unknown,
+): Promise<void> {
+  const response = await fetch(`${gateway.url}/v1/sessions/http:${session}/${route}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body ?? {}),
+  });
+  if (!response.ok) throw new Error(`${route}: ${response.status} ${await response.text()}`);
+  await response.arrayBuffer();
+}

@@ -1,0 +1,35 @@
+/** The bench's model server as a process of its own: a fake Ollama that answers as the last user message asks it to. */
+import { lastUserText } from '../fakes/ollama-request.ts';
+import { startFakeOllama } from '../fakes/ollama.ts';
+import type { Reply } from '../fakes/ollama.ts';
+
+/**
+ * `say 20`: twenty tokens, all at once. `pace 20 60`: sixty tokens, twenty a second. Anything else: silence, as in a
+ * long prefill. The tokens are the same from call to call, so they are made once.
+ */
+const replies = new Map<string, Reply>();
+
+function replyTo(text: string): Reply {
+  const known = replies.get(text);
+  if (known !== undefined) return known;
+  const [, say, rate, count] = /^(?:say (\d+)|pace (\d+) (\d+))$/.exec(text) ?? [];
+  const tokens = Number(say ?? count ?? 0);
+  const words = Array.from({ length: tokens }, (_, index) => `word${index} `);
+  const reply: Reply = tokens === 0 ? { hold: true } : { text: words };
+  if (rate !== undefined) reply.perSecond = Number(rate);
+  replies.set(text, reply);
+  return reply;
+}
+
+const fake = await startFakeOllama({ fallback: (body) => replyTo(lastUserText(body)) });
+process.send?.({ url: fake.url });
+process.once('disconnect', () => void fake.close());
+
+/** Tells the bench of each call as it arrives, and when its caller closed the connection; finished answers are not told. */
+for (;;) {
+  const call = await fake.nextCall();
+  const text = lastUserText(call.body);
+  if (text.startsWith('say ')) continue;
+  process.send?.({ arrived: text });
+  void call.closed.then(({ by }) => by === 'client' && process.send?.({ closed: text }));
+}

@@ -1,0 +1,104 @@
+/** `npm run bench`: measures the budgets on both databases in one run, prints the table, exits 1 on a missed bar. */
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { startHelper } from './children.ts';
+import { openPostgres } from './databases.ts';
+import { isMissed, table } from './figures.ts';
+import type { Figure } from './figures.ts';
+import { addedToFirstToken, firstTokenInCrowd, firstTokenInOldSession } from './first-token.ts';
+import { openHouse, RAISED } from './house.ts';
+import type { House } from './house.ts';
+import { idleMemory, startToReady } from './process.ts';
+import { stopToClosed } from './stop.ts';
+import { thousandStreams } from './streams.ts';
+import { memorySlope, turnsPerSecond } from './turns.ts';
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string' }, on: { type: 'string' }, help: { type: 'boolean' } },
+});
+const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]\n`;
+
+/** The rows in the order they are measured: what needs a fresh process comes last. */
+const MEASURES: [string, (house: House, proxyUrl: string) => Promise<Figure | Figure[]>][] = [
+  ['1', addedToFirstToken],
+  ['2', firstTokenInCrowd],
+  ['3', turnsPerSecond],
+  ['memory', memorySlope],
+  ['5', firstTokenInOldSession],
+  ['8', stopToClosed],
+  ['4', thousandStreams],
+  ['6', startToReady],
+  ['7', idleMemory],
+];
+
+/** Rows 4 and 5 take minutes each: they are measured when they are asked for. */
+const DEFAULT_ROWS = '1,2,3,memory,6,7,8';
+const wanted = (values.rows ?? DEFAULT_ROWS).split(',');
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function measure(house: House, proxyUrl: string): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const [row, take] of MEASURES) {
+    if (!wanted.includes(row)) continue;
+    const load = loadavg()[0]?.toFixed(1) ?? '?';
+    const taken = [await take(house, proxyUrl)].flat();
+    say(
+      taken
+        .map(
+          (figure) => `${house.on}: ${figure.what}: ${figure.value.toFixed(2)} ${figure.unit} (load ${load})`,
+        )
+        .join('\n'),
+    );
+    figures.push(...taken);
+  }
+  return figures;
+}
+
+async function measureOn(databaseUrl: string | undefined): Promise<Figure[]> {
+  const model = await startHelper('model');
+  const proxy = await startHelper('proxy', model.url);
+  const house = await openHouse(model, databaseUrl);
+  try {
+    return await measure(house, proxy.url);
+  } finally {
+    await house.close();
+    await proxy.stop();
+    await model.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  if (values.help === true) return say(HELP);
+  say(
+    `${cpus().length} cores, load ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(' ')}, Node ${process.version}`,
+  );
+  say(`rows ${wanted.join(', ')} (--rows 4,5 measures the long ones)`);
+  say(`raised for this run, in config.json: ${JSON.stringify(RAISED)}\n`);
+  const figures: Figure[] = [];
+  if (values.on !== 'postgres') figures.push(...(await measureOn(undefined)));
+  if (values.on !== 'embedded') {
+    const postgres = await openPostgres();
+    if (postgres === undefined) {
+      say('\nNOT MEASURED ON POSTGRES: set DATABASE_URL, or install a server so that initdb is found.\n');
+    } else {
+      say(`postgres: a database of its own on ${postgres.server}`);
+      try {
+        figures.push(...(await measureOn(postgres.url)));
+      } finally {
+        await postgres.close();
+      }
+    }
+  }
+  say(`\n${table(figures)}\n`);
+  const missed = figures.filter(isMissed);
+  say(missed.length === 0 ? 'Every bar that was measured is met.' : `${missed.length} missed.`);
+  if (missed.length > 0) process.exitCode = 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+await main();

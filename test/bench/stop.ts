@@ -1,0 +1,48 @@
+/** Row 8: how long after a stop the model server sees its connection closed. */
+import { on, once } from 'node:events';
+import type { Figure } from './figures.ts';
+import { postToSession } from './house.ts';
+import type { House } from './house.ts';
+
+const STOPS = 40;
+const CLOSED_WITHIN_MS = 10_000;
+
+/** Row 8: stops in the model's silence before its first token and in the middle of its answer, in turns; the slowest counts. */
+export async function stopToClosed(house: House): Promise<Figure> {
+  const seen: number[] = [];
+  for (let nth = 0; nth < STOPS; nth += 1) {
+    const prefill = nth % 2 === 0;
+    seen.push(
+      await stopOnce(house, `stop-${nth}`, prefill ? `hold ${nth}` : `pace 50 ${1_000 + nth}`, prefill),
+    );
+  }
+  return {
+    row: 8,
+    what: 'stop to closed model connection, slowest',
+    on: house.on,
+    value: Math.max(...seen),
+    unit: 'ms',
+    bar: { atMost: 1_000 },
+    note: `${STOPS} stops, half in the prefill`,
+  };
+}
+
+async function stopOnce(house: House, session: string, text: string, prefill: boolean): Promise<number> {
+  const { news } = house.model;
+  const signal = AbortSignal.timeout(CLOSED_WITHIN_MS);
+  const told = on(news, 'told', { signal });
+  await postToSession(house, session, 'messages', { content: text });
+  for await (const [message] of told) if (message.arrived === text) break;
+  if (!prefill) await new Promise((resolve) => setTimeout(resolve, 200));
+  const closed = untilClosed(house, text, signal);
+  const startedAt = performance.now();
+  await postToSession(house, session, 'stop');
+  return (await closed) - startedAt;
+}
+
+async function untilClosed({ model }: House, text: string, signal: AbortSignal): Promise<number> {
+  for (;;) {
+    const [message] = await once(model.news, 'told', { signal });
+    if (message.closed === text) return performance.now();
+  }
+}

@@ -1,0 +1,78 @@
+/** Row 3: how many whole turns a second, from accepted to stored; and whether thousands of them leave memory behind. */
+import { median } from './figures.ts';
+import type { Figure } from './figures.ts';
+import { sessionAsker } from './house.ts';
+import type { House } from './house.ts';
+
+const IN_FLIGHT = 96;
+const WINDOW_MS = 6_000;
+const WINDOWS = 3;
+const LEAST = { postgres: 300, embedded: 150 };
+const ANSWER = 'say 5';
+
+/** Row 3: 96 sessions, each with a turn in flight all the time; an answer ends only once its turn is stored. */
+export async function turnsPerSecond(house: House): Promise<Figure> {
+  const askers = await Promise.all(
+    Array.from({ length: IN_FLIGHT }, (_, nth) => sessionAsker(house, `turns-${nth}`, ANSWER)),
+  );
+  let done = 0;
+  const over = new AbortController();
+  const all = Promise.all(
+    askers.map(async (asker) => {
+      while (!over.signal.aborted) {
+        await asker.ask();
+        done += 1;
+      }
+    }),
+  );
+  const rates: number[] = [];
+  await window(WINDOW_MS / 2, all);
+  for (let nth = 0; nth < WINDOWS; nth += 1) {
+    const [before, startedAt] = [done, performance.now()];
+    await window(WINDOW_MS, all);
+    rates.push(((done - before) * 1_000) / (performance.now() - startedAt));
+  }
+  over.abort();
+  await all;
+  for (const asker of askers) asker.close();
+  return {
+    row: 3,
+    what: 'durable turns per second',
+    on: house.on,
+    value: median(rates),
+    unit: '/s',
+    bar: { atLeast: house.on === 'postgres' ? LEAST.postgres : LEAST.embedded },
+    note: `median of ${WINDOWS} × ${WINDOW_MS / 1_000} s, ${IN_FLIGHT} in flight: ${rates.map(Math.round).join(', ')}`,
+  };
+}
+
+/** Waits, but not past a failed turn. */
+async function window(ms: number, turns: Promise<unknown>): Promise<void> {
+  await Promise.race([turns, new Promise((resolve) => setTimeout(resolve, ms))]);
+}
+
+const MEMORY_TURNS = 5_000;
+const MEMORY_SESSIONS = 200;
+
+/** 5,000 turns over 200 sessions; resident memory is read ten times, the slope is that of the second half. */
+export async function memorySlope(house: House): Promise<Figure> {
+  const askers = await Promise.all(
+    Array.from({ length: MEMORY_SESSIONS }, (_, nth) => sessionAsker(house, `memory-${nth}`, ANSWER)),
+  );
+  const seen: number[] = [];
+  const rounds = MEMORY_TURNS / MEMORY_SESSIONS;
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(askers.map((asker) => asker.ask()));
+    if ((round + 1) % 5 === 0) seen.push(house.gateway.rss());
+  }
+  for (const asker of askers) asker.close();
+  const [middle, end] = [seen[Math.floor(seen.length / 2)] ?? 0, seen.at(-1) ?? 0];
+  const turns = (MEMORY_TURNS * (seen.length - 1 - Math.floor(seen.length / 2))) / seen.length;
+  return {
+    what: `memory per 1,000 turns, over ${MEMORY_SESSIONS} sessions`,
+    on: house.on,
+    value: ((end - middle) * 1_000) / turns,
+    unit: 'MB',
+    note: `RSS in MB: ${seen.map(Math.round).join(' ')}`,
+  };
+}

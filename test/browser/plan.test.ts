@@ -1,0 +1,249 @@
+/** What a turn means to do and who works for it, in a real browser: the plan's card, the list of todos, subagents. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { EventBody } from '../../src/event.ts';
+import type { Plan, PlanStep } from '../../src/plan.ts';
+import { openDoor } from '../channels/http-client.ts';
+import type { OpenDoor } from '../channels/http-client.ts';
+import type { FakeTurn } from '../fakes/fake-turn.ts';
+import { plan, step, withStatus } from '../fakes/shown-plans.ts';
+import { announceSkip, findChromium, launch, signIn, visit, WAIT, write } from './browser.ts';
+
+const TOKEN = 'admin-token-of-the-owner';
+const PHONE = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' as const };
+const chromiumPath = findChromium();
+if (chromiumPath === undefined) announceSkip();
+
+const STEPS: PlanStep[] = [
+  step(0, { description: 'Find out which days are free', executor: { kind: 'tool', tool: 'read_file' } }),
+  step(1, { description: 'Compare flights', executor: { kind: 'agent', profileId: 'researcher' } }),
+  step(2, { description: 'Look for a small hotel near the river, not above 120 € a night' }),
+  step(3, { description: 'Write it all down as one page', executor: { kind: 'tool', tool: 'write_file' } }),
+];
+const TRIP: Plan = plan(STEPS, { goal: 'A long weekend in Lisbon' });
+
+describe.skipIf(chromiumPath === undefined)('work on the page', () => {
+  let browser: Browser;
+  let door: OpenDoor;
+  let page: Page;
+  let complaints: string[];
+  let turns: FakeTurn[];
+
+  beforeAll(async () => {
+    browser = await launch(chromiumPath ?? '');
+  });
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    door = await openDoor();
+    turns = [];
+    door.house.script = (turn) => void turns.push(turn);
+    ({ page, complaints } = await visit(browser, door.url));
+    await signIn(page, TOKEN);
+  });
+  afterEach(async () => {
+    await page.context().close();
+    await door.close();
+    if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  });
+
+  async function ask(text: string): Promise<FakeTurn> {
+    const before = turns.length;
+    await write(page, text);
+    await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
+    await vi.waitFor(() => expect(door.house.events.listeners.size).toBe(1), WAIT);
+    return turns[before]!;
+  }
+  const look = async (name: string): Promise<void> => {
+    const folder = process.env['PARLEY_SCREENSHOTS'];
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
+  };
+  const marks = (): Promise<(string | null)[]> =>
+    page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
+
+  it('shows a plan as a card whose steps go on while one watches (N-26, S-39, S-41)', async () => {
+    const turn = await ask('Plan a long weekend in Lisbon for two, please.');
+    turn.follow(TRIP);
+    const card = page.getByRole('region', { name: 'Plan' });
+    await card.getByText('A long weekend in Lisbon').waitFor();
+    expect(await marks()).toEqual(['to do', 'to do', 'to do', 'to do']);
+    let now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running');
+    turn.emit({ type: 'step_changed', step: now.steps[0]! });
+    turn.emit({ type: 'step_changed', step: now.steps[1]! });
+    await card.getByText('1 of 4').waitFor();
+    expect(await marks()).toEqual(['done', 'running', 'to do', 'to do']);
+    expect(await card.locator('.step-by').allInnerTexts()).toEqual(['read_file', 'researcher', 'write_file']);
+    turn.say('I have your free days. Now the flights.');
+    await look('plan-running');
+    now = withStatus(now, 1, 'failed');
+    turn.emit({ type: 'step_changed', step: now.steps[1]! });
+    turn.emit({ type: 'agent_thinking', step: now.steps[1]! });
+    await card.getByText('Thinking about what to do').waitFor();
+    expect(await card.locator('.step.analysed').count()).toBe(1);
+    expect(await card.getAttribute('class')).toContain('recovering');
+    await look('plan-recovering');
+    const revised = {
+      ...now,
+      steps: [
+        now.steps[0]!,
+        step(1, { id: 'n', description: 'Ask the railway instead' }),
+        ...now.steps.slice(2),
+      ],
+    };
+    turn.emit({ type: 'plan_revised', plan: revised, reason: 'no flights on Friday' });
+    await card.getByText('Ask the railway instead').waitFor();
+    await card.getByText('Changed: no flights on Friday').waitFor();
+    turn.emit({
+      type: 'retry_attempt',
+      step: { ...revised.steps[1]!, status: 'running', attempts: 2 },
+      attempt: 2,
+    });
+    await card.getByText('attempt 2').waitFor();
+    for (const one of revised.steps.slice(1))
+      turn.emit({ type: 'step_changed', step: { ...one, status: 'done' } });
+    turn.emit({ type: 'plan_completed' });
+    await card.getByText('completed').waitFor();
+    expect(await card.getAttribute('class')).not.toContain('recovering');
+    turn.end();
+  });
+
+  it('is right after a reload, though nobody told the events again', async () => {
+    const turn = await ask('Plan it');
+    turn.follow(TRIP);
+    turn.say('Done.');
+    turn.store({ ...withStatus(withStatus(TRIP, 0, 'done'), 1, 'failed', 3), state: 'cancelled' });
+    turn.end();
+    await page.reload();
+    const card = page.getByRole('region', { name: 'Plan' });
+    await card.getByText('cancelled').waitFor();
+    expect(await marks()).toEqual(['done', 'failed', 'to do', 'to do']);
+    await card.getByText('attempt 3').waitFor();
+    expect(await page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
+  });
+
+  it('ticks the list of todos, and leaves it out where the plan says the same (N-27)', async () => {
+    const turn = await ask('Tidy up');
+    const items = STEPS.map(({ description }) => ({ text: description, status: 'pending' as const }));
+    const list = page.getByRole('region', { name: 'To do' });
+    turn.emit({ type: 'todo_changed', items });
+    await list.getByText('0 of 4').waitFor();
+    turn.emit({
+      type: 'todo_changed',
+      items: items.map((item, n) => ({
+        ...item,
+        status: (['done', 'in_progress', 'failed', 'skipped'] as const)[n] ?? 'pending',
+      })),
+    });
+    await list.getByText('2 of 4').waitFor();
+    expect(await list.getByRole('img', { name: 'in progress' }).count()).toBe(1);
+    await look('todos');
+    turn.follow(TRIP);
+    turn.emit({ type: 'todo_changed', items });
+    await list.waitFor({ state: 'hidden' });
+    turn.end();
+  });
+
+  it('shows what a subagent does, folded under the call that made it (N-56, B-46)', async () => {
+    const turn = await ask('Compare the flights');
+    const from = { agentId: 'a1', isSubagent: true };
+    const task = 'Compare flights to Lisbon, Friday to Monday';
+    const call = turn.tool('spawn_agent', { task, profile_id: 'researcher' });
+    turn.emit({ type: 'subagent_spawned', profileId: 'researcher', task }, from);
+    const agent = page.locator('.tool > .agent');
+    await agent.getByText('researcher').waitFor();
+    await vi.waitFor(async () => expect(await agent.locator('.agent-doing').innerText()).toBe(task), WAIT);
+    turn.emit({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'LIS' } }, from);
+    await vi.waitFor(
+      async () => expect(await agent.locator('.agent-doing').innerText()).toBe('web_search'),
+      WAIT,
+    );
+    turn.emit(
+      { type: 'tool_result', toolCallId: 'n1', name: 'web_search', result: '3 found', isError: false },
+      from,
+    );
+    turn.emit({ type: 'stream_chunk', msgId: 'c1', delta: 'The **cheapest** is at noon.' }, from);
+    expect(await agent.getByText('cheapest').isVisible()).toBe(false);
+    await agent.locator('> summary').click();
+    await agent.getByText('cheapest').waitFor();
+    await agent.locator('.tool').getByText('done', { exact: true }).waitFor();
+    await look('subagent');
+    expect(await page.locator('.turn > .answer > .md').count()).toBe(0);
+    turn.emit({ type: 'subagent_completed', result: 'At noon.', completedNormally: true }, from);
+    turn.result(call, 'spawn_agent', 'At noon.');
+    turn.say('Fly at noon.');
+    turn.end();
+    await page.locator('.turn-foot time').waitFor();
+    expect(await page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
+    expect(await agent.getAttribute('class')).toContain('done');
+  });
+
+  it('goes on showing a subagent in the background when its turn has ended (B-31)', async () => {
+    const turn = await ask('Look for a hotel, there is no hurry');
+    const from = { agentId: 'b1', isSubagent: true };
+    const task = 'Look for a hotel';
+    const call = turn.tool('spawn_agent', { task, background: true });
+    turn.emit({ type: 'subagent_spawned', profileId: 'researcher', task }, from);
+    turn.result(call, 'spawn_agent', 'It works in the background.');
+    turn.say('I have somebody look for one.');
+    turn.end();
+    await page.locator('.turn-foot time').waitFor();
+    const agent = page.locator('.tool > .agent');
+    const later = (body: EventBody): void =>
+      door.house.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
+    later({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'hotel' } });
+    await vi.waitFor(
+      async () => expect(await agent.locator('.agent-doing').textContent()).toBe('web_search'),
+      WAIT,
+    );
+    later({ type: 'subagent_completed', result: 'Hotel Tejo.', completedNormally: true });
+    await vi.waitFor(async () => expect(await agent.getAttribute('class')).toContain('done'), WAIT);
+  });
+
+  it('tells of a summary of what was said, and of a profile that takes over', async () => {
+    const turn = await ask('go on');
+    turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
+    turn.emit({ type: 'profile_switched', profileId: 'coder' });
+    await page.getByText('Earlier messages were summarised').waitFor();
+    await page.getByText('Now working as “coder”.').waitFor();
+    expect(await page.locator('.turn-note').count()).toBe(2);
+    turn.end();
+  });
+
+  it('shows and changes how plans are followed, but not while one is (S-40, S-42)', async () => {
+    const mode = page.getByLabel('How plans are followed');
+    expect(await mode.isVisible()).toBe(false);
+    const turn = await ask('hello');
+    await mode.waitFor();
+    expect(await mode.locator('option').allInnerTexts()).toEqual(['Planner', 'Teacher', 'Agentic']);
+    await vi.waitFor(async () => expect(await mode.isDisabled()).toBe(true), WAIT);
+    turn.end();
+    await vi.waitFor(async () => expect(await mode.isEnabled()).toBe(true), WAIT);
+    await mode.selectOption('agentic');
+    await vi.waitFor(async () => expect(await page.locator('.mode-picker.agentic').count()).toBe(1), WAIT);
+    await look('mode-agentic');
+    await page.reload();
+    await vi.waitFor(async () => expect(await mode.inputValue()).toBe('agentic'), WAIT);
+  });
+
+  it('fits a phone, in the dark', async () => {
+    await page.context().close();
+    ({ page, complaints } = await visit(browser, door.url, PHONE));
+    await signIn(page, TOKEN);
+    const turn = await ask('Plan a long weekend in Lisbon for two, please.');
+    turn.follow(TRIP);
+    const now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running', 2);
+    turn.emit({ type: 'step_changed', step: now.steps[0]! });
+    turn.emit({ type: 'step_changed', step: now.steps[1]! });
+    turn.store(now);
+    const task = 'Compare flights to Lisbon, Friday to Monday';
+    turn.tool('spawn_agent', { task });
+    turn.emit(
+      { type: 'subagent_spawned', profileId: 'researcher', task },
+      { agentId: 'a', isSubagent: true },
+    );
+    await page.getByText('attempt 2').waitFor();
+    await look('plan-phone');
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(wider).toBe(false);
+    turn.end();
+  });
+});

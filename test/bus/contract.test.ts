@@ -1,0 +1,11 @@
+/** The bus contract on both databases. */
+import { busContract } from '../contracts/bus.ts';
+import { describeEachDatabase } from '../database.ts';
+
+describeEachDatabase('the message bus', (databases) => {
+  busContract(async () => {
+    const store = await databases.open();
+    const beside = await databases.open({ beside: store });
+    return { lanes: store.lanes, beside: beside.lanes };
+  });
+});

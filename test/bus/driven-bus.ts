@@ -1,0 +1,125 @@
+/** A message bus over lanes in memory, under fake time, with a handler whose every run the test ends by hand. */
+import { afterEach, beforeEach, vi } from 'vitest';
+import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/bus.ts';
+import { createMessageBus } from '../../src/bus/message-bus.ts';
+import type { StopHints } from '../../src/bus/stop-hints.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { ErrorDetails } from '../../src/errors.ts';
+import type { LaneClass, LaneHead, LaneKey } from '../../src/lanes.ts';
+import { recordingLog } from './events.ts';
+import { MemoryLanes } from './memory-lanes.ts';
+
+/** One run of the handler, open until the test ends it. */
+export interface OpenRun {
+  head: LaneHead;
+  signal: AbortSignal;
+  end(outcome: LaneOutcome): void;
+  fail(error: unknown): void;
+}
+
+export interface DrivenBus {
+  bus: MessageBus;
+  lanes: MemoryLanes;
+  lines: string[];
+  /** All runs so far, oldest first. */
+  runs: OpenRun[];
+  buried: { head: LaneHead; error: GatewayError }[];
+  /** What `dead` throws instead of ending the head, once each. */
+  deadFails: Error[];
+  /** Commits the end of a run's head and tells the bus. */
+  finish(run: OpenRun | undefined): Promise<void>;
+  /** Appends as an accepting door does. */
+  send(lane: LaneKey, dedupe: string): Promise<void>;
+}
+
+export interface DrivenOptions {
+  concurrency?: number;
+  lanes?: MemoryLanes;
+  instance?: string;
+  hints?: StopHints;
+  classes?: LaneClass[];
+}
+
+/** Puts the file's tests under fake time; gives what starts a bus, which ends with its test and leaves no timer. */
+export function useDrivenBuses(): (options?: DrivenOptions) => Promise<DrivenBus> {
+  const started: DrivenBus[] = [];
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(async () => {
+    for (const { bus } of started.splice(0)) {
+      const stopped = bus.stop(0);
+      await pass(5_000);
+      await stopped;
+    }
+    if (vi.getTimerCount() > 0) throw new Error('a timer was left behind');
+    vi.useRealTimers();
+  });
+  return async (options) => {
+    const driven = drivenBus(options);
+    await driven.bus.start();
+    started.push(driven);
+    return driven;
+  };
+}
+
+/** Lets `ms` pass, and all that becomes due with it. */
+export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** What the handler was given so far, oldest first. */
+export const said = (driven: DrivenBus): string[] => driven.runs.map(({ head }) => head.dedupe);
+
+/** An error that a later attempt may not meet. */
+export const flaky = (details: ErrorDetails = {}): GatewayError =>
+  new GatewayError('flaky', 'It failed, try again.', { retryable: true, ...details });
+
+/** A bus that is not started yet. */
+export function drivenBus(options: DrivenOptions = {}): DrivenBus {
+  const {
+    concurrency = 4,
+    lanes = new MemoryLanes(),
+    instance = 'home',
+    classes = ['in', 'out', 'poll'],
+  } = options;
+  const { log, lines } = recordingLog();
+  const runs: OpenRun[] = [];
+  const buried: DrivenBus['buried'] = [];
+  const deadFails: Error[] = [];
+  const budget = (laneClass: LaneClass): LaneBudget => ({
+    class: laneClass,
+    concurrency,
+    handler: {
+      run: (head, signal) => {
+        const { promise, resolve, reject } = Promise.withResolvers<LaneOutcome>();
+        runs.push({ head, signal, end: resolve, fail: reject });
+        return promise;
+      },
+      dead: (head, error) => {
+        if (deadFails.length > 0) return Promise.reject(deadFails.shift());
+        buried.push({ head, error });
+        return lanes.finish(head, error.message);
+      },
+    },
+  });
+  const bus = createMessageBus({
+    lanes: lanes.store(),
+    instance,
+    budgets: classes.map(budget),
+    log,
+    ...(options.hints === undefined ? {} : { hints: options.hints }),
+  });
+  return {
+    bus,
+    lanes,
+    lines,
+    runs,
+    buried,
+    deadFails,
+    async finish(run) {
+      if (run === undefined) throw new Error('there is no such run');
+      run.end({ kind: 'finished', step: await lanes.finish(run.head) });
+    },
+    async send(lane, dedupe) {
+      const laneClass: LaneClass = lane.startsWith('in:') ? 'in' : lane.startsWith('out:') ? 'out' : 'poll';
+      bus.run(await lanes.append(lane, dedupe, { dedupe }, bus.claimant(laneClass)));
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** What the event bus tests share: a quiet log, clocks under the test's hand, a fan-out within one process. */
+import type { Fanout } from '../../src/bus.ts';
+import type { BusClock } from '../../src/bus/clock.ts';
+import type { AgentEvent } from '../../src/event.ts';
+import { createLog } from '../../src/log.ts';
+import type { Log } from '../../src/log.ts';
+
+/** A log whose lines the test can read. */
+export function recordingLog(): { log: Log; lines: string[] } {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  return { log: createLog({ level: 'debug', redact: (text) => text, write }), lines };
+}
+
+/** Clocks that stand still until the test moves them. */
+export class TestClock implements BusClock {
+  #steady = 0;
+
+  wall(): number {
+    return 1_700_000_000_000 + this.#steady;
+  }
+
+  steady(): number {
+    return this.#steady;
+  }
+
+  advance(ms: number): void {
+    this.#steady += ms;
+  }
+}
+
+/** A network of fan-outs in this process; `lose` drops what it answers true for. */
+export class TestNetwork {
+  #listeners = new Set<(batch: string) => void>();
+  lose: (batch: string) => boolean = () => false;
+  batches: string[] = [];
+
+  /** One node's end; like Postgres it hears its own batches, too. */
+  fanout(): Fanout {
+    return {
+      publish: (batch) => {
+        this.batches.push(batch);
+        if (this.lose(batch)) return;
+        for (const listener of this.#listeners) listener(batch);
+      },
+      subscribe: (listener) => {
+        this.#listeners.add(listener);
+        return Promise.resolve(() => {
+          this.#listeners.delete(listener);
+          return Promise.resolve();
+        });
+      },
+    };
+  }
+}
+
+/** Plays events into the text a reader has on screen: deltas, resets and snapshots. */
+export function textOnScreen(events: readonly AgentEvent[]): string {
+  let pieces: { msgId: string; text: string }[] = [];
+  for (const event of events) {
+    if (event.isSubagent === true) continue;
+    if (event.type === 'stream_chunk') pieces.push({ msgId: event.msgId, text: event.delta });
+    else if (event.type === 'stream_reset') pieces = pieces.filter((piece) => piece.msgId !== event.msgId);
+    else if (event.type === 'snapshot') pieces = [{ msgId: '', text: event.text }];
+  }
+  return pieces.map((piece) => piece.text).join('');
+}

@@ -1,0 +1,213 @@
+/** The message bus over lanes in memory: order, room, retries and dead letters, under fake time. */
+import { describe, expect, it, vi } from 'vitest';
+import { MAX_ATTEMPTS, MAX_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
+import { MAX_WAITING_HEADS } from '../../src/bus/lane-actors.ts';
+import { SWEEP_MS } from '../../src/bus/message-bus.ts';
+import { FencedError } from '../../src/errors.ts';
+import type { LaneKey } from '../../src/lanes.ts';
+import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
+
+const LANE: LaneKey = 'in:telegram:1';
+const start = useDrivenBuses();
+
+describe('a lane', () => {
+  it('runs its messages one at a time and in order, other lanes beside it', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    await driven.send(LANE, 'b');
+    await driven.send('in:telegram:2', 'c');
+    expect(said(driven)).toEqual(['a', 'c']);
+    await driven.finish(driven.runs[0]);
+    await pass(0);
+    expect(said(driven)).toEqual(['a', 'c', 'b']);
+  });
+
+  it('that nobody claimed starts with the next sweep, and soon after a nudge', async () => {
+    const driven = await start();
+    await pass(0);
+    await driven.lanes.append(LANE, 'a', {});
+    await pass(SWEEP_MS);
+    expect(said(driven)).toEqual(['a']);
+    await driven.lanes.append('in:telegram:2', 'b', {});
+    driven.bus.nudge();
+    await pass(20);
+    expect(said(driven)).toEqual(['a', 'b']);
+  });
+
+  it('claimed again while its last actor is still leaving runs again after it', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    const [first] = driven.runs;
+    // The handler has let go of the head in a commit of its own, and the lane was due at once.
+    await driven.lanes.release(first!.head, { delayMs: 0, attempt: false });
+    await pass(SWEEP_MS);
+    expect(driven.runs).toHaveLength(1);
+    first!.end({ kind: 'parked' });
+    await pass(0);
+    expect(driven.runs).toHaveLength(2);
+    expect(driven.runs[1]!.head.epoch).toBe(first!.head.epoch + 1);
+  });
+});
+
+describe('room', () => {
+  it('is kept per class: full turns do not delay deliveries', async () => {
+    const driven = await start({ concurrency: 1 });
+    await driven.send(LANE, 'a');
+    await driven.send('in:telegram:2', 'b');
+    await driven.send('out:telegram:1', 'c');
+    expect(said(driven)).toEqual(['a', 'c']);
+    expect(driven.bus.running()).toEqual({ in: 1, out: 1, run: 0, poll: 0 });
+    expect(driven.bus.claimant('in')).toBeUndefined();
+    expect(driven.bus.claimant('poll')).toBeDefined();
+  });
+
+  it('that comes free is filled at once, by whoever has waited longest', async () => {
+    const driven = await start({ concurrency: 1 });
+    await driven.send(LANE, 'a1');
+    await driven.send(LANE, 'a2');
+    await pass(10);
+    await driven.send('in:telegram:2', 'b1');
+    await driven.finish(driven.runs[0]);
+    await pass(20);
+    expect(said(driven)).toEqual(['a1', 'b1']);
+    await driven.finish(driven.runs[1]);
+    await pass(20);
+    expect(said(driven)).toEqual(['a1', 'b1', 'a2']);
+  });
+
+  it('is waited for in order by heads that are claimed already', async () => {
+    const driven = await start({ concurrency: 1 });
+    const node = driven.bus.claimant('in');
+    const steps = await Promise.all(
+      ['a', 'b', 'c'].map((name) => driven.lanes.append(`in:t:${name}`, name, {}, node)),
+    );
+    for (const step of steps) driven.bus.run(step);
+    for (const index of [0, 1]) {
+      await driven.finish(driven.runs[index]);
+      await pass(0);
+    }
+    expect(said(driven)).toEqual(['a', 'b', 'c']);
+  });
+
+  it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is let go and comes with a sweep`, async () => {
+    const driven = await start({ concurrency: 1 });
+    const node = driven.bus.claimant('in');
+    for (let index = 0; index <= MAX_WAITING_HEADS + 1; index += 1) {
+      driven.bus.run(await driven.lanes.append(`in:t:${index}`, `${index}`, {}, node));
+    }
+    await pass(0);
+    expect(driven.lanes.calls.release).toBe(1);
+    expect(driven.lanes.lane(`in:t:${MAX_WAITING_HEADS}`).owner).toBe(node);
+    expect(driven.lanes.lane(`in:t:${MAX_WAITING_HEADS + 1}`).owner).toBeUndefined();
+  });
+
+  it('is not taken by classes this node has no budget for', async () => {
+    const driven = await start({ classes: ['in'] });
+    const step = await driven.lanes.append('out:telegram:1', 'a', {}, driven.bus.claimant('in'));
+    driven.bus.run(step);
+    await pass(0);
+    expect(driven.bus.claimant('out')).toBeUndefined();
+    expect(driven.lanes.lane('out:telegram:1').owner).toBeUndefined();
+  });
+});
+
+describe('a failing head', () => {
+  it('is tried again after a growing pause, and a pause the other side asked for is kept', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    driven.runs[0]!.fail(flaky());
+    await pass(1_000 + SWEEP_MS);
+    expect(driven.runs[1]!.head.attempts).toBe(1);
+    driven.runs[1]!.fail(flaky({ retryAfterMs: 90_000 }));
+    await pass(89_999);
+    expect(driven.runs).toHaveLength(2);
+    await pass(SWEEP_MS + 1);
+    driven.runs[2]!.end({ kind: 'retry', error: flaky(), delayMs: 5_000 });
+    await pass(4_999);
+    expect(driven.runs).toHaveLength(3);
+    await pass(SWEEP_MS + 1);
+    expect(driven.runs[3]!.head.attempts).toBe(3);
+  });
+
+  it(`becomes a dead letter at failure ${MAX_ATTEMPTS}, and the lane goes on`, async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    await driven.send(LANE, 'b');
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      expect(driven.buried).toEqual([]);
+      driven.runs[attempt - 1]!.fail(flaky());
+      await pass(RETRY_CAP_MS + SWEEP_MS);
+    }
+    expect(driven.buried).toMatchObject([{ head: { dedupe: 'a' }, error: { code: 'flaky' } }]);
+    expect(said(driven)).toEqual(['a', 'a', 'a', 'a', 'a', 'b']);
+  });
+
+  it('becomes a dead letter at once when no retry can help, foreign errors included', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    driven.runs[0]!.fail(new TypeError('a bug'));
+    await pass(0);
+    expect(driven.buried).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
+  });
+
+  it(`is not run again once ${MAX_CRASHES} nodes died over it`, async () => {
+    const driven = await start();
+    await driven.lanes.append(LANE, 'a', {});
+    driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES - 1;
+    await pass(SWEEP_MS);
+    expect(driven.runs).toHaveLength(1);
+    await driven.lanes.release(driven.runs[0]!.head, { delayMs: 0, attempt: false });
+    driven.runs[0]!.end({ kind: 'parked' });
+    driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES;
+    await pass(SWEEP_MS);
+    expect(driven.buried).toMatchObject([{ error: { code: 'crashed' } }]);
+    expect(driven.runs).toHaveLength(1);
+  });
+
+  it('is kept when even its last rites fail', async () => {
+    const driven = await start();
+    driven.deadFails.push(new Error('the notice could not be queued'));
+    await driven.send(LANE, 'a');
+    driven.runs[0]!.fail(new Error('a bug'));
+    await pass(RETRY_CAP_MS);
+    expect(driven.runs).toHaveLength(2);
+    driven.runs[1]!.fail(new Error('a bug'));
+    await pass(0);
+    expect(driven.buried).toHaveLength(1);
+  });
+
+  it('of class poll is never given up, whatever it throws', async () => {
+    const driven = await start();
+    await driven.send('poll:telegram:7', 'hold');
+    for (let index = 0; index < 3 * MAX_CRASHES; index += 1) {
+      driven.runs.at(-1)!.fail(index % 2 === 0 ? flaky() : new Error('a bug'));
+      driven.lanes.lane('poll:telegram:7').messages[0]!.crashes += 1;
+      await pass(1_000 + SWEEP_MS);
+    }
+    expect(driven.buried).toEqual([]);
+    expect(driven.runs).toHaveLength(3 * MAX_CRASHES + 1);
+  });
+
+  it('is dropped without a word to the database when the lane has moved on', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    driven.runs[0]!.fail(new FencedError(LANE));
+    await pass(0);
+    expect(driven.lanes.calls.release).toBeUndefined();
+    expect(driven.buried).toEqual([]);
+    expect(driven.bus.running().in).toBe(0);
+  });
+
+  it('is let go as soon as a database that was away is back', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    driven.lanes.away.add('release');
+    driven.runs[0]!.fail(flaky());
+    await vi.waitFor(() => expect(driven.lanes.calls.release).toBeGreaterThan(1));
+    expect(driven.lanes.lane(LANE).owner).toBeDefined();
+    driven.lanes.away.clear();
+    await vi.waitFor(() => expect(driven.lanes.lane(LANE).owner).toBeUndefined());
+    await pass(1_000 + SWEEP_MS);
+    expect(driven.runs).toHaveLength(2);
+  });
+});

@@ -1,0 +1,32 @@
+/** Random histories of the lanes against their model, on both databases. */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { LaneModel } from '../contracts/bus-model.ts';
+import type { RealLanes } from '../contracts/bus-model.ts';
+import { drain, laneSteps, restart } from '../contracts/bus-steps.ts';
+import { describeEachDatabase } from '../database.ts';
+
+const LANES = 3;
+const NODES = 3;
+const RUNS = 60;
+
+describeEachDatabase('the lanes', (databases) => {
+  it('lose nothing, reorder nothing, leave no gap, have one holder and refuse stale ones, whatever happens', async () => {
+    const { lanes, sql } = await databases.open();
+    const real: RealLanes = {
+      lanes,
+      expire: async (node) => {
+        await sql`update node set lease_until = now() - interval '1 second' where id = ${node}`;
+      },
+    };
+    const histories = fc.commands(laneSteps(LANES, NODES), { size: 'large', maxCommands: 60 });
+    const property = fc.asyncProperty(histories, async (history) => {
+      await sql`truncate lane, msg, node, approval`;
+      const model = new LaneModel(LANES);
+      await restart(0).run(model, real);
+      await fc.asyncModelRun(() => ({ model, real }), history);
+      await drain(model, real);
+    });
+    await expect(fc.assert(property, { numRuns: RUNS })).resolves.toBeUndefined();
+  }, 120_000);
+});

@@ -1,0 +1,45 @@
+/** A whole node in a process of its own, for tests that kill and freeze it: works messages off and writes down each run. */
+import { setTimeout as work } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { LaneHandler } from '../../src/bus.ts';
+import { createMessageBus } from '../../src/bus/message-bus.ts';
+import { createLog } from '../../src/log.ts';
+import { openStoreAt } from '../../src/store/store.ts';
+
+const [url = '', schema = '', instance = '', workMs = '0'] = process.argv.slice(2);
+
+const diary = postgres(url, {
+  max: 4,
+  onnotice: () => undefined,
+  connection: { search_path: `"${schema}"` },
+});
+const log = createLog({
+  level: 'warn',
+  redact: (text) => text,
+  write: (line) => void process.stderr.write(line),
+});
+
+const store = await openStoreAt({ url, schema, applicationName: instance }, { log, migrate: false });
+
+const handler: LaneHandler = {
+  async run(head) {
+    const { lane, seq, epoch, node } = head;
+    await diary`insert into diary (lane, seq, epoch, node, instance) values (${lane}, ${seq}, ${epoch}, ${node}, ${instance})`;
+    // Deaf to its signal on purpose: only the fence keeps what a frozen process does afterwards out.
+    await work(Number(workMs));
+    return { kind: 'finished', step: await store.lanes.finish(head) };
+  },
+  dead: (head, error) => store.lanes.finish(head, error.message),
+};
+
+const bus = createMessageBus({
+  lanes: store.lanes,
+  instance,
+  budgets: [{ class: 'in', handler, concurrency: 6 }],
+  log,
+  intervals: { leaseMs: 1_500, heartbeatMs: 250, sweepMs: 50, flagsMs: 100 },
+});
+await bus.start();
+process.stdout.write('ready\n');
+// The test holds the other end: a child must not outlive it.
+process.stdin.on('end', () => process.exit(0)).resume();

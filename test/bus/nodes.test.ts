@@ -1,0 +1,214 @@
+/** The event bus across nodes: batches, losses and latecomers, over a network in this process that can lose. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  BATCH_EVERY_MS,
+  HELLO_EVERY_MS,
+  MAX_PEERS,
+  MAX_WAITING_RECORDS,
+  PEER_GONE_MS,
+} from '../../src/bus/peers.ts';
+import { createEventBus } from '../../src/bus/event-bus.ts';
+import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
+import { sseId } from '../../src/event.ts';
+import type { AgentEvent, EventBody } from '../../src/event.ts';
+import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
+
+const KEY = 'telegram:1';
+const RUN = { sessionKey: KEY, turnId: 't', epoch: 1 } as const;
+const chunk = (delta: string, msgId = 'm'): EventBody => ({ type: 'stream_chunk', msgId, delta });
+
+const network = { current: new TestNetwork() };
+const open: (() => Promise<void>)[] = [];
+
+async function node(nodeId: string) {
+  const clock = { wall: () => Date.now(), steady: () => Date.now() };
+  const { log, lines } = recordingLog();
+  const bus = createEventBus({ nodeId, log, clock, fanout: network.current.fanout() });
+  const heard: AgentEvent[] = [];
+  bus.subscribe({}, (event) => heard.push(event));
+  await bus.start();
+  open.push(() => bus.stop());
+  return { bus, heard, lines };
+}
+
+/** Two nodes that know of each other. */
+async function twoNodes() {
+  const [a, b] = [await node('a'), await node('b')];
+  await flush();
+  network.current.batches = [];
+  return { a, b };
+}
+
+const flush = (): Promise<unknown> => vi.advanceTimersByTimeAsync(3 * BATCH_EVERY_MS);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  network.current = new TestNetwork();
+});
+
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+  if (vi.getTimerCount() > 0) throw new Error('a timer was left behind');
+  vi.useRealTimers();
+});
+
+describe('two nodes', () => {
+  it('tell each other events in order and in one batch, and do not hear their own twice', async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    for (let index = 0; index < 40; index += 1) turn.emit(chunk(`${index} `));
+    expect(b.heard).toEqual([]);
+    await flush();
+    expect(b.heard).toEqual(a.heard);
+    expect(a.heard).toHaveLength(40);
+    expect(network.current.batches).toHaveLength(1);
+    expect(b.bus.replay(KEY, '1-38').events.map(sseId)).toEqual(['1-39', '1-40']);
+  });
+
+  it('send no batch more often than agreed, and none that is too long', async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    const big = 'ü'.repeat(50_000);
+    turn.emit({ type: 'tool_result', toolCallId: 'c', name: 'read_file', result: big, isError: false });
+    for (let index = 0; index < 20; index += 1) {
+      turn.emit(chunk('word '));
+      await vi.advanceTimersByTimeAsync(BATCH_EVERY_MS / 5);
+    }
+    const lengths = network.current.batches.map((batch) => Buffer.byteLength(batch));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(BATCH_BYTES);
+    expect(lengths.length).toBeLessThanOrEqual(Math.ceil(100_200 / 7_400) + 4 + 1);
+    await flush();
+    expect(b.heard).toEqual(a.heard);
+  });
+
+  it('make a lost delta good with a snapshot', async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn({ ...RUN, textSoFar: 'Once ' });
+    turn.emit(chunk('upon '));
+    await flush();
+    network.current.lose = () => true;
+    turn.emit(chunk('a '));
+    await flush();
+    network.current.lose = () => false;
+    turn.emit(chunk('time'));
+    await flush();
+    expect(b.heard.map((event) => event.type)).toEqual(['stream_chunk', 'stream_chunk', 'snapshot']);
+    expect(b.heard[2]).toMatchObject({ text: 'Once upon a time', epoch: 1, eventSeq: 3 });
+    turn.emit(chunk('!'));
+    await flush();
+    expect(textOnScreen(b.heard)).toBe('Once upon a time!');
+    expect(textOnScreen(b.bus.replay(KEY, '9-9').events)).toBe('Once upon a time!');
+  });
+
+  it('give a node that came in the middle the whole text', async () => {
+    const { a } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    turn.emit(chunk('Before. '));
+    await flush();
+    const late = await node('late');
+    await flush();
+    turn.emit(chunk('After.'));
+    await flush();
+    expect(late.heard.at(-1)).toMatchObject({ type: 'snapshot', text: 'Before. After.' });
+    expect(textOnScreen(late.bus.replay(KEY, undefined).events)).toBe('Before. After.');
+  });
+
+  it('correct their readers when a crashed turn goes on elsewhere, and ignore the dead run', async () => {
+    const { a, b } = await twoNodes();
+    const dead = a.bus.turn(RUN);
+    dead.emit(chunk('Kept. ', 'm1'));
+    dead.emit(chunk('Brok', 'm2'));
+    await flush();
+    const next = b.bus.turn({ ...RUN, epoch: 2, textSoFar: 'Kept. ' });
+    next.emit({ type: 'stream_reset', msgId: 'm2' });
+    next.emit(chunk('Whole.', 'm3'));
+    await flush();
+    dead.emit(chunk('en', 'm2'));
+    await flush();
+    expect(textOnScreen(a.heard)).toBe('Kept. Whole.');
+    expect(textOnScreen(b.heard)).toBe('Kept. Whole.');
+    expect(a.heard.some((event) => event.type === 'stream_chunk' && event.delta === 'en')).toBe(false);
+  });
+
+  it('pass on events outside a turn and stop hints', async () => {
+    const { a, b } = await twoNodes();
+    const stopped: string[] = [];
+    const leave = b.bus.hints.listen((lane) => stopped.push(lane));
+    a.bus.emit(KEY, { type: 'heartbeat_tick' });
+    a.bus.hints.tell('in:telegram:1');
+    await flush();
+    expect(b.heard).toMatchObject([{ type: 'heartbeat_tick', sessionKey: KEY }]);
+    expect(stopped).toEqual(['in:telegram:1']);
+    leave();
+    a.bus.hints.tell('in:telegram:1');
+    await flush();
+    expect(stopped).toHaveLength(1);
+  });
+});
+
+describe('bounds between nodes', () => {
+  const result = (length: number): EventBody => ({
+    type: 'tool_result',
+    toolCallId: 'c',
+    name: 'read_file',
+    result: 'x'.repeat(length),
+    isError: false,
+  });
+
+  it(`carry a record of ${RECORD_BYTES} bytes, and show a snapshot in place of a longer one`, async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    turn.emit(result(0));
+    const around = Buffer.byteLength(JSON.stringify({ event: a.heard[0] }));
+    turn.emit(result(RECORD_BYTES - around));
+    await flush();
+    expect(b.heard).toHaveLength(2);
+    turn.emit(result(RECORD_BYTES - around + 1));
+    turn.emit(chunk('text'));
+    await flush();
+    expect(b.heard.slice(2).map((event) => event.type)).toEqual(['stream_chunk', 'snapshot']);
+    expect(b.heard.at(-1)).toMatchObject({ text: 'text', eventSeq: 4 });
+    expect(a.lines.join('')).toContain('records for other nodes were left out');
+  });
+
+  it(`let ${MAX_WAITING_RECORDS} records wait, and make up for more with a snapshot`, async () => {
+    const { a, b } = await twoNodes();
+    const turn = a.bus.turn(RUN);
+    for (let index = 0; index < MAX_WAITING_RECORDS; index += 1) turn.emit(chunk('x'));
+    await flush();
+    expect(b.heard).toHaveLength(MAX_WAITING_RECORDS - 1);
+    turn.emit(chunk('y'));
+    await flush();
+    expect(textOnScreen(b.heard)).toBe(`${'x'.repeat(MAX_WAITING_RECORDS)}y`);
+  });
+
+  it(`hear ${MAX_PEERS} other nodes and no further one`, async () => {
+    const { a } = await twoNodes();
+    const far = network.current.fanout();
+    const hello = (node: string): void => {
+      far.publish(`${node} 1 -\n{"event":{"type":"heartbeat_tick","sessionKey":"telegram:9","at":1}}\n`);
+    };
+    for (let index = 1; index <= MAX_PEERS; index += 1) hello(`n${index}`);
+    expect(a.heard).toHaveLength(MAX_PEERS - 1);
+  });
+});
+
+describe('a node alone', () => {
+  it('turns no event into a batch, before it had company and after', async () => {
+    const a = await node('a');
+    await flush();
+    network.current.batches = [];
+    const turn = a.bus.turn(RUN);
+    turn.emit(chunk('x'));
+    await flush();
+    expect(network.current.batches).toEqual([]);
+    const b = await node('b');
+    await flush();
+    await b.bus.stop();
+    await vi.advanceTimersByTimeAsync(PEER_GONE_MS + HELLO_EVERY_MS);
+    network.current.batches = [];
+    turn.emit(chunk('y'));
+    await flush();
+    expect(network.current.batches).toEqual([]);
+  });
+});

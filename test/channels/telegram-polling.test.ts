@@ -1,0 +1,294 @@
+/** Receiving under every fault of Telegram and of the house: nothing lost, never deaf. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { create } from '../../channels/telegram/index.ts';
+import { CHATS_AT_ONCE, HAND_OVER_TRIES, POLL_TIMING } from '../../channels/telegram/polling.ts';
+import type { PollTiming } from '../../channels/telegram/polling.ts';
+import type { Channel } from '../../src/channel.ts';
+import { GatewayError, StoreError } from '../../src/errors.ts';
+import type { InboundMessage } from '../../src/message.ts';
+import type { Receipt } from '../../src/receive.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
+import { COMMANDS, telegramDeps } from './telegram-setup.ts';
+
+const ACCEPTED: Receipt = { kind: 'accepted', turnId: 't', seq: 1, position: 0 };
+const WAIT = { timeout: 8_000, interval: 5 };
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  while (closing.length > 0) await closing.pop()?.();
+});
+
+async function startFake(port?: number): Promise<FakeTelegram> {
+  const fake = await FakeTelegram.start(port === undefined ? {} : { port });
+  closing.push(() => fake.close());
+  return fake;
+}
+
+interface Setup {
+  channel: Channel;
+  received: string[];
+  log: string[];
+}
+
+/** A started channel; `take` may refuse a message by throwing. */
+async function startChannel(
+  root: string,
+  timing: Partial<PollTiming> = {},
+  take: (message: InboundMessage) => void | Promise<void> = () => undefined,
+): Promise<Setup> {
+  const received: string[] = [];
+  const log: string[] = [];
+  const config = { token: FAKE_TOKEN, apiRoot: root };
+  const channel = create(config, telegramDeps(log), { backoffMs: 5, backoffCapMs: 20, ...timing });
+  closing.push(() => channel.stop());
+  await channel.start(async (message) => {
+    await take(message);
+    received.push(message.content);
+    return ACCEPTED;
+  });
+  return { channel, received, log };
+}
+
+const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
+
+describe('committing before advancing', () => {
+  it('asks for a batch again until all of it was taken, each message with its id (T1)', async () => {
+    const fake = await startFake();
+    const ids: string[] = [];
+    const unconfirmed: number[] = [];
+    let refusals = 3;
+    fake.says('1', 'first', '1');
+    fake.says('1', 'second', '1');
+    const { received } = await startChannel(fake.root, {}, (message) => {
+      ids.push(message.id);
+      if (message.content === 'second' && refusals > 0) {
+        refusals -= 1;
+        unconfirmed.push(fake.updates.unconfirmed);
+        throw storeAway();
+      }
+    });
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    expect(received.filter((text) => text === 'second')).toHaveLength(1);
+    expect(new Set(ids).size).toBe(2);
+    expect(unconfirmed[0]).toBe(2);
+    expect(unconfirmed).not.toContain(0);
+  });
+
+  it('is degraded with the reason while the house cannot take messages, and up again after', async () => {
+    const fake = await startFake();
+    let away = true;
+    const { channel, received } = await startChannel(fake.root, {}, () => {
+      if (away) throw storeAway();
+    });
+    fake.says('1', 'wait for me', '1');
+    await vi.waitFor(
+      () => expect(channel.health()).toEqual({ state: 'degraded', detail: 'The store is away.' }),
+      WAIT,
+    );
+    away = false;
+    await vi.waitFor(() => expect(received).toEqual(['wait for me']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+  });
+
+  it(`leaves a message behind, loudly, that was refused for good ${HAND_OVER_TRIES} times`, async () => {
+    const fake = await startFake();
+    let tries = 0;
+    fake.says('1', 'poison', '1');
+    fake.says('1', 'fine', '1');
+    const { received, log } = await startChannel(fake.root, {}, (message) => {
+      if (message.content !== 'poison') return;
+      tries += 1;
+      throw new GatewayError('bad_message', 'Nobody can take this.');
+    });
+    await vi.waitFor(() => expect(received).toEqual(['fine']), WAIT);
+    expect(tries).toBe(HAND_OVER_TRIES);
+    expect(log.join('')).toContain('message_left_behind');
+  });
+
+  it(`hands ${CHATS_AT_ONCE} chats over at once, no more, and each chat in order`, async () => {
+    const fake = await startFake();
+    for (let i = 0; i < 80; i += 1) fake.says(String(100 + (i % 40)), `${i % 40} ${Math.floor(i / 40)}`, '1');
+    let now = 0;
+    let most = 0;
+    const { received } = await startChannel(fake.root, {}, async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((next) => setImmediate(next));
+      now -= 1;
+    });
+    await vi.waitFor(() => expect(received).toHaveLength(80), WAIT);
+    expect(most).toBe(CHATS_AT_ONCE);
+    for (let chat = 0; chat < 40; chat += 1)
+      expect(received.filter((text) => text.startsWith(`${chat} `))).toEqual([`${chat} 0`, `${chat} 1`]);
+  });
+
+  it('takes a thousand updates, shuffled with garbage kinds, once each', async () => {
+    const fake = await startFake();
+    for (let i = 0; i < 1_000; i += 1) {
+      if (i % 50 === 0) fake.update({ unheard_of: { deep: [i] } });
+      fake.says(String(i % 37), `m${i}`, '1');
+    }
+    const { received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(received).toHaveLength(1_000), WAIT);
+    expect(new Set(received).size).toBe(1_000);
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+  });
+});
+
+describe('getting up again', () => {
+  it('is degraded while a rival polls, keeps trying, and takes over when it stops (409)', async () => {
+    const fake = await startFake();
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    const rival = `${fake.root}/bot${FAKE_TOKEN}/getUpdates?timeout=50`;
+    const rivalEnd = new AbortController();
+    const rivalPoll = fetch(rival, { signal: rivalEnd.signal }).catch(() => 'gone');
+    await vi.waitFor(() => expect(channel.health().detail).toMatch(/other getUpdates request/), WAIT);
+    expect(channel.health().state).toBe('degraded');
+    expect(POLL_TIMING.backoffCapMs).toBeLessThanOrEqual(35_000);
+    rivalEnd.abort();
+    await rivalPoll;
+    fake.says('1', 'after the rival', '1');
+    await vi.waitFor(() => expect(received).toEqual(['after the rival']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+  });
+
+  it('deletes a webhook that was left behind and polls on', async () => {
+    const fake = await startFake();
+    fake.updates.webhook = 'https://old.example.test';
+    fake.says('1', 'hello', '1');
+    const { received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(received).toEqual(['hello']), WAIT);
+    expect(fake.updates.webhook).toBe('');
+  });
+
+  it('is dead with the name of the variable when the token is refused, and stays so (401)', async () => {
+    const fake = await startFake();
+    const { channel, received, log } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    fake.tokenValid = false;
+    fake.updates.end();
+    await vi.waitFor(() => expect(channel.health().state).toBe('dead'), WAIT);
+    expect(channel.health().detail).toContain('TELEGRAM_BOT_TOKEN');
+    fake.tokenValid = true;
+    const next = await startChannel(fake.root);
+    fake.says('1', 'for the living', '1');
+    await vi.waitFor(() => expect(next.received).toEqual(['for the living']), WAIT);
+    expect(channel.health().state).toBe('dead');
+    expect(received).toEqual([]);
+    expect(log.join('')).not.toContain(FAKE_TOKEN);
+  });
+
+  it('aborts a poll that stalls and asks again', async () => {
+    const fake = await startFake();
+    const { received } = await startChannel(fake.root, { stallMs: 50 });
+    await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(3), WAIT);
+    fake.says('1', 'still here', '1');
+    await vi.waitFor(() => expect(received).toEqual(['still here']), WAIT);
+  });
+
+  it('starts while Telegram cannot be reached, says so, and comes up with it', async () => {
+    const gone = await FakeTelegram.start();
+    const { port, root } = gone;
+    await gone.close();
+    const { channel, received, log } = await startChannel(root);
+    await vi.waitFor(() => expect(channel.health().state).toBe('degraded'), WAIT);
+    expect(channel.health().detail).toMatch(/ECONNREFUSED.*TELEGRAM_API_ROOT/);
+    const fake = await startFake(port);
+    fake.says('1', 'finally', '1');
+    await vi.waitFor(() => expect(received).toEqual(['finally']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+    expect(log.join('')).not.toContain(FAKE_TOKEN);
+  });
+
+  it.each(['drop', 'cut', 'status', 'page'] as const)(
+    'gets over a poll that ends in %s, without losing or repeating',
+    async (kind) => {
+      const fake = await startFake();
+      fake.says('1', 'before', '1');
+      fake.fault({ kind, method: 'getUpdates', times: 3 });
+      const { received } = await startChannel(fake.root);
+      await vi.waitFor(() => expect(received).toEqual(['before']), WAIT);
+    },
+  );
+
+  it('waits as long as Telegram asks before it polls again (429)', async () => {
+    const fake = await startFake();
+    fake.fault({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
+    fake.says('1', 'patience', '1');
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(channel.health().detail).toContain('retry after 1'), WAIT);
+    expect(received).toEqual([]);
+    await vi.waitFor(() => expect(received).toEqual(['patience']), WAIT);
+    expect(fake.flood.violations).toEqual([]);
+  });
+});
+
+describe('around receiving', () => {
+  it('is up as soon as Telegram answers, without waiting for a message', async () => {
+    const fake = await startFake();
+    const { channel } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+  });
+
+  it('receives once when started twice', async () => {
+    const fake = await startFake();
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    const second: string[] = [];
+    await channel.start((message) => {
+      second.push(message.content);
+      return Promise.resolve(ACCEPTED);
+    });
+    for (let i = 0; i < 5; i += 1) {
+      fake.says('1', `m${i}`, '1');
+      await vi.waitFor(() => expect(second).toHaveLength(i + 1), WAIT);
+    }
+    expect(received).toEqual([]);
+  });
+
+  it('ends in time although the house never answers for a message', async () => {
+    const fake = await startFake();
+    let taking = false;
+    const { channel } = await startChannel(fake.root, { lastHandOverMs: 20 }, () => {
+      taking = true;
+      return new Promise(() => undefined);
+    });
+    fake.says('1', 'unanswered', '1');
+    await vi.waitFor(() => expect(taking).toBe(true), WAIT);
+    await channel.stop();
+    expect(channel.health()).toEqual({ state: 'off' });
+    expect(fake.updates.unconfirmed).toBe(1);
+  });
+
+  it('cuts the long poll at once when stopped', async () => {
+    const fake = await startFake();
+    const { channel } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    const before = performance.now();
+    await channel.stop();
+    expect(performance.now() - before).toBeLessThan(500);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(0), WAIT);
+    expect(channel.health()).toEqual({ state: 'off' });
+  });
+
+  it('asks only for the kinds it answers, and offers the commands of the house', async () => {
+    const fake = await startFake();
+    await startChannel(fake.root);
+    const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));
+    await vi.waitFor(() => expect(fake.commands).toEqual(menu), WAIT);
+    await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(0), WAIT);
+    expect(fake.last.get('getUpdates')).toMatchObject({ allowed_updates: ['message', 'callback_query'] });
+  });
+
+  it('answers a button press so that it stops spinning, and gets over one that is too old', async () => {
+    const fake = await startFake();
+    const { received } = await startChannel(fake.root);
+    const press = fake.presses('1', '1', 'run it');
+    fake.update({ callback_query: { id: 'long ago', from: { id: 1, is_bot: false }, data: 'x' } });
+    fake.says('1', 'next', '1');
+    await vi.waitFor(() => expect(fake.count('answerCallbackQuery')).toBe(2), WAIT);
+    await vi.waitFor(() => expect(received).toEqual(['', 'next']), WAIT);
+    expect(fake.pressed.answers.has(press)).toBe(true);
+  });
+});

@@ -1,0 +1,85 @@
+/** Parley as a process of its own, for tests of what only a whole process shows: signals, exit codes, output, files. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished } from 'vitest';
+
+export const LAUNCH = fileURLToPath(new URL('../src/launch.js', import.meta.url));
+
+/** Long enough for a first start on a busy machine. */
+const READY = { timeout: 60_000, interval: 50 };
+
+export interface Child {
+  readonly pid: number;
+  /** Everything it has written so far. */
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** Waits for its end: the exit code, null when a signal ended it. */
+  ended: Promise<number | null>;
+}
+
+export interface RunningGateway extends Child {
+  url: string;
+}
+
+/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends. */
+export function startParley(args: string[], environment: Record<string, string>): Child {
+  const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
+  const child = spawn(process.execPath, [LAUNCH, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  const ended = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
+
+/** Runs one command to its end. */
+export async function parley(
+  args: string[],
+  environment: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = startParley(args, environment);
+  const code = await child.ended;
+  return { code, stdout: child.stdout(), stderr: child.stderr() };
+}
+
+/** Starts a gateway on a free port and waits until it says it is ready. */
+export async function startGatewayProcess(environment: Record<string, string>): Promise<RunningGateway> {
+  const child = startParley(['start'], { PORT: '0', ...environment });
+  const url = (): string | undefined => /Parley is ready: (http:\S+)/.exec(child.stdout())?.[1];
+  let over = false;
+  const ended = child.ended.finally(() => (over = true));
+  await expect.poll(() => over || url() !== undefined, READY).toBe(true);
+  if (url() === undefined) throw new Error(`the gateway ended with ${await ended}: ${child.stderr()}`);
+  return { ...child, url: url() ?? '' };
+}
+
+/** One request to a chat with a stateful session; gives the status and the text of the answer. */
+export async function chat(
+  url: string,
+  token: string,
+  options: { stream?: boolean; session?: string; content?: string } = {},
+): Promise<{ status: number; text: string }> {
+  const { stream = false, session = 'test', content = 'Hello' } = options;
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-session-id': session,
+    },
+    body: JSON.stringify({ stream, messages: [{ role: 'user', content }] }),
+  });
+  return { status: response.status, text: await response.text() };
+}

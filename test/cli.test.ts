@@ -1,0 +1,96 @@
+/** The command line beside a running gateway and alone, as people type it. */
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore } from '../src/store/open-store.ts';
+import { hashSecret, newPairingCode } from '../src/security/secrets.ts';
+import { chat, parley, startGatewayProcess } from './child.ts';
+import { makeEmbeddedHome, silentLog } from './database.ts';
+
+describe('the command line', () => {
+  let home = '';
+  beforeEach(async () => {
+    home = await makeEmbeddedHome();
+  });
+  afterEach(() => rm(home, { recursive: true, force: true }));
+
+  const run = (...args: string[]) => parley(args, { GATEWAY_HOME: home });
+
+  it('explains itself with --help, and without a command', async () => {
+    for (const args of [['--help'], []]) {
+      const { code, stdout } = await run(...args);
+      expect(code).toBe(0);
+      for (const command of ['start', 'pair approve CODE', 'token create NAME', 'status'])
+        expect(stdout).toContain(command);
+    }
+  });
+
+  it('refuses an unknown command or option in one sentence, without touching the home', async () => {
+    for (const args of [['dance'], ['token', '--loud']]) {
+      const { code, stderr } = await run(...args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/dance|loud/);
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+    await expect(
+      openStore({ home, log: silentLog, lockWaitMs: 0 }).then((store) => store.close()),
+    ).resolves.toBe(undefined);
+  });
+
+  it('lets a person in while the gateway runs, by the code the person was given', async () => {
+    const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' });
+    const code = newPairingCode();
+    const beside = await openStore({ home, log: silentLog, attach: true });
+    await beside.access.openPairing({
+      channel: 'telegram',
+      senderId: '42',
+      senderName: 'Ada',
+      codeHash: hashSecret(code),
+      ttlMs: 60_000,
+      maxPending: 10,
+    });
+    expect((await run('pair')).stdout).toContain('pending  telegram 42 Ada');
+    expect((await run('pair', 'approve', code)).stdout).toContain('Ada (telegram 42) may write');
+    expect(await beside.access.hasGrant('telegram', 'dm', '42')).toBe(true);
+    const again = await run('pair', 'approve', code);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('unknown, used or expired') });
+    expect((await run('pair', 'revoke', 'telegram', '42')).stdout).toContain('Revoked');
+    expect((await run('pair', 'group', 'telegram', '-1001')).stdout).toContain('group -1001');
+    expect(await beside.access.hasGrant('telegram', 'group', '-1001')).toBe(true);
+    await beside.close();
+    expect((await run('status')).stdout).toContain('store         embedded');
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  });
+
+  it('takes a code as people type it: in small letters', async () => {
+    const store = await openStore({ home, log: silentLog });
+    const code = newPairingCode();
+    const pairing = {
+      channel: 'discord',
+      senderId: '7',
+      codeHash: hashSecret(code),
+      ttlMs: 60_000,
+      maxPending: 9,
+    };
+    await store.access.openPairing(pairing);
+    await store.close();
+    expect((await run('pair', 'approve', code.toLowerCase())).code).toBe(0);
+  });
+
+  it('makes a token that works within a second, lists it without its secret, and revokes it', async () => {
+    const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' });
+    const made = await run('token', 'create', 'laptop');
+    const secret = /parley_\S+/.exec(made.stdout)?.[0] ?? '';
+    const ask = async () => (await chat(gateway.url, secret, { content: '/help' })).status;
+    expect(await ask()).toBe(200);
+    const listed = (await run('token')).stdout;
+    expect(listed).not.toContain(secret);
+    const id = listed
+      .split('\n')
+      .find((line) => line.includes('laptop'))
+      ?.split(/\s+/)[0];
+    expect((await run('token', 'revoke', id ?? '')).stdout).toContain('Revoked');
+    await expect.poll(ask, { timeout: 5_000 }).toBe(401);
+    expect((await run('token', 'revoke', 'nothing')).stdout).toContain('no token');
+  });
+});

@@ -1,0 +1,297 @@
+/** The suite every channel passes: what a door promises to the house and to the people before it, asked over real sockets. */
+import { inspect } from 'node:util';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Channel, OutboundPart } from '../../src/channel.ts';
+import { ChannelError, GatewayError } from '../../src/errors.ts';
+import { parseMarkdown } from '../../src/markdown.ts';
+import type { InboundMessage } from '../../src/message.ts';
+import type { Receipt, Receive } from '../../src/receive.ts';
+import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
+
+/** A private chat of the fake platform and the person in it, as the ids the channel must give. */
+export interface ContractChat {
+  chatId: string;
+  senderId: string;
+}
+
+/** A channel before its fake platform, with a hand for the test. Optional methods belong to the question of the same name. */
+export interface ChannelHarness {
+  channel: Channel;
+  /** Two private chats that exist on the platform. */
+  chats: [ContractChat, ContractChat];
+  /** Must be in no error the channel throws: the bot token, or any text when there is none. */
+  secret: string;
+  /** The chat's person writes. Does not wait for the channel; what the platform answers the writer does not matter here. */
+  says(chat: ContractChat, text: string): void;
+  /** Texts visible in the chat now, oldest first, markup applied. */
+  screen(chatId: string): string[];
+  /** What the platform makes of a text in the channel's markup; throws when the platform would refuse it. */
+  reads(text: string): { visible: string; length: number };
+  /** Connections the platform holds open for the channel's receiving: long polls, gateway sockets, streams. */
+  receiving(): number;
+  /** True when the platform believes that everything said so far has been taken. */
+  acknowledged?(): boolean;
+  /** The platform delivers the newest message once more, as it does after a lost acknowledgement or a restart. */
+  redelivers?(receive: Receive): void | Promise<void>;
+  /** The bot's own message, or another bot's, comes in as an update. */
+  echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
+  /** The next call is refused with the platform's "wait this long". */
+  rateLimits?(retryAfterMs: number): void;
+  /** The person blocks the bot. */
+  blocks?(chatId: string): void;
+  /** The next call is applied, then its connection dies before the answer. */
+  losesAnswer?(): void;
+  close(): Promise<void>;
+}
+
+/** What a channel may be excused from, each with the sentence that says why. */
+export type ChannelQuestion =
+  /** `send` and `edit` show something to people. */
+  | 'sends'
+  | 'acknowledged'
+  | 'redelivers'
+  | 'echoes'
+  | 'rateLimits'
+  | 'blocks'
+  | 'losesAnswer'
+  /** The same nonce twice shows one message. */
+  | 'nonce';
+
+const WAIT = { timeout: 5_000, interval: 5 };
+const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
+
+/** Runs the suite over one channel; each test gets a fresh harness, closed after it. */
+export function channelContract(
+  name: string,
+  makeHarness: () => Promise<ChannelHarness>,
+  excused: Partial<Record<ChannelQuestion, string>> = {},
+): void {
+  let house: ChannelHarness;
+  let received: InboundMessage[];
+  const receive: Receive = (message) => {
+    received.push(message);
+    return Promise.resolve(ACCEPTED);
+  };
+  const contents = (): string[] => received.map((message) => message.content);
+  const asked = (question: ChannelQuestion): boolean => excused[question] === undefined;
+
+  describe(`the channel ${name}`, () => {
+    beforeEach(async () => {
+      received = [];
+      house = await makeHarness();
+    });
+    afterEach(async () => {
+      await house.channel.stop();
+      await house.close();
+    });
+
+    it('says why for every question it is excused from', () => {
+      for (const reason of Object.values(excused)) expect(reason).toMatch(/\w+ \w+ \w+/);
+    });
+
+    describe('receiving', () => {
+      it('gives ids as strings, the same each time, and what was written', async () => {
+        await house.channel.start(receive);
+        house.says(house.chats[0], 'first');
+        house.says(house.chats[0], 'second');
+        await vi.waitFor(() => expect(contents()).toEqual(['first', 'second']), WAIT);
+        for (const message of received) {
+          expect(message).toMatchObject({ ...house.chats[0], channel: name, place: 'private' });
+          expect(message.id).toMatch(/./);
+          expect(Math.abs(message.timestamp - Date.now())).toBeLessThan(60_000);
+        }
+        expect(received[0]?.id).not.toBe(received[1]?.id);
+      });
+
+      it('takes the next message while the turn of the first still runs, in order', async () => {
+        await house.channel.start(receive);
+        const words = ['one', 'two', 'three', 'four', 'five'];
+        for (const word of words) house.says(house.chats[0], word);
+        await vi.waitFor(() => expect(contents()).toEqual(words), WAIT);
+      });
+
+      it('never mixes two chats', async () => {
+        await house.channel.start(receive);
+        for (let i = 0; i < 5; i += 1)
+          for (const chat of house.chats) house.says(chat, `${chat.chatId} ${i}`);
+        await vi.waitFor(() => expect(received).toHaveLength(10), WAIT);
+        for (const message of received) expect(message.content.split(' ')[0]).toBe(message.chatId);
+      });
+
+      it.runIf(asked('acknowledged'))(
+        'tells the platform "taken" only after the message was committed',
+        async () => {
+          const { promise, resolve } = Promise.withResolvers<Receipt>();
+          await house.channel.start(async (message) => {
+            received.push(message);
+            return await promise;
+          });
+          house.says(house.chats[0], 'keep me');
+          await vi.waitFor(() => expect(contents()).toContain('keep me'), WAIT);
+          for (let i = 0; i < 25; i += 1) await new Promise((next) => setImmediate(next));
+          expect(house.acknowledged?.()).toBe(false);
+          resolve(ACCEPTED);
+          await vi.waitFor(() => expect(house.acknowledged?.()).toBe(true), WAIT);
+        },
+      );
+
+      it.runIf(asked('redelivers'))('gives a repeat the same id', async () => {
+        await house.channel.start(receive);
+        house.says(house.chats[0], 'again');
+        await vi.waitFor(() => expect(contents()).toEqual(['again']), WAIT);
+        await house.redelivers?.(receive);
+        house.says(house.chats[0], 'after');
+        await vi.waitFor(() => expect(contents()).toContain('after'), WAIT);
+        const ids = received.filter((message) => message.content === 'again').map((message) => message.id);
+        expect(new Set(ids).size).toBe(1);
+        expect(ids).not.toContain(received.at(-1)?.id);
+      });
+
+      it.runIf(asked('echoes'))('ignores its own messages and those of other bots', async () => {
+        await house.channel.start(receive);
+        house.echoes?.(house.chats[0], 'from myself', 'self');
+        house.echoes?.(house.chats[0], 'from a bot', 'bot');
+        house.says(house.chats[0], 'from a person');
+        await vi.waitFor(() => expect(contents()).toEqual(['from a person']), WAIT);
+      });
+
+      it('stops twice without complaint, before a start too, and leaves nothing open', async () => {
+        await house.channel.stop();
+        await house.channel.start(receive);
+        house.says(house.chats[0], 'in time');
+        await vi.waitFor(() => expect(contents()).toEqual(['in time']), WAIT);
+        await house.channel.stop();
+        await house.channel.stop();
+        await vi.waitFor(() => expect(house.receiving()).toBe(0), WAIT);
+      });
+
+      it('receives again after a stop and a start', async () => {
+        await house.channel.start(receive);
+        await house.channel.stop();
+        await house.channel.start(receive);
+        house.says(house.chats[1], 'back');
+        await vi.waitFor(() => expect(contents()).toEqual(['back']), WAIT);
+      });
+    });
+
+    describe('sending', () => {
+      const part = (chatId: string, text: string, nonce = text): OutboundPart => ({
+        channel: name,
+        chatId,
+        body: house.channel.render(parseMarkdown(text)),
+        buttons: [],
+        nonce,
+      });
+      const failure = async (call: Promise<unknown>): Promise<ChannelError> => {
+        const error: unknown = await call.catch((thrown: unknown) => thrown);
+        if (!(error instanceof ChannelError)) throw new Error(`no ChannelError but ${inspect(error)}`);
+        expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(house.secret);
+        return error;
+      };
+
+      it.runIf(asked('sends'))('shows a message in its chat only, without being started', async () => {
+        const [here, there] = house.chats;
+        const sent = await house.channel.send(part(here.chatId, 'for **one** chat'));
+        expect(sent.id).toMatch(/./);
+        expect(house.screen(here.chatId)).toEqual(['for one chat']);
+        expect(house.screen(there.chatId)).toEqual([]);
+      });
+
+      it.runIf(asked('sends'))('gives an id that edit accepts, and takes the same text twice', async () => {
+        const { chatId } = house.chats[0];
+        const sent = await house.channel.send(part(chatId, 'draft'));
+        for (let i = 0; i < 2; i += 1) await house.channel.edit?.(sent, part(chatId, 'done'));
+        expect(house.screen(chatId)).toEqual([house.channel.capabilities.edit ? 'done' : 'draft']);
+      });
+
+      it.runIf(asked('sends'))('shows hostile text readable', async () => {
+        const { chatId } = house.chats[0];
+        for (const text of HOSTILE_TEXTS) {
+          const out = part(chatId, text);
+          await house.channel.send(out);
+          const shown = house.screen(chatId).at(-1);
+          expect(shown).toBe(house.reads(out.body.text).visible);
+          expect(shown).toContain('readable');
+          await house.channel.send({ ...out, plain: true, nonce: `${text} plain` });
+          expect(house.screen(chatId).at(-1)).toContain('readable');
+        }
+      });
+
+      it.runIf(asked('sends'))('sends the longest message and refuses a longer one for good', async () => {
+        const { chatId } = house.chats[0];
+        const { maxLength } = house.channel.capabilities;
+        await house.channel.send(part(chatId, 'y'.repeat(maxLength)));
+        expect(house.screen(chatId).at(-1)).toHaveLength(maxLength);
+        const error = await failure(house.channel.send(part(chatId, 'n'.repeat(maxLength + 1))));
+        expect(error).toMatchObject({ code: 'rejected', retryable: false });
+      });
+
+      it.runIf(asked('rateLimits'))('turns "wait this long" into rate_limited with the time', async () => {
+        const { chatId } = house.chats[0];
+        house.rateLimits?.(3_000);
+        const error = await failure(house.channel.send(part(chatId, 'hasty')));
+        expect(error).toMatchObject({ code: 'rate_limited', retryable: true });
+        expect(error.retryAfterMs).toBeGreaterThanOrEqual(3_000);
+        expect(house.screen(chatId)).toEqual([]);
+      });
+
+      it.runIf(asked('blocks'))('does not ask for a retry when the person blocked it', async () => {
+        const { chatId } = house.chats[0];
+        house.blocks?.(chatId);
+        const error = await failure(house.channel.send(part(chatId, 'hello?')));
+        expect(error).toMatchObject({ code: 'blocked', retryable: false });
+      });
+
+      it.runIf(asked('losesAnswer'))(
+        'shows one message when an answer was lost, or says it cannot know',
+        async () => {
+          const { chatId } = house.chats[0];
+          house.losesAnswer?.();
+          const outcome = await house.channel.send(part(chatId, 'once')).then(
+            () => 'sent',
+            (error: unknown) => (error instanceof GatewayError ? error.code : 'foreign'),
+          );
+          expect(['sent', 'outcome_unknown']).toContain(outcome);
+          expect(house.screen(chatId)).toEqual(['once']);
+        },
+      );
+
+      it.runIf(asked('nonce'))('shows one message for one nonce', async () => {
+        const { chatId } = house.chats[0];
+        const first = await house.channel.send(part(chatId, 'only once', 'same'));
+        const second = await house.channel.send(part(chatId, 'only once', 'same'));
+        expect(second.id).toBe(first.id);
+        expect(house.screen(chatId)).toEqual(['only once']);
+      });
+    });
+
+    describe('rendering', () => {
+      it('is pure, accepted by the platform, and counts as the platform does', () => {
+        fc.assert(
+          fc.property(markdownish, (text) => {
+            const doc = parseMarkdown(text);
+            const before = JSON.stringify(doc);
+            const rendered = house.channel.render(doc);
+            expect(house.channel.render(doc)).toEqual(rendered);
+            expect(JSON.stringify(doc)).toBe(before);
+            expect(house.reads(rendered.text).length).toBe(rendered.length);
+          }),
+          { numRuns: 300 },
+        );
+      });
+    });
+
+    it('declares only what it does', async () => {
+      const { channel } = house;
+      const { capabilities } = channel;
+      expect(channel.name).toBe(name);
+      expect(capabilities.edit).toBe(channel.edit !== undefined);
+      expect(capabilities.typing).toBe(channel.typing !== undefined);
+      expect(capabilities.typingMs > 0).toBe(capabilities.typing);
+      expect(Number.isSafeInteger(capabilities.maxLength)).toBe(true);
+      expect(capabilities.editIntervalMs(house.chats[0].chatId) > 0).toBe(capabilities.edit);
+      await channel.typing?.({ channel: name, chatId: house.chats[0].chatId });
+    });
+  });
+}

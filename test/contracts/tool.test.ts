@@ -1,0 +1,139 @@
+/** What every tool of the list promises; runs over `src/tools/index.ts` by itself. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { GatewayError } from '../../src/errors.ts';
+import type { MemoryStore } from '../../src/memory.ts';
+import { defaultProfile } from '../../src/profile.ts';
+import type { Tool, ToolResult } from '../../src/tool.ts';
+import { createEgress } from '../../src/security/index.ts';
+import { noSchedules } from '../fakes/schedules.ts';
+import { createTools } from '../../src/tools/index.ts';
+import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';
+import { toolContext } from '../fakes/tool-context.ts';
+
+/** Names lead nowhere here, so nothing leaves the machine. */
+const egress = createEgress({ resolve: async () => [] });
+const search = { apiKey: undefined, apiRoot: 'https://search.example', egress };
+const FACT = {
+  id: 1,
+  text: 'a fact',
+  session: 'telegram:1' as const,
+  untrusted: false,
+  createdAt: new Date(0),
+};
+const memories: MemoryStore = {
+  remember: async () => ({ memory: FACT, isNew: true, dropped: 0 }),
+  searchMemory: async () => [],
+  recall: async () => [],
+  memories: async () => [],
+  verifyMemory: async () => false,
+  forget: async () => 0,
+};
+const profiles = {
+  profiles: () => [defaultProfile()],
+  isOwner: async () => true,
+  ledger: { updateSession: async () => undefined },
+};
+const tools = createTools({
+  egress,
+  search,
+  sandbox: undefined,
+  memories,
+  todos: memoryTodos(),
+  scratchpad: memoryScratchpad(),
+  profiles,
+  schedules: noSchedules,
+  post: async () => ({ kind: 'foreign' as const }),
+});
+
+const CANARY = 'canary-outside-the-workspace';
+const HOSTILE_TEXT = fc.oneof(
+  fc.constantFrom(
+    '../canary.txt',
+    '/etc/passwd',
+    '~',
+    'a\0b',
+    '..',
+    '%2e%2e/canary.txt',
+    '..\\canary.txt',
+    '',
+  ),
+  fc.constantFrom('/proc/self/environ', 'a/../../canary.txt', './../canary.txt', 'x'.repeat(5_000), '\ud800'),
+  fc.string({ unit: 'binary' }),
+);
+
+let root = '';
+let workspace = '';
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'parley-tool-'));
+  await writeFile(path.join(root, 'canary.txt'), CANARY);
+  workspace = await mkdtemp(path.join(root, 'ws-'));
+});
+
+afterAll(async () => {
+  await rm(root, { recursive: true });
+});
+
+it('gives every tool a name of its own', () => {
+  const names = tools.map((tool) => tool.name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool }) => {
+  it('is described for the model: snake_case name, a sentence, an object schema (B-15)', () => {
+    expect(tool.name).toMatch(/^[a-z][a-z0-9_]{1,40}$/);
+    expect(tool.description.length).toBeGreaterThan(10);
+    expect(tool.description.length).toBeLessThan(1_000);
+    expect(['pure', 'idempotent', 'unsafe']).toContain(tool.effect);
+    expect(z.toJSONSchema(tool.parameters, { io: 'input' })).toMatchObject({ type: 'object' });
+  });
+
+  it('refuses arguments it does not know instead of guessing', () => {
+    expect(tool.parameters.safeParse({ surely_unknown: true }).success).toBe(false);
+    expect(tool.parameters.safeParse('text').success).toBe(false);
+  });
+
+  it('judges any arguments it takes without throwing', () => {
+    const judged = fc.property(fc.oneof(fc.anything(), hostileArgs(tool)), (given) => {
+      const parsed = tool.parameters.safeParse(given);
+      const risk = parsed.success ? tool.risk(parsed.data) : 'safe';
+      return ['safe', 'caution', 'dangerous'].includes(risk);
+    });
+    expect(fc.check(judged)).toMatchObject({ failed: false });
+  });
+
+  it('given hostile text, stays inside and fails only with an error of the house (B-48)', async () => {
+    const canaries = fc.asyncProperty(hostileArgs(tool), async (given) => {
+      const parsed = tool.parameters.safeParse(given);
+      if (!parsed.success) return true;
+      const running = tool.execute(parsed.data, toolContext({ workspace }));
+      const ended = await running.catch((error: unknown) => error);
+      return ended instanceof GatewayError || (isResult(ended) && !ended.content.includes(CANARY));
+    });
+    expect(await fc.check(canaries, { numRuns: 60 })).toMatchObject({ failed: false });
+  });
+});
+
+function isResult(ended: unknown): ended is ToolResult {
+  return (
+    typeof ended === 'object' && ended !== null && 'content' in ended && typeof ended.content === 'string'
+  );
+}
+
+/** Values of the right types with hostile contents, from the tool's own schema. */
+function hostileArgs(tool: Tool): fc.Arbitrary<Record<string, unknown>> {
+  const schema = z.toJSONSchema(tool.parameters, { io: 'input' });
+  const fields = Object.entries(schema.properties ?? {}).map(
+    ([name, field]): [string, fc.Arbitrary<unknown>] => {
+      const type = typeof field === 'object' ? field.type : undefined;
+      if (type === 'string') return [name, HOSTILE_TEXT];
+      return [name, type === 'integer' || type === 'number' ? fc.nat() : fc.anything()];
+    },
+  );
+  return fc.record(Object.fromEntries(fields), { requiredKeys: [] });
+}

@@ -1,0 +1,142 @@
+/** The people of a crash run: each session says one thing after the other, and again until it is acknowledged. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FakeTelegram } from '../fakes/telegram.ts';
+import { messageAt } from './script.ts';
+import type { Said } from './script.ts';
+
+/** Rest before a message that was not acknowledged is sent again, in milliseconds. */
+const AGAIN_MS = 40;
+/** A request that hears nothing for so long is taken for lost. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+export interface PeopleOptions {
+  seed: number;
+  /** All sessions; the last `telegramSessions` of them are groups on Telegram. */
+  sessions: number;
+  telegramSessions: number;
+  token: string;
+  telegram: FakeTelegram;
+  /** Where to send to now: with two gateways, any of them. */
+  url: () => Promise<string>;
+}
+
+/** Everybody who writes. */
+export class People {
+  /** Said and acknowledged, in the order of saying. On Telegram, said is enough: the platform keeps it. */
+  readonly accepted: Said[] = [];
+  /** Answers that no retry mends. */
+  readonly refused: string[] = [];
+  readonly #options: PeopleOptions;
+  readonly #mayWrite: number[];
+  readonly #written: number[];
+  #wake = Promise.withResolvers<void>();
+  #unacknowledged = 0;
+  readonly #writing: Promise<void>[];
+  #closed = false;
+
+  constructor(options: PeopleOptions) {
+    this.#options = options;
+    const all = Array.from({ length: options.sessions }, (_, session) => session);
+    this.#mayWrite = all.map(() => 0);
+    this.#written = all.map(() => 0);
+    const http = all.slice(0, options.sessions - options.telegramSessions);
+    this.#writing = http.map((session) => this.#write(session));
+  }
+
+  /** Messages handed to a door whose answer has not come, HTTP and Telegram together. */
+  get unacknowledged(): number {
+    return this.#unacknowledged + this.#options.telegram.updates.unconfirmed;
+  }
+
+  /** True when all that may be said is said and acknowledged. */
+  get quiet(): boolean {
+    return this.unacknowledged === 0 && this.#mayWrite.every((may, at) => may === this.#written[at]);
+  }
+
+  /** Lets every session say `count` more things. */
+  release(count: number): void {
+    const { sessions, telegramSessions } = this.#options;
+    for (let session = 0; session < sessions; session += 1) {
+      this.#mayWrite[session] = (this.#mayWrite[session] ?? 0) + count;
+      if (session >= sessions - telegramSessions) this.#sayOnTelegram(session);
+    }
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+
+  /** Nobody writes any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wake.resolve();
+    await Promise.all(this.#writing);
+  }
+
+  #next(session: number): Said | undefined {
+    const index = this.#written[session] ?? 0;
+    if (index >= (this.#mayWrite[session] ?? 0)) return undefined;
+    return messageAt(this.#options.seed, session, index);
+  }
+
+  #sayOnTelegram(session: number): void {
+    for (let said = this.#next(session); said !== undefined; said = this.#next(session)) {
+      // Another person each time: the limit of messages per person is not what is tested here.
+      const person = String(1_000_000 + session * 10_000 + said.index);
+      this.#options.telegram.says(telegramChat(session), said.text, person);
+      this.#accept(session, said);
+    }
+  }
+
+  #accept(session: number, said: Said): void {
+    this.accepted.push(said);
+    this.#written[session] = said.index + 1;
+  }
+
+  async #write(session: number): Promise<void> {
+    while (!this.#closed) {
+      const said = this.#next(session);
+      if (said === undefined) {
+        await this.#wake.promise;
+        continue;
+      }
+      this.#unacknowledged += 1;
+      while (!this.#closed && !(await this.#post(said))) await pause(AGAIN_MS);
+      this.#unacknowledged -= 1;
+      if (!this.#closed) this.#accept(session, said);
+    }
+  }
+
+  /** True when the message needs no repeat. */
+  async #post(said: Said): Promise<boolean> {
+    const { token, url } = this.#options;
+    try {
+      const response = await fetch(`${await url()}/v1/sessions/http:${said.session}/messages`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'idempotency-key': said.id.replace('#', '-'),
+        },
+        body: JSON.stringify({ content: said.text }),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      const answer = await response.text();
+      if (response.status < 400) return true;
+      if (response.status >= 500) return false;
+      this.refused.push(`${said.id}: ${response.status} ${answer}`);
+      return true;
+    } catch {
+      // The gateway died over it, or is not there yet: that is what the repeat is for.
+      return false;
+    }
+  }
+}
+
+/** The Telegram group of a session. */
+export function telegramChat(session: number): string {
+  return String(-1_000_000_000_000 - session);
+}
+
+/** The key under which the gateway knows a session. */
+export function sessionKey(session: number, telegram: boolean): string {
+  return telegram ? `telegram:${telegramChat(session)}` : `http:s${String(session).padStart(2, '0')}`;
+}

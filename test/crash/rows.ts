@@ -1,0 +1,117 @@
+/** What the database holds: right after a kill, to see where it struck, and at the end, to see what came of everything. */
+import postgres from 'postgres';
+
+/** A journal row of a turn. */
+export interface JournalRow {
+  iteration: number;
+  kind: string;
+  part: number;
+  toolNames: string[];
+}
+
+/** A turn that was under way when the process died. */
+export interface OpenTurn {
+  id: string;
+  address: string;
+  /** The home that ran it; null while nobody did. */
+  instance: string | null;
+  state: 'queued' | 'running' | 'parked';
+  question: string;
+  journal: JournalRow[];
+  /** Ids of its messages on screen that are stored; null when none is. */
+  parts: string[] | null;
+}
+
+/** A delivery that was under way. */
+export interface OpenDelivery {
+  ref: string;
+  parts: string[] | null;
+}
+
+export interface KillRows {
+  turns: OpenTurn[];
+  deliveries: OpenDelivery[];
+}
+
+/** Where rows are read. */
+export type Place = { url: string } | { socketPath: string };
+
+/** A client with one connection. */
+export function connect(place: Place): postgres.Sql {
+  const options = { max: 1, fetch_types: false, onnotice: () => undefined };
+  return 'url' in place
+    ? postgres(place.url, options)
+    : postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' });
+}
+
+/** Everything that is not finished. */
+export async function readOpen(sql: postgres.Sql): Promise<KillRows> {
+  const turns = await sql<OpenTurn[]>`
+    select turn.id, turn.address, turn.state, message.content as question,
+      (select instance from lane join node on node.id = owner
+        where key = 'in:' || turn.session and head + 1 = turn.lane_seq) as instance,
+      (select jsonb_agg(part ->> 'id') from delivery, jsonb_array_elements(parts) part where ref = turn.id) as parts,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('iteration', iteration, 'kind', kind, 'part', part, 'toolNames', coalesce(
+          (select jsonb_agg(call ->> 'name') from jsonb_array_elements(payload -> 'toolCalls') call), '[]')) order by seq)
+        from context where turn_id = turn.id), '[]') as journal
+    from turn join message on message.session = turn.session and message.seq = turn.user_seq
+    where turn.state <> 'done'`;
+  const deliveries = await sql<OpenDelivery[]>`
+    select msg.payload ->> 'ref' as ref,
+      (select jsonb_agg(part ->> 'id') from delivery, jsonb_array_elements(parts) part where ref = msg.payload ->> 'ref') as parts
+    from lane join msg on msg.lane = lane.key and msg.seq > lane.head where lane.class = 'out'`;
+  return { turns: [...turns], deliveries: [...deliveries] };
+}
+
+/** A finished turn. */
+export interface TurnRow {
+  id: string;
+  session: string;
+  laneSeq: number;
+  userSeq: number;
+  state: string;
+  reason: string | null;
+  question: string;
+  /** Texts of all its assistant messages. */
+  answers: string[];
+  /** `seq` of the last one. */
+  finalSeq: number | null;
+}
+
+export interface FinalRows {
+  /** By session and order of acceptance. */
+  turns: TurnRow[];
+  /** Platform ids of all parts, by turn. */
+  parts: Map<string, string[]>;
+  deadLetters: number;
+}
+
+export async function readFinal(sql: postgres.Sql): Promise<FinalRows> {
+  const turns = await sql<TurnRow[]>`
+    select id, session, lane_seq as "laneSeq", user_seq as "userSeq", state, reason, final_seq as "finalSeq",
+      (select content from message where message.session = turn.session and seq = turn.user_seq) as question,
+      coalesce((select jsonb_agg(content order by seq) from message where turn_id = turn.id and role = 'assistant'), '[]') as answers
+    from turn order by session, lane_seq`;
+  const parts = await sql<{ ref: string; ids: string[] }[]>`
+    select ref, jsonb_agg(part ->> 'id') as ids from delivery, jsonb_array_elements(parts) part group by ref`;
+  const [dead] = await sql<{ count: number }[]>`select count(*)::int as count from msg where dead`;
+  return {
+    turns: [...turns],
+    parts: new Map(parts.map(({ ref, ids }) => [ref, ids])),
+    deadLetters: dead?.count ?? 0,
+  };
+}
+
+/** How many lanes a home's processes hold. */
+export async function heldLanes(sql: postgres.Sql, instance: string): Promise<number> {
+  const rows = await sql`select from lane join node on node.id = owner where instance = ${instance}`;
+  return rows.length;
+}
+
+/** How many messages and deliveries wait or run. */
+export async function pendingCount(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select coalesce(sum(tail - head), 0)::int as count from lane where class in ('in', 'out') and tail > head`;
+  return row?.count ?? 0;
+}

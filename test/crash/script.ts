@@ -1,0 +1,94 @@
+/** What people say and what the model answers in a crash run: both follow from the seed, so a run can be told again. */
+import type { Reply } from '../fakes/ollama.ts';
+import type { ChatBody } from '../fakes/ollama.ts';
+
+/** One thing said: the `index`-th message of a session, counted from 0. */
+export interface Said {
+  session: string;
+  index: number;
+  /** `s03#12`: stands in the question, in the answer and in nothing else. */
+  id: string;
+  text: string;
+}
+
+/** The effects of one model answer's tool calls, such as `['pure', 'unsafe']`. */
+export type Round = string[];
+
+/** How a third of the questions use tools; the others use none. */
+const TOOL_ROUNDS: Round[][] = [
+  [['unsafe']],
+  [['idempotent']],
+  [['pure', 'unsafe']],
+  [['unsafe'], ['idempotent']],
+];
+/** Tokens a second of every answer. */
+const TOKENS_PER_SECOND = 25;
+const FEWEST_WORDS = 8;
+const MOST_WORDS = 28;
+
+/** A generator of numbers in [0, 1): the same for the same seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The `index`-th message of the `session`-th session. */
+export function messageAt(seed: number, session: number, index: number): Said {
+  const random = seeded(seed * 1_000_003 + session * 1_009 + index);
+  const name = `s${String(session).padStart(2, '0')}`;
+  const id = `${name}#${index}`;
+  const rounds =
+    (session + index) % 3 === 0 ? (TOOL_ROUNDS[Math.floor(random() * TOOL_ROUNDS.length)] ?? []) : [];
+  const words = FEWEST_WORDS + Math.floor(random() * (MOST_WORDS - FEWEST_WORDS));
+  const plan = rounds.map((round) => round.join('+')).join('/') || 'none';
+  return { session: name, index, id, text: `Question ${id} tools=${plan} words=${words} please` };
+}
+
+/** A question as its text tells it; undefined for any other text. */
+export interface Question {
+  id: string;
+  session: string;
+  index: number;
+  rounds: Round[];
+  words: number;
+}
+
+export function readQuestion(text: string): Question | undefined {
+  const found = /Question ((s\d+)#(\d+)) tools=(\S+) words=(\d+)/.exec(text);
+  if (found === null) return undefined;
+  const [, id = '', session = '', index = '', plan = '', words = ''] = found;
+  const rounds = plan === 'none' ? [] : plan.split('/').map((round) => round.split('+'));
+  return { id, session, index: Number(index), rounds, words: Number(words) };
+}
+
+/** The answer of the scripted model: the rounds of tools first, one for each answer it has given before, then the text. */
+export function scriptedAnswer(body: ChatBody): Reply {
+  const asked = body.messages.findLastIndex((message) => message.role === 'user');
+  const question = readQuestion(body.messages[asked]?.content ?? '');
+  if (question === undefined) return { text: `echo: ${body.messages[asked]?.content ?? ''}` };
+  const done = body.messages.slice(asked).filter((message) => message.role === 'assistant').length;
+  const round = question.rounds[done];
+  if (round === undefined) {
+    return { text: answerTokens(question), perSecond: TOKENS_PER_SECOND };
+  }
+  return {
+    text: [`step ${done + 1} of ${question.id}.`],
+    toolCalls: round.map((effect) => ({ name: `${effect}_probe`, args: { word: question.id } })),
+    perSecond: TOKENS_PER_SECOND,
+  };
+}
+
+function answerTokens({ id, words }: Question): string[] {
+  return [`answer to ${id}: `, ...Array.from({ length: words }, (_, at) => `word${at} `), `end of ${id}.`];
+}
+
+/** Exactly what people must read in the end. */
+export function wholeAnswer(question: Question): string {
+  const steps = question.rounds.map((_, at) => `step ${at + 1} of ${question.id}.`);
+  return [...steps, answerTokens(question).join('')].join('\n\n');
+}

@@ -1,0 +1,99 @@
+/** What a turn does besides speaking: shown when it takes a while, gone when there are words. */
+import { describe, expect, it } from 'vitest';
+import {
+  Activity,
+  MAX_ACTIVITY_LINES,
+  MAX_AGENTS_SHOWN,
+  SHOW_AFTER_MS,
+} from '../../src/delivery/activity.ts';
+import type { AgentEvent, EventBody } from '../../src/event.ts';
+import { buildHouse } from './house.ts';
+
+const event = (body: EventBody, agentId?: string): AgentEvent => ({
+  sessionKey: 'fake:1',
+  turnId: 't',
+  at: 0,
+  ...body,
+  ...(agentId !== undefined && { agentId, isSubagent: true }),
+});
+const call = (id: string, name = id): EventBody => ({ type: 'tool_call', toolCallId: id, name, args: {} });
+const result = (id: string, isError = false): EventBody => ({
+  type: 'tool_result',
+  toolCallId: id,
+  name: id,
+  result: '',
+  isError,
+});
+const spawned = (task: string, profileId = 'researcher'): EventBody => ({
+  type: 'subagent_spawned',
+  profileId,
+  task,
+});
+const completed: EventBody = { type: 'subagent_completed', result: '', completedNormally: true };
+
+describe('the lines about what runs', () => {
+  it('name a tool that has run for a second, not before, and how it went until there are words', () => {
+    const activity = new Activity();
+    activity.take(event(call('exec')), 0);
+    expect(activity.lines(SHOW_AFTER_MS - 1)).toBeUndefined();
+    expect(activity.nextAt(0)).toBe(SHOW_AFTER_MS);
+    expect(activity.lines(SHOW_AFTER_MS)).toBe('⚙ exec …');
+    activity.take(event(result('exec', true)), 2_000);
+    expect(activity.lines(2_000)).toBe('⚙ exec ✗');
+    expect(activity.take(event({ type: 'stream_chunk', msgId: 'm', delta: 'So' }), 2_100)).toBe(true);
+    expect(activity.lines(9_000)).toBeUndefined();
+    expect(activity.nextAt(2_100)).toBeUndefined();
+  });
+
+  it('tell a subagent by its profile, its task, and the tool it is at (N-56)', () => {
+    const activity = new Activity();
+    activity.take(event(call('spawn_agent')), 0);
+    activity.take(event(spawned('Find  three\nhotels'), 'a'), 0);
+    expect(activity.lines(1_000)).toBe('◆ researcher: Find three hotels');
+    activity.take(event(call('web_search'), 'a'), 1_200);
+    expect(activity.lines(1_200)).toBe('◆ researcher: ⚙ web_search …');
+    activity.take(event({ type: 'stream_chunk', msgId: 'child', delta: 'words of the child' }, 'a'), 1_300);
+    expect(activity.lines(1_300)).toBe('◆ researcher: ⚙ web_search …');
+    activity.take(event(result('web_search'), 'a'), 1_400);
+    expect(activity.lines(1_400)).toBe('◆ researcher: Find three hotels');
+    activity.take(event(completed, 'a'), 1_500);
+    expect(activity.lines(1_500)).toBe('⚙ spawn_agent …');
+  });
+
+  it('are few, and never grow with what runs', () => {
+    const activity = new Activity();
+    for (let n = 0; n <= MAX_AGENTS_SHOWN; n += 1)
+      activity.take(event(spawned('t'.repeat(500), `p${n}`), `a${n}`), 0);
+    const lines = activity.lines(5_000)?.split('\n') ?? [];
+    expect(lines).toHaveLength(MAX_ACTIVITY_LINES + 1);
+    expect(lines.at(-1)).toBe(`and ${MAX_AGENTS_SHOWN - MAX_ACTIVITY_LINES} more`);
+    expect(lines[0]?.length).toBeLessThan(140);
+  });
+});
+
+describe('below a growing reply', () => {
+  it('a quick tool costs no edit, a slow one gets a line, and the final text has neither', async () => {
+    const house = buildHouse();
+    const turn = house.open('t');
+    house.say('t', 'Looking.');
+    await house.clock.advance(1_500);
+    house.emit('t', call('quick'));
+    await house.clock.advance(100);
+    house.emit('t', result('quick'));
+    house.say('t', ' Still.');
+    await house.clock.advance(1_500);
+    expect(house.channel.screen('1')).toEqual(['Looking. Still.']);
+    expect(house.channel.count('edit')).toBe(1);
+    house.emit('t', call('slow'));
+    house.emit('t', spawned('Find hotels'), { agentId: 'a' });
+    house.emit('t', call('web_search'), { agentId: 'a' });
+    await house.clock.advance(2_500);
+    expect(house.channel.screen('1')).toEqual([
+      'Looking. Still.\n\n_⚙ slow …_\n_◆ researcher: ⚙ web_search …_',
+    ]);
+    await turn.settle();
+    await house.deliver('Looking. Still. Found.', { turnId: 't' });
+    expect(house.channel.screen('1')).toEqual(['Looking. Still. Found.']);
+    expect(house.clock.waiting).toBe(0);
+  });
+});

@@ -1,0 +1,102 @@
+/** Rate limits of the fake Discord: buckets with headers, hidden limits, forced 429s, and a count of everything that came too early. */
+import type { ServerResponse } from 'node:http';
+
+/** At most `limit` calls of one route and channel in `windowMs`; the client learns of it only by headers and 429s. */
+export interface HiddenLimit {
+  limit: number;
+  windowMs: number;
+}
+
+/** A 429 the test asks for. `shared` is the limit of a resource that others use, too: no bucket header announces it. */
+export interface ForcedLimit {
+  retryAfterMs: number;
+  scope: 'user' | 'global' | 'shared';
+}
+
+interface Bucket {
+  used: number;
+  resetAt: number;
+  pausedUntil: number;
+}
+
+const OPEN: HiddenLimit = { limit: 10_000, windowMs: 1_000 };
+
+export class Limits {
+  /** Calls made while a 429 had asked to wait. */
+  early = 0;
+  /** 429s given. */
+  refused = 0;
+  /** Answers that count towards the ban for invalid requests: 401, 403, 429 but not shared ones. */
+  invalid = 0;
+  readonly #limits: { send?: HiddenLimit; edit?: HiddenLimit };
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #forced: ForcedLimit[] = [];
+  #globalUntil = 0;
+
+  constructor(now: () => number, limits: { send?: HiddenLimit; edit?: HiddenLimit } = {}) {
+    this.#now = now;
+    this.#limits = limits;
+  }
+
+  force(limit: ForcedLimit): void {
+    this.#forced.push(limit);
+  }
+
+  /** Sets the rate limit headers, and true when it has answered with 429. */
+  refuses(route: string, major: string, response: ServerResponse): boolean {
+    const key = `${route} ${major}`;
+    const now = this.#now();
+    const rule = this.#ruleOf(route);
+    const bucket = this.#buckets.get(key) ?? { used: 0, resetAt: now + rule.windowMs, pausedUntil: 0 };
+    this.#buckets.set(key, bucket);
+    if (bucket.resetAt <= now) Object.assign(bucket, { used: 0, resetAt: now + rule.windowMs });
+
+    const paused = Math.max(bucket.pausedUntil, this.#globalUntil);
+    if (paused > now) {
+      this.early += 1;
+      this.#answer429(response, paused - now, this.#globalUntil > now ? 'global' : 'user');
+      return true;
+    }
+    const forced = this.#forced.shift();
+    if (forced !== undefined) {
+      if (forced.scope === 'global') this.#globalUntil = now + forced.retryAfterMs;
+      else bucket.pausedUntil = now + forced.retryAfterMs;
+      this.#answer429(response, forced.retryAfterMs, forced.scope);
+      return true;
+    }
+    bucket.used += 1;
+    const left = rule.limit - bucket.used;
+    const wait = Math.max(0, bucket.resetAt - now) / 1_000;
+    response.setHeader('X-RateLimit-Limit', rule.limit);
+    response.setHeader('X-RateLimit-Remaining', Math.max(0, left));
+    response.setHeader('X-RateLimit-Reset', (bucket.resetAt / 1_000).toFixed(3));
+    response.setHeader('X-RateLimit-Reset-After', wait.toFixed(3));
+    response.setHeader('X-RateLimit-Bucket', Buffer.from(route).toString('hex').slice(0, 32));
+    if (left >= 0) return false;
+    bucket.pausedUntil = bucket.resetAt;
+    this.#answer429(response, bucket.resetAt - now, 'user');
+    return true;
+  }
+
+  #ruleOf(route: string): HiddenLimit {
+    if (route === 'POST /channels/:id/messages') return this.#limits.send ?? OPEN;
+    if (route.startsWith('PATCH ')) return this.#limits.edit ?? OPEN;
+    return OPEN;
+  }
+
+  #answer429(response: ServerResponse, waitMs: number, scope: ForcedLimit['scope']): void {
+    this.refused += 1;
+    if (scope !== 'shared') this.invalid += 1;
+    const seconds = Math.max(0.001, waitMs / 1_000);
+    response.setHeader('Retry-After', Math.ceil(seconds));
+    response.setHeader('X-RateLimit-Scope', scope);
+    if (scope === 'global') response.setHeader('X-RateLimit-Global', 'true');
+    if (scope === 'user') response.setHeader('X-RateLimit-Reset-After', seconds.toFixed(3));
+    if (scope === 'user') response.setHeader('X-RateLimit-Remaining', 0);
+    const message =
+      scope === 'shared' ? 'The resource is being rate limited.' : 'You are being rate limited.';
+    response.writeHead(429, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ message, retry_after: seconds, global: scope === 'global' }));
+  }
+}

@@ -1,0 +1,22 @@
+/** Turns that take a while: a tool in whose time a test lets things happen, and the turn that comes after another. */
+import { z } from 'zod';
+import type { LaneOutcome } from '../../src/bus.ts';
+import type { LaneHead } from '../../src/lanes.ts';
+import { defineTool } from '../../src/tool.ts';
+
+/** A tool that gives the world a moment: what happens while it runs is the test's. */
+export const moment = (happens: () => Promise<void>) =>
+  defineTool({
+    name: 'moment',
+    description: 'Passes a moment.',
+    parameters: z.strictObject({}),
+    effect: 'pure',
+    risk: () => 'safe',
+    execute: async () => {
+      await happens();
+      return { content: 'passed' };
+    },
+  });
+/** The turn that a finished one claimed. */
+export const nextTurn = (outcome: LaneOutcome): LaneHead | undefined =>
+  outcome.kind === 'finished' ? outcome.step.heads.find(({ lane }) => lane.startsWith('in:')) : undefined;

@@ -1,0 +1,35 @@
+/** A todo list and a scratchpad in memory, as strict as the real ones. */
+import { MAX_NOTES } from '../../src/scratchpad.ts';
+import type { ScratchpadStore } from '../../src/scratchpad.ts';
+import type { Todo, TodoStore } from '../../src/todos.ts';
+
+export function memoryTodos(): TodoStore {
+  const lists = new Map<string, Todo[]>();
+  return {
+    todos: async (session) => structuredClone(lists.get(session) ?? []),
+    setTodos: async (session, items) => void lists.set(session, structuredClone([...items])),
+    async changeTodo(session, index, change) {
+      const items = lists.get(session) ?? [];
+      const item = items[index];
+      if (item === undefined) return undefined;
+      items[index] = { ...item, ...change };
+      return structuredClone(items);
+    },
+  };
+}
+
+export function memoryScratchpad(): ScratchpadStore {
+  const pads = new Map<string, Map<string, string>>();
+  return {
+    notes: async (session) =>
+      new Map([...(pads.get(session) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    async setNote(session, name, text) {
+      const pad = pads.get(session) ?? new Map<string, string>();
+      pads.set(session, pad);
+      if (text === undefined) return pad.delete(name) || true;
+      if (!pad.has(name) && pad.size >= MAX_NOTES) return false;
+      pad.set(name, text);
+      return true;
+    },
+  };
+}

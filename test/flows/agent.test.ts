@@ -1,0 +1,140 @@
+/** What models and people do wrong, and what the chat says then: over HTTP and Telegram, through the whole house. */
+import { expect, it, vi } from 'vitest';
+import { startFakeOllama } from '../fakes/ollama.ts';
+import { describeHouse, FRIENDS, openHouse, WAIT } from './house.ts';
+
+const people = FRIENDS.values();
+
+describeHouse('the agent', { telegram: true }, (house) => {
+  /** The stored answer to a message in a new session, once its turn has ended. */
+  const ask = async (id: string, content: string): Promise<{ content: string; isError: boolean }> => {
+    await house().post(id, content);
+    return await vi.waitFor(async () => {
+      const answer = (await house().messages(`http:${id}`)).find(({ role }) => role === 'assistant');
+      if (answer === undefined) throw new Error('no answer yet');
+      return answer;
+    }, WAIT);
+  };
+  /** What the model was told last in the turn about this message. */
+  const heard = async (said: string): Promise<string> => {
+    const { body } = await house().modelCall(said);
+    return body.messages
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => content)
+      .join('\n');
+  };
+  const callsAbout = (said: string): number =>
+    house().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
+  const listDir = { name: 'list_dir', args: { path: '.' } };
+
+  it('ends a model that loops on tools, with what it did and how to go on (N-42, B-08, B-49)', async () => {
+    house().ollama.answer({ toolCalls: [listDir] }, { when: 'loop for ever', times: 99 });
+    const { content, isError } = await ask('loops', 'loop for ever');
+    expect(callsAbout('loop for ever')).toBe(20);
+    expect(content).toMatch(/stopped after 20 steps.*list_dir ×20.*go on/s);
+    expect(isError).toBe(false);
+  });
+
+  it('tells the model of arguments that are none, and of tools that are none (B-48)', async () => {
+    const toolCalls = [
+      { name: 'list_dir', args: { path: 7, surprise: true } },
+      { name: 'rm_rf', args: {} },
+      { name: 'read_file', args: { path: '../../../etc/passwd' } },
+    ];
+    house().ollama.answer({ toolCalls }, { when: 'wrong tools' });
+    expect((await ask('wrong', 'wrong tools')).content).toBe('echo: wrong tools');
+    const results = await heard('wrong tools');
+    expect(results).toMatch(/path/);
+    expect(results).toContain('rm_rf');
+    expect(results).not.toContain('root:');
+    expect(results.split('\n').length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('says so when an answer is empty (B-47)', async () => {
+    house().ollama.answer({ text: '' }, { when: 'say nothing' });
+    expect(await ask('empty', 'say nothing')).toMatchObject({
+      content: expect.stringContaining('empty answer'),
+      isError: true,
+    });
+  });
+
+  it('asks again when the model breaks in the middle, and keeps only the whole answer', async () => {
+    const broken = {
+      text: 'half an ans',
+      fault: { kind: 'error_line', after: 2, error: 'CUDA error' },
+    } as const;
+    house().ollama.answer(broken, { when: 'break once' });
+    house().ollama.answer('the whole answer', { when: 'break once' });
+    expect((await ask('broken', 'break once')).content).toBe('the whole answer');
+  });
+
+  it('says what happened when the model breaks twice, and the process lives on (B-47)', async () => {
+    const broken = {
+      text: 'half an ans',
+      fault: { kind: 'error_line', after: 2, error: 'CUDA error' },
+    } as const;
+    house().ollama.answer(broken, { when: 'break twice', times: 2 });
+    const { content, isError } = await ask('twice', 'break twice');
+    expect(content).toContain('could not be answered');
+    expect(isError).toBe(true);
+    expect((await ask('alive', 'still there?')).content).toBe('echo: still there?');
+    // The house's apology is no speech of the model.
+    await house().post('twice', 'again');
+    const { body } = await house().modelCall('again');
+    expect(JSON.stringify(body.messages)).not.toContain('could not be answered');
+  });
+
+  it('carries hostile text to the model, the store and the screen unharmed', async () => {
+    const hostile = `a\u0000b \ud800 c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    const clean = `a\u2400b \ufffd c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
+    expect((await ask('hostile', hostile)).content).toBe(`echo: ${clean}`);
+    const chat = people.next().value ?? '';
+    house().telegram.says(chat, hostile, chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat).join('')).toContain('evil'), WAIT);
+    expect(house().telegram.screen(chat).join('')).toContain('<b>&');
+  });
+
+  it('keeps 50 chats at once apart: no word of one reaches another (B-04, B-06)', async () => {
+    const chats = Array.from({ length: 25 }, () => people.next().value ?? '');
+    const sessions = Array.from({ length: 25 }, (_, n) => `apart-${n}`);
+    house().ollama.answer(
+      { toolCalls: [listDir] },
+      {
+        when: (body) => /canary/.test(JSON.stringify(body)) && body.messages.at(-1)?.role === 'user',
+        times: 50,
+      },
+    );
+    for (const chat of chats) house().telegram.says(chat, `canary-${chat}-t`, chat);
+    const answers = await Promise.all(sessions.map((id) => ask(id, `canary-${id}-h`)));
+    for (const [n, { content }] of answers.entries()) expect(content).toBe(`echo: canary-${sessions[n]}-h`);
+    for (const chat of chats) {
+      await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual([`echo: canary-${chat}-t`]), WAIT);
+    }
+    const canary = /canary-[\w-]+-[th]/g;
+    for (const { body } of house().ollama.calls) {
+      expect(new Set(JSON.stringify(body.messages).match(canary) ?? []).size).toBeLessThanOrEqual(1);
+    }
+  });
+});
+
+it('says what to do when no model server answers, in the log, the health and the chat', async () => {
+  const gone = await startFakeOllama();
+  await gone.close();
+  const house = await openHouse('embedded', { telegram: true, env: { OLLAMA_HOST: gone.url } });
+  try {
+    const [chat = ''] = FRIENDS;
+    house.telegram.says(chat, 'anybody there?', chat);
+    await vi.waitFor(
+      () => expect(house.telegram.screen(chat).join('')).toMatch(/model.*OLLAMA_HOST|ollama serve/s),
+      WAIT,
+    );
+    const { model, ready } = await house.gateway.health();
+    expect(ready).toBe(true);
+    expect(model).toMatchObject({ state: 'down', detail: expect.stringMatching(/OLLAMA_HOST|ollama/) });
+    expect(house.log.join('')).toContain('no model answers');
+    house.telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(house.telegram.screen(chat)).toContain('Stopped.'), WAIT);
+  } finally {
+    await house.close();
+  }
+});

@@ -1,0 +1,113 @@
+/** `/stop` against real gateway processes: measured until the model server sees its connection close. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { heldLanes, pendingCount } from '../crash/rows.ts';
+import { answers, say, stop } from '../crash/talk.ts';
+import { startWorld } from '../crash/world.ts';
+import type { World, WorldOptions } from '../crash/world.ts';
+import type { FakeCall } from '../fakes/ollama.ts';
+
+const SERVER = process.env['DATABASE_URL'];
+const LONG = { timeout: 20_000, interval: 50 };
+const DATABASES = [
+  { database: 'embedded', postgresUrl: undefined, isHere: true },
+  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
+];
+
+const worlds: World[] = [];
+
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+/** A world whose gateways listen; gives their addresses. */
+async function startHouse(options: WorldOptions): Promise<{ world: World; urls: string[] }> {
+  const world = await startWorld(options);
+  worlds.push(world);
+  const urls: string[] = [];
+  for (const gateway of world.gateways) {
+    gateway.start();
+    urls.push(await gateway.url());
+  }
+  return { world, urls };
+}
+
+/** Stops a session through `url`; gives the milliseconds until the model's connection was closed from the other side. */
+async function stopAndMeasure(
+  url: string,
+  session: string,
+  call: FakeCall,
+): Promise<{ cancelled: number; ms: number; answered: number }> {
+  const asked = performance.now();
+  const { stopped, cancelled } = await stop(url, session);
+  const answered = performance.now() - asked;
+  expect(stopped).toBe(true);
+  const { by, at } = await call.closed;
+  expect(by).toBe('client');
+  return { cancelled, ms: at - asked, answered };
+}
+
+function tell(what: string, { ms, answered }: { ms: number; answered: number }): void {
+  const times = `closed after ${Math.round(ms)} ms (the stop was answered after ${Math.round(answered)} ms)`;
+  process.stderr.write(`stop, ${what}: the model's connection ${times}\n`);
+}
+
+describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere }) => {
+  it.skipIf(!isHere)(
+    'ends prefill, a stream and a queue of 100 within a second, and nothing of the queue runs (N-58)',
+    async () => {
+      const { world, urls } = await startHouse({ postgresUrl });
+      const [url = ''] = urls;
+
+      world.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
+      await say(url, 'prefill', 'silence');
+      const prefill = await stopAndMeasure(url, 'prefill', await world.ollama.nextCall());
+      tell(`prefill, ${database}`, prefill);
+
+      world.ollama.answer({ text: 'a b c d', fault: { kind: 'hang', after: 2 } }, { when: 'tokens' });
+      await say(url, 'stream', 'tokens');
+      const call = await world.ollama.nextCall();
+      await vi.waitFor(() => expect(world.ollama.active).toBe(1), LONG);
+      const stream = await stopAndMeasure(url, 'stream', call);
+      tell(`mid-stream, ${database}`, stream);
+
+      world.ollama.answer({ hold: true, text: 'never' }, { when: 'first' });
+      await say(url, 'queue', 'first');
+      const head = await world.ollama.nextCall();
+      for (let at = 0; at < 100; at += 1) await say(url, 'queue', `queued ${at}`);
+      const before = world.ollama.calls.length;
+      const queue = await stopAndMeasure(url, 'queue', head);
+      tell(`100 queued, ${database}`, queue);
+
+      await say(url, 'queue', 'after the stop');
+      await vi.waitFor(
+        async () => expect(await answers(url, 'queue')).toContain('echo: after the stop'),
+        LONG,
+      );
+      await vi.waitFor(async () => expect(await world.read(pendingCount)).toBe(0), LONG);
+      expect([prefill.cancelled, stream.cancelled, queue.cancelled]).toEqual([0, 0, 100]);
+      expect(world.ollama.calls.length, 'only the message after the stop reached the model').toBe(before + 1);
+      for (const { ms } of [prefill, stream, queue]) expect(ms).toBeLessThanOrEqual(1_000);
+    },
+    90_000,
+  );
+});
+
+describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres', () => {
+  it('works within a second through the one that does not run the turn', async () => {
+    const { world, urls } = await startHouse({ postgresUrl: SERVER, gateways: 2 });
+    const instances = await Promise.all(world.gateways.map((gateway) => world.instance(gateway)));
+    for (const session of ['one', 'two']) {
+      world.ollama.answer({ text: 'a b c d', fault: { kind: 'hang', after: 2 } }, { when: session });
+      await say(urls[0] ?? '', session, session);
+      const call = await world.ollama.nextCall();
+      const held = await Promise.all(
+        instances.map((instance) => world.read((sql) => heldLanes(sql, instance))),
+      );
+      expect(held.filter((lanes) => lanes === 1)).toHaveLength(1);
+      const stopped = await stopAndMeasure(urls[held.indexOf(0)] ?? '', session, call);
+      tell('from the other node', stopped);
+      expect(stopped.ms).toBeLessThanOrEqual(1_000);
+      await vi.waitFor(async () => expect(await world.read(pendingCount)).toBe(0), LONG);
+    }
+  }, 90_000);
+});

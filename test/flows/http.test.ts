@@ -1,0 +1,255 @@
+/** The third door through the whole house: streams, repeats, resumption, and whose session is whose. */
+import OpenAI from 'openai';
+import { expect, it, vi } from 'vitest';
+import type { AgentEvent } from '../../src/event.ts';
+import { hashSecret } from '../../src/security/index.ts';
+import { allFrames, eventsUntil, frames, textOf } from '../channels/http-client.ts';
+import type { Frame } from '../channels/http-client.ts';
+import { describeHouse, OWNER, WAIT } from './house.ts';
+import type { CallInit } from './house.ts';
+
+const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
+const says = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];
+
+describeHouse('HTTP', {}, (house) => {
+  const openai = (): OpenAI =>
+    new OpenAI({ baseURL: `${house().gateway.url}/v1`, apiKey: OWNER, maxRetries: 0 });
+  const complete = (id: string, content: string, more: object = {}, init: CallInit = {}): Promise<Response> =>
+    house().call('/v1/chat/completions', {
+      json: { model: 'default', messages: says(content), stream: true, ...more },
+      ...init,
+      headers: { 'x-session-id': id, ...init.headers },
+    });
+  const answer = async (id: string): Promise<string> => {
+    const messages = await house().messages(`http:${id}`);
+    return messages.findLast(({ role }) => role === 'assistant')?.content ?? '';
+  };
+  const withToken = async (name: string, scopes: ('chat' | 'admin')[] = ['chat']): Promise<string> => {
+    const secret = `token-of-${name}-1234567890`;
+    await house().store.access.putToken({ hash: hashSecret(secret), name, scopes });
+    return secret;
+  };
+
+  it('streams tokens as they come and says [DONE] only when the answer is stored (B-14, B-43)', async () => {
+    house().ollama.answer({ text: words(20), perSecond: 40 }, { when: 'stream me' });
+    const response = await complete('streamed', 'stream me');
+    const read: Frame[] = [];
+    let storedAtDone = '';
+    for await (const frame of frames(response)) {
+      read.push(frame);
+      if (frame.data === '[DONE]') storedAtDone = await answer('streamed');
+    }
+    expect(read.filter(({ data }) => data?.includes('"content"') === true).length).toBeGreaterThan(10);
+    expect(textOf(read)).toBe(words(20));
+    expect(storedAtDone).toBe(words(20));
+    expect(read.at(-1)?.data).toBe('[DONE]');
+  });
+
+  it('serves OpenAI’s own client, streamed and whole, with a memory and with its usage', async () => {
+    const client = openai();
+    const stream = await client.chat.completions.create({
+      model: 'default',
+      messages: says('my name is Ada'),
+      user: 'ada',
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let text = '';
+    let used = 0;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      used = chunk.usage?.total_tokens ?? used;
+    }
+    expect(text).toBe('echo: my name is Ada');
+    expect(used).toBeGreaterThan(0);
+    const whole = await client.chat.completions.create({
+      model: 'default',
+      messages: says('and now?'),
+      user: 'ada',
+    });
+    expect(whole.choices[0]?.message.content).toBe('echo: and now?');
+    expect(whole.usage?.prompt_tokens).toBeGreaterThan(0);
+    const { body } = await house().modelCall('and now?');
+    expect(body.messages.map(({ content }) => content)).toContain('my name is Ada');
+  });
+
+  it('answers without a session from the given messages alone, and stores nothing of them', async () => {
+    const messages = [
+      ...says('earlier'),
+      { role: 'assistant' as const, content: 'yes' },
+      ...says('stateless one'),
+    ];
+    const whole = await openai().chat.completions.create({ model: 'default', messages });
+    expect(whole.choices[0]?.message.content).toBe('echo: stateless one');
+    const { body } = await house().modelCall('stateless one');
+    expect(body.messages.map(({ content }) => content)).toEqual(expect.arrayContaining(['earlier', 'yes']));
+    expect(await house().dump()).not.toContain('stateless one');
+  });
+
+  it('resumes an event stream that broke in the middle: the deltas joined are the stored text (B-41)', async () => {
+    house().ollama.answer({ text: words(60), perSecond: 40 }, { when: 'resume me' });
+    await house().post('resumed', 'resume me');
+    const cut = new AbortController();
+    const events: AgentEvent[] = [];
+    const path = '/v1/sessions/http:resumed/events';
+    const first = await eventsUntil(await house().call(path, { signal: cut.signal }), (event) => {
+      return event.type === 'stream_chunk' && event.delta.includes('word20');
+    });
+    cut.abort();
+    events.push(...first.events);
+    const headers = { 'last-event-id': first.ids.at(-1) ?? '' };
+    const second = await eventsUntil(
+      await house().call(path, { headers }),
+      ({ type }) => type === 'turn_ended',
+    );
+    events.push(...second.events);
+    const deltas = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
+    expect(deltas.join('')).toBe(words(60));
+    expect(await answer('resumed')).toBe(words(60));
+    expect(events.at(-1)).toMatchObject({ type: 'turn_ended', reason: 'completed' });
+  });
+
+  it('keeps an event stream open over a stop, and shows the next turn on it (N-59)', async () => {
+    house().ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'go on for ever' });
+    house().ollama.answer('Here again.', { when: 'still there?' });
+    await house().post('unbroken', 'go on for ever');
+    const stream = await house().call('/v1/sessions/http:unbroken/events');
+    const seen: AgentEvent[] = [];
+    const reading = eventsUntil(stream, (event) => {
+      seen.push(event);
+      return event.type === 'turn_ended' && event.reason === 'completed';
+    });
+    await vi.waitFor(() => expect(seen.some(({ type }) => type === 'stream_chunk')).toBe(true), WAIT);
+    await house().call('/v1/sessions/http:unbroken/stop', { method: 'POST' });
+    await vi.waitFor(
+      () => expect(seen.at(-1)).toMatchObject({ type: 'turn_ended', reason: 'stopped' }),
+      WAIT,
+    );
+    await house().post('unbroken', 'still there?');
+    const { events } = await reading;
+    expect(events.filter(({ type }) => type === 'turn_started')).toHaveLength(2);
+    expect(await answer('unbroken')).toBe('Here again.');
+  });
+
+  it('runs one turn for an Idempotency-Key: repeated at once, while it runs, and after', async () => {
+    house().ollama.answer({ text: words(20), perSecond: 20 }, { when: 'just once' });
+    const init = { headers: { 'idempotency-key': 'k1' } };
+    const repeats = [1, 2, 3].map(async () => allFrames(await complete('once', 'just once', {}, init)));
+    await house().modelCall('just once');
+    repeats.push(allFrames(await complete('once', 'just once', {}, init)));
+    for (const read of await Promise.all(repeats)) expect(textOf(read)).toBe(words(20));
+    const after = await complete('once', 'just once', { stream: false }, init);
+    const body: OpenAI.ChatCompletion = await after.json();
+    expect(body.choices[0]?.message.content).toBe(words(20));
+    expect(body.usage?.completion_tokens).toBe(20);
+    const posted = [1, 2].map(() =>
+      house().call('/v1/sessions/http:once/messages', { json: { content: 'x' }, ...init }),
+    );
+    const [one, two] = await Promise.all((await Promise.all(posted)).map((answer) => answer.json()));
+    expect(one).toEqual(two);
+    expect(await house().messages('http:once')).toHaveLength(2);
+    expect(
+      house().ollama.calls.filter(({ body: call }) => JSON.stringify(call).includes('just once')),
+    ).toHaveLength(1);
+  });
+
+  it('goes on with a turn whose client left, and stops it within a second when asked (N-58, N-60)', async () => {
+    house().ollama.answer({ text: words(2_000), perSecond: 40 }, { when: 'left alone' });
+    const gone = new AbortController();
+    const response = await complete('left', 'left alone', {}, { signal: gone.signal });
+    for await (const frame of frames(response)) if (frame.data?.includes('word2') === true) break;
+    gone.abort();
+    const call = await house().modelCall('left alone');
+    await house().post('left', 'queued');
+    const asked = performance.now();
+    const stopped = await house().call('/v1/sessions/http:left/stop', { method: 'POST' });
+    expect(await stopped.json()).toEqual({ stopped: true, cancelled: 1 });
+    const { by, at } = await call.closed;
+    expect(by).toBe('client');
+    expect(at - asked).toBeLessThan(1_000);
+    await vi.waitFor(async () => expect(await answer('left')).toMatch(/^word0 word1 .*\(stopped\)/s), WAIT);
+  });
+
+  it('aborts the model of a call without a session as soon as its client leaves', async () => {
+    house().ollama.answer({ text: 'never', hold: true }, { when: 'leaving' });
+    const gone = new AbortController();
+    const json = { model: 'default', messages: says('leaving'), stream: true };
+    const response = house().call('/v1/chat/completions', { json, signal: gone.signal });
+    const call = await house().modelCall('leaving');
+    const left = performance.now();
+    gone.abort();
+    await expect(response).rejects.toThrow('aborted');
+    const { by, at } = await call.closed;
+    expect(by).toBe('client');
+    expect(at - left).toBeLessThan(1_000);
+  });
+
+  it('shows a session to its maker and to the owner, to nobody else', async () => {
+    const [maker, other] = [await withToken('maker'), await withToken('other')];
+    const made = await house().call('/v1/sessions/http:mine/messages', {
+      json: { content: 'secret' },
+      token: maker,
+    });
+    expect(made.status).toBe(202);
+    const routes: [string, CallInit][] = [
+      ['', {}],
+      ['', { method: 'PATCH', json: { mode: 'agentic' } }],
+      ['', { method: 'DELETE' }],
+      ['/messages', {}],
+      ['/messages', { json: { content: 'intruder' } }],
+      ['/events', {}],
+      ['/stop', { method: 'POST' }],
+    ];
+    for (const [route, init] of routes) {
+      const refused = await house().call(`/v1/sessions/http:mine${route}`, { ...init, token: other });
+      expect(refused.status, `${init.method ?? ''} ${route}`).toBe(404);
+      await refused.body?.cancel();
+    }
+    const taken = await complete('mine', 'intruder', {}, { token: other });
+    expect(taken.status).toBe(404);
+    const mine = await house().call('/v1/sessions', { token: other });
+    expect(await mine.json()).toEqual({ sessions: [] });
+    expect((await house().call('/v1/sessions/http:mine', { token: maker })).status).toBe(200);
+    expect((await house().call('/v1/sessions/http:mine')).status).toBe(200);
+    expect((await house().messages('http:mine')).map(({ content }) => content)).not.toContain('intruder');
+  });
+
+  it('names what is wrong with a call, in OpenAI’s words', async () => {
+    const cases: [CallInit, RegExp][] = [
+      [{ token: 'wrong-token-that-is-long' }, /^401 invalid_api_key$/],
+      [{ headers: { authorization: 'Basic b3duZXI6b3duZXI=' } }, /^401 invalid_api_key$/],
+      [{ json: { model: 'no-such-model', messages: says('x'), user: 'u1' } }, /^404 .*model/],
+      [{ json: { model: 'default', messages: [] } }, /^400 ./],
+      [{ json: { model: 'default', messages: says(' '), user: 'u2' } }, /^400 ./],
+      [{ json: { model: 'default', messages: says('x'), n: 2 } }, /^400 ./],
+      [{ json: { model: 'default', messages: says('x'.repeat(100_001)), user: 'u3' } }, /^413 too_large$/],
+      [{ json: { model: 'default', messages: says('x'), user: 'no spaces' } }, /^400 bad_session_id$/],
+      [{ json: { deep: JSON.parse('['.repeat(100) + ']'.repeat(100)) } }, /^400 body_too_deep$/],
+      [{ json: { text: 'x'.repeat(1_100_000) } }, /^413 ./],
+    ];
+    for (const [init, code] of cases) {
+      const json = init.json ?? { model: 'default', messages: says('x') };
+      const refused = await house().call('/v1/chat/completions', { ...init, json });
+      const body: { error?: { message?: string; code?: string } } = await refused.json();
+      expect(`${refused.status} ${body.error?.code}`).toMatch(code);
+      expect(body.error?.message).toMatch(/\w/);
+    }
+  });
+
+  it('cuts a revoked token off within a second, streams included', async () => {
+    const token = await withToken('leaver', ['admin', 'chat']);
+    await house().post('watched', 'hello');
+    const stream = await house().call('/v1/sessions/http:watched/events', { token });
+    expect(stream.status).toBe(200);
+    const [row] = (await house().store.access.tokens()).filter(({ name }) => name === 'leaver');
+    const revoked = performance.now();
+    await house().store.access.revokeToken(row?.tokenId ?? '');
+    await allFrames(stream).catch(() => []);
+    expect(performance.now() - revoked).toBeLessThan(2_000);
+    await vi.waitFor(
+      async () => expect((await house().call('/v1/models', { token })).status).toBe(401),
+      WAIT,
+    );
+    expect(performance.now() - revoked).toBeLessThan(2_500);
+  });
+});

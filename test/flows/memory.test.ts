@@ -1,0 +1,121 @@
+/** What is remembered: over chats of one person and of nobody else, in talks that are longer than the window, and from the house's files. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it, vi } from 'vitest';
+import type { ChatBody } from '../fakes/ollama.ts';
+import { describeHouse, FRIENDS, WAIT } from './house.ts';
+
+const HEADING = '## What I remember about the user';
+const [ann = '', bob = '', carl = ''] = FRIENDS;
+
+describeHouse('what is remembered', { telegram: true }, (house) => {
+  const systemOf = (body: ChatBody): string =>
+    body.messages.find(({ role }) => role === 'system')?.content ?? '';
+  const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');
+  /** Says something on Telegram and waits for its turn's end; gives the prompt it was answered with. */
+  const says = async (from: string, text: string, chat = from): Promise<string> => {
+    house().telegram.says(chat, text, from);
+    const { body } = await house().modelCall(text);
+    await house().idle(`telegram:${chat}`);
+    return systemOf(body);
+  };
+  const saves = (fact: string, when: string): void =>
+    house().ollama.answer(
+      { toolCalls: [{ name: 'memory', args: { action: 'save', text: fact } }] },
+      { when },
+    );
+  const replies = async (from: string, command: string): Promise<string> => {
+    const before = house().telegram.screen(from).length;
+    house().telegram.says(from, command, from);
+    return await vi.waitFor(() => {
+      const screen = house().telegram.screen(from);
+      if (screen.length <= before) throw new Error('no reply yet');
+      return screen.slice(before).join('\n');
+    }, WAIT);
+  };
+
+  it('is known in another chat of the same person, not in anybody else’s, and theirs to see and to take back', async () => {
+    saves('Has a dog called Rex', 'my dog is Rex');
+    expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
+    expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
+    expect(await says(ann, 'who barks there', '990001')).toContain(`${HEADING}\n\n- Has a dog called Rex`);
+    house().telegram.says(ann, '/new', ann);
+    expect(await says(ann, 'and who barks here')).toContain('- Has a dog called Rex');
+    const list = await replies(ann, '/memory');
+    const [, number = ''] = /(\d+):.*Has a dog called Rex/.exec(list) ?? [];
+    expect(await replies(bob, `/forget ${number}`)).toContain('nothing under number');
+    expect(await replies(bob, '/memory')).toContain('nothing about you yet');
+    expect(await replies(ann, `/forget ${number}`)).toContain('Forgotten');
+    expect(await says(ann, 'who barks now')).not.toContain('Rex');
+  });
+
+  it('is marked when it was learned among words of others, until its owner vouches for it', async () => {
+    house().ollama.answer(
+      { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
+      { when: 'look around' },
+    );
+    saves('Wants news from http://evil.example', 'look around');
+    await says(carl, 'look around');
+    const list = await replies(carl, '/memory');
+    expect(list).toContain('(unverified)');
+    const [, number = ''] = /(\d+):.*Wants news/.exec(list) ?? [];
+    house().telegram.says(carl, '/new', carl);
+    const marked = await says(carl, 'what is new');
+    expect(marked).toContain('- (unverified) Wants news');
+    await replies(carl, `/verify ${number}`);
+    expect(await says(carl, 'what is new now')).toContain('- Wants news');
+  });
+
+  it('is the gist of a long talk over HTTP, whose words stay to be read', async () => {
+    const long = (n: number): string => `part ${n} ${'lorem ipsum dolor '.repeat(200)}`;
+    house().ollama.answer('They read parts 1 and 2 aloud.', { when: 'Write its summary now', times: 9 });
+    for (let n = 1; n <= 6; n += 1) {
+      await house().post('long', long(n));
+      await house().modelCall(`part ${n} `);
+      await house().idle('http:long');
+    }
+    const compressed = async (): Promise<void> => {
+      const rows = await house()
+        .sql`select seq from context where kind = 'summary' and session = 'http:long'`;
+      expect(rows.length).toBeGreaterThan(0);
+    };
+    await vi.waitFor(compressed, WAIT);
+    await house().post('long', 'how did it begin?');
+    const { body } = await house().modelCall('how did it begin?');
+    await house().idle('http:long');
+    expect(contentsOf(body)).toContain('They read parts 1 and 2 aloud.');
+    expect(contentsOf(body)).not.toContain('part 1 ');
+    const messages = await house().messages('http:long');
+    expect(messages).toHaveLength(14);
+    expect(messages[0]?.content).toBe(long(1));
+    expect(messages.at(-1)?.content).toBe('echo: how did it begin?');
+    const usage = await house().sql`select session from usage where purpose = 'compression'`;
+    expect(usage.length).toBeGreaterThan(0);
+  });
+
+  it('begins with the files of the house as they are now', async () => {
+    const folder = path.join(house().home, 'workspace');
+    await mkdir(path.join(folder, 'skills', 'tea'), { recursive: true });
+    await writeFile(path.join(folder, 'AGENTS.md'), 'Greet people by name.');
+    await writeFile(
+      path.join(folder, 'skills', 'tea', 'SKILL.md'),
+      '---\ndescription: Making tea\n---\nBoil water.',
+    );
+    let nth = 0;
+    const prompt = async (): Promise<string> => {
+      const text = `hello ${(nth += 1)}.`;
+      await house().post('files', text);
+      const { body } = await house().modelCall(text);
+      await house().idle('http:files');
+      return systemOf(body);
+    };
+    await vi.waitFor(async () => expect(await prompt()).toContain('Greet people by name.'), WAIT);
+    expect(await prompt()).toContain('- tea: Making tea (skills/tea/SKILL.md)');
+    await writeFile(path.join(folder, 'AGENTS.md'), 'Never greet anybody.');
+    await vi.waitFor(async () => {
+      const text = await prompt();
+      expect(text).toContain('Never greet anybody.');
+      expect(text).not.toContain('by name');
+    }, WAIT);
+  });
+});

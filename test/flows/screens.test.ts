@@ -1,0 +1,152 @@
+/** One planned turn with subagents as people see it: in a Telegram chat, in a Discord chat, and on the page. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { announceSkip, findChromium, launch, signIn, visit, write } from '../browser/browser.ts';
+import type { FakeToolCall } from '../fakes/ollama.ts';
+import { ANALYSIS, PLAN } from '../fakes/planned-turn.ts';
+import { openHouse, OWNER, WAIT } from './house.ts';
+import type { House } from './house.ts';
+
+const chromiumPath = findChromium();
+if (chromiumPath === undefined) announceSkip();
+/** A folder for pictures of what was seen; unset = none are taken. */
+const pictures = process.env['PARLEY_SCREENSHOTS'];
+const PERSON = '7001';
+const SLOW = { ...WAIT, timeout: 30_000 };
+
+const tick = (index: number): FakeToolCall => ({
+  name: 'todo',
+  args: { action: 'update', index, status: 'done' },
+});
+const spawn = (task: string, background = false): FakeToolCall => ({
+  name: 'spawn_agent',
+  args: { task, background },
+});
+
+describe('a planned turn with subagents', () => {
+  let house: House;
+  beforeAll(async () => {
+    const enabled = ['list_dir', 'todo', 'spawn_agent'];
+    const access = { telegram: { allow: [PERSON] } };
+    house = await openHouse('embedded', {
+      telegram: true,
+      discord: true,
+      file: { access, tools: { enabled } },
+    });
+    const folder = path.join(house.home, 'profiles', 'planner');
+    await mkdir(folder, { recursive: true });
+    const profile = { planningEnabled: true, enabledTools: enabled };
+    await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
+    await vi.waitFor(async () => {
+      const models = await (await house.call('/v1/models')).json();
+      if (!JSON.stringify(models).includes('"planner"')) throw new Error('the profile is not read yet');
+    }, SLOW);
+  });
+  afterAll(() => house.close());
+
+  /** What the model does with `tag`: plans, ticks, waits for a subagent, sends another off, and answers. */
+  const play = (tag: string): void => {
+    const say = (
+      answer: Parameters<House['ollama']['answer']>[0],
+      when: string | RegExp = `bake ${tag}`,
+    ): void => house.ollama.answer(answer, { when });
+    say(ANALYSIS);
+    say(PLAN);
+    say({ text: 'I looked.', toolCalls: [tick(1)] });
+    say({ toolCalls: [spawn(`knead for ${tag}`)] });
+    say({ text: 'Kneaded.', hold: true }, `knead for ${tag}`);
+    say({ toolCalls: [tick(2), spawn(`cool down for ${tag}`, true)] });
+    say({ toolCalls: [tick(3)] });
+    say('There is bread.');
+    say({ text: 'Cold now.', hold: true }, `cool down for ${tag}`);
+    const report = new RegExp(`Report of the subagent[^]*cool down for ${tag}`);
+    say('DIRECT', report);
+    say('The bread is cool.', report);
+  };
+
+  /** Follows the turn of `tag` on a screen; `screen` gives its texts, oldest first. */
+  const follow = async (
+    tag: string,
+    screen: () => Promise<string[]> | string[],
+    subagent: RegExp,
+  ): Promise<void> => {
+    const shows = (what: RegExp): Promise<void> =>
+      vi.waitFor(async () => expect((await screen()).join('\n')).toMatch(what), SLOW);
+    await shows(/Look around[^]*Knead[^]*Bake/);
+    await shows(subagent);
+    (await house.modelCall(`knead for ${tag}`)).release();
+    await shows(/There is bread\./);
+    (await house.modelCall(`cool down for ${tag}`)).release();
+    await shows(/The bread is cool\./);
+  };
+
+  it('ticks on its card in a Telegram chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+    const screen = (): string[] => house.telegram.screen(PERSON);
+    house.telegram.says(PERSON, 'hello', PERSON);
+    await vi.waitFor(() => expect(screen()).toHaveLength(1), SLOW);
+    await house.store.ledger.updateSession(`telegram:${PERSON}`, { profileId: 'planner' });
+    play('ada');
+    house.telegram.says(PERSON, 'bake ada', PERSON);
+    await follow('ada', screen, /◆ planner: knead for ada/);
+    await house.idle(`telegram:${PERSON}`);
+    const [, card, ...answers] = screen();
+    expect(card).toMatch(/✔[^\n]*Look around[^]*✔[^\n]*Knead[^]*✔[^\n]*Bake/);
+    expect(answers).toEqual(['I looked.\n\nThere is bread.', 'The bread is cool.']);
+  }, 90_000);
+
+  it('ticks on its card in a Discord chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+    const { channel, person } = house.discord.dm();
+    const bot = (): string[] => {
+      const seen = house.discord.visible(channel);
+      return house.discord.screen(channel).filter((_, index) => seen[index]?.author.bot === true);
+    };
+    await house.store.access.addGrant('discord', 'dm', person.id);
+    house.discord.says(channel, 'hello', person);
+    await vi.waitFor(() => expect(bot()).toHaveLength(1), SLOW);
+    await house.store.ledger.updateSession(`discord:${channel.id}`, { profileId: 'planner' });
+    play('dee');
+    house.discord.says(channel, 'bake dee', person);
+    await follow('dee', bot, /◆ planner: knead for dee/);
+    await house.idle(`discord:${channel.id}`);
+    const [, card, ...answers] = bot();
+    expect(card).toMatch(/✔[^\n]*Look around[^]*✔[^\n]*Knead[^]*✔[^\n]*Bake/);
+    expect(answers).toEqual(['I looked.\n\nThere is bread.', 'The bread is cool.']);
+  }, 90_000);
+
+  it.skipIf(chromiumPath === undefined)(
+    'ticks on its card on the page, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)',
+    async () => {
+      const browser = await launch(chromiumPath ?? '');
+      onTestFinished(() => browser.close());
+      const { page, complaints } = await visit(browser, house.gateway.url);
+      const look = async (name: string): Promise<void> => {
+        if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+      };
+      await signIn(page, OWNER);
+      await write(page, 'hello');
+      await page.locator('.md', { hasText: 'echo: hello' }).waitFor();
+      const [session] = (await (await house.call('/v1/sessions')).json()).sessions;
+      await house.store.ledger.updateSession(session.key, { profileId: 'planner' });
+      play('pat');
+      await write(page, 'bake pat');
+      const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
+      const seen = follow('pat', screen, /Knead[^]*knead for pat/);
+      await page.getByText('knead for pat').first().waitFor();
+      await look('mind-at-work');
+      await seen;
+      await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
+      await look('mind-done');
+      house.ollama.answer('Ding.', { when: 'Ring for pat' });
+      const at = new Date(Date.now() + 1_500).toISOString();
+      const made = await house.call('/v1/schedules', {
+        json: { session: session.key, task: 'Ring for pat', at },
+      });
+      expect(made.ok).toBe(true);
+      await page.locator('.md', { hasText: 'Ding.' }).waitFor({ timeout: 30_000 });
+      await look('mind-scheduled');
+      expect(complaints).toEqual([]);
+    },
+    90_000,
+  );
+});

@@ -1,0 +1,151 @@
+/** Subagents through the whole house: seen live over HTTP, told of on Telegram, ended by /stop. */
+import { expect, it, vi } from 'vitest';
+import { eventsUntil } from '../channels/http-client.ts';
+import type { FakeToolCall } from '../fakes/ollama.ts';
+import { describeHouse, FRIENDS, WAIT } from './house.ts';
+
+const people = FRIENDS.values();
+const enabled = ['list_dir', 'spawn_agent'];
+const file = { access: { telegram: { allow: FRIENDS } }, tools: { enabled } };
+
+const spawn = (task: string, more: Record<string, unknown> = {}): FakeToolCall => ({
+  name: 'spawn_agent',
+  args: { task, ...more },
+});
+
+describeHouse('subagents', { telegram: true, file }, (house) => {
+  const answers = (said: string, ...given: ({ text: string } | { toolCalls: FakeToolCall[] })[]): void => {
+    for (const answer of given) house().ollama.answer(answer, { when: said });
+  };
+
+  it('are seen over SSE while they work, tagged and apart from the text of the turn (N-56, N-57, B-46)', async () => {
+    answers(
+      'two please',
+      { toolCalls: [spawn('first errand'), spawn('second errand')] },
+      { text: 'Both are done.' },
+    );
+    for (const errand of ['first errand', 'second errand']) {
+      answers(errand, { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
+      house().ollama.answer({ text: `${errand} done`, hold: true }, { when: errand });
+    }
+    await house().post('nested', 'hello');
+    await house().idle('http:nested');
+    const open = () => house().call('/v1/sessions/http:nested/events');
+    const [early, whole] = await Promise.all([open(), open()]);
+    const turn = await house().post('nested', 'two please');
+    // Both are at work and held: what is read now was not kept for their end.
+    await eventsUntil(early, (event) => event.type === 'tool_result' && event.isSubagent === true);
+    await vi.waitFor(() => expect(house().ollama.active).toBe(2), WAIT);
+    for (const call of house().ollama.calls) call.release();
+    const { events } = await eventsUntil(
+      whole,
+      ({ type, turnId }) => type === 'turn_ended' && turnId === turn,
+    );
+    const spawned = events.filter((event) => event.type === 'subagent_spawned');
+    expect(spawned.map(({ task }) => task).toSorted()).toEqual(['first errand', 'second errand']);
+    for (const { agentId, task } of spawned) {
+      const own = events.filter((event) => event.agentId === agentId);
+      expect(own.every((event) => event.isSubagent === true && event.turnId === turn)).toBe(true);
+      expect(own.at(-1)).toMatchObject({
+        type: 'subagent_completed',
+        result: `${task} done`,
+        completedNormally: true,
+      });
+      const said = own.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
+      expect(said.join('')).toBe(`${task} done`);
+    }
+    const main = events.filter((event) => event.isSubagent !== true && event.turnId === turn);
+    expect(main.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : [])).join('')).toBe(
+      'Both are done.',
+    );
+    expect((await house().messages('http:nested')).at(-1)?.content).toBe('Both are done.');
+  });
+
+  it('gives a completion only the words of its own turn', async () => {
+    answers('ask somebody', { toolCalls: [spawn('quiet errand')] }, { text: 'They said it.' });
+    answers('quiet errand', { text: 'words of the subagent' });
+    const answer = await house().call('/v1/chat/completions', {
+      json: { model: 'default', stream: true, messages: [{ role: 'user', content: 'ask somebody' }] },
+      headers: { 'x-session-id': 'plain' },
+    });
+    const text = await answer.text();
+    expect(text).toContain('They');
+    expect(text).not.toContain('words of the subagent');
+  });
+
+  it('in the background let the chat go on, and their result comes as a message of its own (B-31, B-34)', async () => {
+    const chat = people.next().value ?? '';
+    answers(
+      `look it up ${chat}`,
+      { toolCalls: [spawn(`errand ${chat}`, { background: true })] },
+      { text: 'I have it looked up.' },
+    );
+    house().ollama.answer({ text: 'the answer is 42', hold: true }, { when: `errand ${chat}` });
+    house().ollama.answer(
+      { text: 'It is 42.' },
+      { when: new RegExp(`Report of the subagent[^]*errand ${chat}`) },
+    );
+    house().telegram.says(chat, `look it up ${chat}`, chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['I have it looked up.']), WAIT);
+    house().telegram.says(chat, `meanwhile ${chat}`, chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat)).toContain(`echo: meanwhile ${chat}`), WAIT);
+    (await house().modelCall(`errand ${chat}`)).release();
+    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toBe('It is 42.'), WAIT);
+    const messages = await house().messages(`telegram:${chat}`);
+    expect(messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'system',
+      'assistant',
+    ]);
+    expect(messages[4]?.content).toContain('the answer is 42');
+  });
+
+  it('in the background end with /stop, which says so, and nothing more is heard of them', async () => {
+    const chat = people.next().value ?? '';
+    answers(
+      `begin ${chat}`,
+      { toolCalls: [spawn(`endless ${chat}`, { background: true })] },
+      { text: 'Begun.' },
+    );
+    house().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
+    house().telegram.says(chat, `begin ${chat}`, chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
+    const call = await house().modelCall(`endless ${chat}`);
+    house().telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);
+    expect((await call.closed).by).toBe('client');
+    await house().idle(`telegram:${chat}`);
+    expect((await house().messages(`telegram:${chat}`)).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+    ]);
+  });
+
+  it('go on in the background after a restart of the house', async () => {
+    answers(
+      'over the restart',
+      { toolCalls: [spawn('long errand', { background: true })] },
+      { text: 'Begun.' },
+    );
+    answers('long errand', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
+    house().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });
+    house().ollama.answer({ text: 'finished after all' }, { when: 'long errand' });
+    house().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long errand/ });
+    await house().post('restarted', 'over the restart');
+    await vi.waitFor(() => {
+      const calls = house().ollama.calls.filter(({ body }) =>
+        body.messages.some(({ content }) => content === 'long errand'),
+      );
+      expect(calls).toHaveLength(2);
+    }, WAIT);
+    await house().restart();
+    await vi.waitFor(async () => {
+      const messages = await house().messages('http:restarted');
+      expect(messages.at(-1)?.content).toBe('Told.');
+      expect(messages.at(-2)?.content).toContain('finished after all');
+    }, WAIT);
+  });
+});

@@ -1,0 +1,118 @@
+/** One gateway, two model servers at the same time: by profile, by conversation, and with one of them away. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startFakeLlama } from '../fakes/llama-server.ts';
+import type { FakeLlama } from '../fakes/llama-server.ts';
+import { openHouse, WAIT } from './house.ts';
+import type { House } from './house.ts';
+
+/** A start with an embedded database takes seconds, and more on a busy machine. */
+const START_MS = 90_000;
+
+async function answerOf(house: House, model: string, content = 'who are you?'): Promise<[number, string]> {
+  const messages = [{ role: 'user', content }];
+  const answer = await house.call('/v1/chat/completions', { json: { model, messages } });
+  return [answer.status, await answer.text()];
+}
+
+async function say(house: House, id: string, content: string): Promise<string> {
+  const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+  const { reply }: { reply?: string } = await answer.json();
+  return reply ?? '';
+}
+
+async function lastWords(house: House, id: string): Promise<string> {
+  return (await house.messages(`http:${id}`)).findLast(({ role }) => role === 'assistant')?.content ?? '';
+}
+
+describe('two model servers in one house', { timeout: START_MS }, () => {
+  let llama: FakeLlama;
+  let house: House;
+  beforeAll(async () => {
+    llama = await startFakeLlama();
+    house = await openHouse('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
+    for (const [id, model] of Object.entries({ near: 'plain', far: 'openai/fake' })) {
+      const folder = path.join(house.home, 'profiles', id);
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(folder, 'config.json'), JSON.stringify({ model }));
+    }
+    const loaded = async (): Promise<void> =>
+      expect(await say(house, 'looks', '/profile')).toMatch(/`far`[\s\S]*`near`/);
+    await vi.waitFor(loaded, WAIT);
+  }, START_MS);
+  afterAll(async () => {
+    await house.close();
+    await llama.close();
+  });
+
+  it('lists the models of both beside the profiles', async () => {
+    const answer = await house.call('/v1/models');
+    const { data }: { data: { id: string }[] } = await answer.json();
+    expect(data.map(({ id }) => id)).toEqual([
+      'default',
+      'far',
+      'near',
+      'fake:latest',
+      'plain:latest',
+      'openai/fake',
+    ]);
+  });
+
+  it('answers each profile from its own server, at the same time (N-41)', async () => {
+    const calls = house.ollama.calls.length;
+    llama.answer({ text: ['from afar'], hold: true });
+    const far = answerOf(house, 'far', 'asked afar');
+    const held = await llama.nextCall();
+    expect(await answerOf(house, 'near', 'asked nearby')).toEqual([
+      200,
+      expect.stringContaining('asked nearby'),
+    ]);
+    held.release();
+    expect(await far).toEqual([200, expect.stringContaining('from afar')]);
+    const [near] = house.ollama.calls.slice(calls);
+    expect(near?.body.model).toBe('plain');
+    expect(house.ollama.calls).toHaveLength(calls + 1);
+  });
+
+  it('changes the server of a conversation by /model, and says where a model is that is nowhere', async () => {
+    expect(await say(house, 'moves', '/model openai/fake')).toContain('openai/fake');
+    llama.answer('from llama-server');
+    await house.post('moves', 'hello');
+    await house.idle('http:moves');
+    expect(await lastWords(house, 'moves')).toBe('from llama-server');
+    expect(await say(house, 'moves', '/model openai/nothing')).toContain('There is no model');
+    expect((await house.store.ledger.session('http:moves'))?.model).toBe('openai/fake');
+    expect(await say(house, 'moves', '/model default')).toContain('fake');
+    await house.post('moves', 'hello again');
+    await house.idle('http:moves');
+    expect(await lastWords(house, 'moves')).toBe('echo: hello again');
+  });
+
+  it('goes on with the one while the other is away, and says which is', async () => {
+    await llama.close();
+    const answer = await house.call('/v1/models');
+    const { data }: { data: { id: string }[] } = await answer.json();
+    expect(data.map(({ id }) => id)).toContain('fake:latest');
+    expect(await answerOf(house, 'near')).toEqual([200, expect.stringContaining('who are you?')]);
+    expect(await say(house, 'moves', '/model openai/other')).toContain('OPENAI_BASE_URL');
+    expect(await answerOf(house, 'far')).toEqual([503, expect.stringContaining('OPENAI_BASE_URL')]);
+  });
+});
+
+it(
+  'names the variable of a server that nobody configured, and the conversation keeps the model it has (S-43)',
+  async () => {
+    const house = await openHouse('embedded');
+    try {
+      expect(await say(house, 'switch', '/model openai/gpt')).toMatch(/"openai\/gpt".*set OPENAI_BASE_URL/);
+      await house.post('switch', 'still there?');
+      await house.idle('http:switch');
+      expect(await lastWords(house, 'switch')).toBe('echo: still there?');
+      expect(await answerOf(house, 'openai/gpt')).toEqual([404, expect.stringContaining('OPENAI_BASE_URL')]);
+    } finally {
+      await house.close();
+    }
+  },
+  START_MS,
+);

@@ -1,0 +1,75 @@
+/** What answers cost, from the model's report to `/usage`, the route and the metrics: to each what is theirs. */
+import { expect, it, vi } from 'vitest';
+import { hashSecret, newToken } from '../../src/security/index.ts';
+import type { UsageReport } from '../../src/usage.ts';
+import { describeHouse, FRIENDS, WAIT } from './house.ts';
+
+const people = FRIENDS.values();
+
+describeHouse('usage', { telegram: true }, (house) => {
+  const report = async (query: string, token?: string): Promise<UsageReport> => {
+    const answer = await house().call(`/v1/usage?${query}`, token === undefined ? {} : { token });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as UsageReport;
+  };
+  const keys = ({ groups }: UsageReport): string[] => groups.map(({ key }) => key);
+
+  it('is written with every answer, and each token sees its own', async () => {
+    const secret = newToken();
+    const { tokenId } = await house().store.access.putToken({
+      hash: hashSecret(secret),
+      name: 'friend',
+      scopes: ['chat'],
+    });
+    const json = { content: 'count me' };
+    await house().call('/v1/sessions/http:counted/messages', { token: secret, json });
+    const messages = [{ role: 'user', content: 'count me, too' }];
+    await house().call('/v1/chat/completions', { token: secret, json: { model: 'default', messages } });
+    const person = people.next().value ?? '';
+    house().telegram.says(person, 'and me', person);
+    await vi.waitFor(() => expect(house().telegram.screen(person)).toContain('echo: and me'), WAIT);
+    await house().idle(`telegram:${person}`);
+    await house().idle('http:counted');
+
+    const own = await report('by=purpose', secret);
+    expect(keys(own).toSorted()).toEqual(['stateless', 'turn']);
+    expect(own.total).toMatchObject({ answers: 2, estimated: false });
+    expect(own.total.promptTokens).toBeGreaterThan(0);
+    expect(own.total.modelMs).toBeGreaterThan(0);
+    expect(keys(await report('by=user', secret))).toEqual([`token:${tokenId}`]);
+    expect(keys(await report('by=user')).toSorted()).toEqual([`telegram:${person}`, `token:${tokenId}`]);
+    expect(keys(await report('by=session')).toSorted()).toEqual(['', 'http:counted', `telegram:${person}`]);
+    expect(keys(await report('by=model'))).toEqual(['fake:latest']);
+    expect(keys(await report('', secret))).toEqual([new Date().toISOString().slice(0, 10)]);
+    expect((await report('from=2020-01-01&to=2020-06-01')).total.answers).toBe(0);
+  });
+
+  it('refuses questions that make no sense, by name', async () => {
+    for (const [query, param] of [
+      ['from=yesterday', 'from'],
+      ['by=weather', 'by'],
+      ['from=2026-02-01&to=2026-01-01', 'from'],
+      ['from=2020-01-01&to=2026-01-01', 'from'],
+    ]) {
+      const answer = await house().call(`/v1/usage?${query}`);
+      const { error }: { error: { param: string } } = await answer.json();
+      expect([answer.status, error.param]).toEqual([400, param]);
+    }
+  });
+
+  it('is told in the chat and counted for Prometheus', async () => {
+    const person = people.next().value ?? '';
+    house().telegram.says(person, 'a question', person);
+    await vi.waitFor(() => expect(house().telegram.screen(person)).toContain('echo: a question'), WAIT);
+    await house().idle(`telegram:${person}`);
+    house().telegram.says(person, '/usage', person);
+    await vi.waitFor(() => {
+      const shown = house().telegram.screen(person).join('\n');
+      expect(shown).toMatch(/This conversation: 1 answer, [1-9]\d* tokens read, [1-9]\d* written/);
+      expect(shown).not.toContain('whole house');
+    }, WAIT);
+    const metrics = await (await house().call('/metrics')).text();
+    expect(metrics).toMatch(/parley_tokens_total\{model="fake:latest",purpose="turn",kind="prompt"\} [1-9]/);
+    expect(metrics).toMatch(/parley_model_seconds_total\{model="fake:latest",purpose="turn"\} [\d.]*[1-9]/);
+  });
+});

@@ -1,0 +1,88 @@
+/** Reads the tree for the architecture test: every file, what it imports (static, type and dynamic), how long it is. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from '@babel/parser';
+import { isStringLiteral, traverseFast } from '@babel/types';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+export interface SourceFile {
+  /** Path from the top of the repository, with forward slashes. */
+  path: string;
+  lines: number;
+  text: string;
+  /** Paths of the repository's own files that this one imports. */
+  own: string[];
+  /** Names of packages that this one imports, `node:` modules as they are written. */
+  packages: string[];
+}
+
+/** All files git knows or would add, by path from the top. */
+export function listFiles(): string[] {
+  const out = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+  });
+  return [...new Set(out.toString('utf8').split('\0'))].filter(
+    (file) => file !== '' && existsSync(path.join(ROOT, file)),
+  );
+}
+
+/** Reads and parses the code files below the given top folders. Throws when one does not parse. */
+export function readSources(folders: string[]): SourceFile[] {
+  return listFiles()
+    .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && /\.(ts|js)$/.test(file))
+    .map((file) => {
+      const text = readFileSync(path.join(ROOT, file), 'utf8');
+      return { path: file, text, lines: text.split('\n').length - 1, ...importsOf(file, text) };
+    });
+}
+
+function importsOf(file: string, text: string): { own: string[]; packages: string[] } {
+  const tree = parse(text, {
+    sourceType: 'module',
+    createImportExpressions: true,
+    plugins: file.endsWith('.ts') ? ['typescript'] : [],
+  });
+  const specifiers: string[] = [];
+  traverseFast(tree, (node) => {
+    const from = 'source' in node ? node.source : undefined;
+    if (isStringLiteral(from)) specifiers.push(from.value);
+  });
+  const own: string[] = [];
+  const packages: string[] = [];
+  for (const specifier of specifiers) {
+    if (specifier.startsWith('.'))
+      own.push(path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)));
+    else packages.push(packageName(specifier));
+  }
+  return { own: [...new Set(own)], packages: [...new Set(packages)] };
+}
+
+function packageName(specifier: string): string {
+  if (specifier.startsWith('node:')) return specifier;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** The import cycles among the files, each as the path around it; empty when there is none. */
+export function findCycles(files: SourceFile[]): string[][] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const cycles: string[][] = [];
+  const visit = (current: string, trail: string[]): void => {
+    const start = trail.indexOf(current);
+    if (start >= 0) {
+      cycles.push([...trail.slice(start), current]);
+      return;
+    }
+    if (done.has(current)) return;
+    for (const next of byPath.get(current)?.own ?? []) visit(next, [...trail, current]);
+    done.add(current);
+  };
+  for (const file of files) visit(file.path, []);
+  return cycles;
+}

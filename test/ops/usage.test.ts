@@ -1,0 +1,115 @@
+/** `/usage` and the counters: who hears of what, and what is counted. */
+import { describe, expect, it } from 'vitest';
+import { createUsageCommand } from '../../src/ops/usage-command.ts';
+import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
+import type { CommandCall } from '../../src/command.ts';
+import type { Ledger } from '../../src/ledger.ts';
+import { StoreError } from '../../src/errors.ts';
+import type { UsageNote, UsageQuery, UsageSum } from '../../src/usage.ts';
+import { describeEachDatabase } from '../database.ts';
+import { finished, startTurn } from '../store/turns.ts';
+
+const NOON = Date.parse('2026-03-10T12:00:00Z');
+const CALL: CommandCall = {
+  session: 'telegram:42',
+  address: 'telegram:42',
+  senderId: '42',
+  userId: 'telegram:42',
+  owner: false,
+  args: '',
+};
+const sum = (more: Partial<UsageSum> = {}): UsageSum => ({
+  promptTokens: 12_345,
+  completionTokens: 67,
+  modelMs: 90_000,
+  answers: 3,
+  estimated: false,
+  ...more,
+});
+
+describe('/usage', () => {
+  async function run(
+    call: Partial<CommandCall>,
+    answer = sum(),
+  ): Promise<{ text: string; asked: UsageQuery[] }> {
+    const asked: UsageQuery[] = [];
+    const usage = {
+      sum: async (query: UsageQuery) => {
+        asked.push(query);
+        return answer;
+      },
+    };
+    const command = createUsageCommand({ usage, now: () => NOON });
+    return { text: await command.run({ ...CALL, ...call }), asked };
+  }
+
+  it('tells of this conversation and of whoever asks, today and lately', async () => {
+    const { text, asked } = await run({});
+    expect(asked.map(({ userId, session }) => [userId, session])).toEqual([
+      [undefined, 'telegram:42'],
+      ['telegram:42', undefined],
+      ['telegram:42', undefined],
+    ]);
+    expect(asked[1]?.from).toEqual(new Date('2026-03-10T00:00:00Z'));
+    expect(asked[2]?.from).toEqual(new Date('2026-02-08T12:00:00Z'));
+    expect(asked.every(({ to }) => to.getTime() > NOON)).toBe(true);
+    expect(text).toContain(
+      'You today (UTC): 3 answers, 12,345 tokens read, 67 written, 1.5 min of model time',
+    );
+    expect(text).not.toContain('house');
+    expect(text).not.toContain('≈');
+  });
+
+  it('tells an owner of the whole house, too, and says what is estimated and what is nothing', async () => {
+    const { text, asked } = await run({ owner: true }, sum({ estimated: true, answers: 1 }));
+    expect(asked.filter(({ userId, session }) => userId === undefined && session === undefined)).toHaveLength(
+      2,
+    );
+    expect(text).toContain('The whole house, last 30 days: 1 answer, ≈ 12,345 tokens read, ≈ 67 written');
+    expect(text).toContain('≈ = a server did not report');
+    expect((await run({}, sum({ answers: 0 }))).text).toContain('This conversation: nothing');
+  });
+});
+
+const note = (model: string, more: Partial<UsageNote> = {}): UsageNote => ({
+  model,
+  purpose: 'stateless',
+  promptTokens: 10,
+  completionTokens: 5,
+  modelMs: 1_500,
+  ...more,
+});
+
+describeEachDatabase('the counters of usage', (databases) => {
+  it('count what is written, by model and purpose', async () => {
+    const store = await databases.open();
+    const meter = meterUsage(store.ledger);
+    const { turnId, head } = await startTurn(store);
+    await meter.ledger.finishTurn(head, finished(turnId, 'hi'));
+    await meter.ledger.noteUsage(note('a "quoted" one'));
+    await meter.ledger.noteUsage(note('a "quoted" one'));
+    const lines = meter.lines();
+    expect(lines).toContain(
+      'parley_tokens_total{model="a \\"quoted\\" one",purpose="stateless",kind="prompt"} 20',
+    );
+    expect(lines).toContain('parley_model_seconds_total{model="a \\"quoted\\" one",purpose="stateless"} 3');
+    expect(lines.filter((line) => line.startsWith('parley_tokens_total{model="test"'))).toHaveLength(2);
+  });
+});
+
+describe('the counters of usage', () => {
+  it(`count ${METERED_MODELS} models by name, the others together, and no write that failed`, async () => {
+    let down = false;
+    const noteUsage = async (): Promise<void> => {
+      if (down) throw new StoreError('unavailable', 'away', { retryable: true });
+    };
+    const meter = meterUsage({ noteUsage } as Partial<Ledger> as Ledger);
+    for (let n = 0; n < METERED_MODELS + 5; n += 1) await meter.ledger.noteUsage(note(`m${n}`));
+    down = true;
+    await expect(meter.ledger.noteUsage(note('m0'))).rejects.toThrow('away');
+    const prompts = meter.lines().filter((line) => line.includes('kind="prompt"'));
+    expect(prompts).toHaveLength(METERED_MODELS + 1);
+    expect(prompts).toContain('parley_tokens_total{model="m0",purpose="stateless",kind="prompt"} 10');
+    expect(prompts).toContain('parley_tokens_total{model="other",purpose="stateless",kind="prompt"} 50');
+  });
+});

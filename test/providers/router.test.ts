@@ -1,0 +1,93 @@
+/** Two model servers behind one provider: which one a name means, and what one of them being away does to the other. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { collectChat } from '../fakes/collect-chat.ts';
+import type { LLMProvider } from '../../src/provider.ts';
+import { createProviders } from '../../src/providers/index.ts';
+import { createRouter } from '../../src/providers/router.ts';
+import { providerContract } from '../contracts/provider.ts';
+import { startFakeLlama } from '../fakes/llama-server.ts';
+import { startFakeOllama } from '../fakes/ollama.ts';
+import { startRawServer } from '../fakes/raw-server.ts';
+import { toReply } from './ollama-setup.ts';
+import { never, question } from './openai-setup.ts';
+
+describe('the router over two servers', () => {
+  const open: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const thing of open.splice(0).toReversed()) await thing.close();
+  });
+
+  async function start() {
+    const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
+    const llama = await startFakeLlama();
+    const options = { ollama: { host: ollama.url }, openai: { baseUrl: llama.url } };
+    const router = createRouter(createProviders(options));
+    open.push(ollama, llama, router);
+    return { ollama, llama, router };
+  }
+  const ask = async (router: LLMProvider, model: string): Promise<string> =>
+    (await collectChat(router.streamChat(question('who are you?', { model }), never))).content;
+
+  it('speaks to a server first when one of its models is asked for (S-49)', async () => {
+    const { ollama, llama, router } = await start();
+    expect(await ask(router, 'fake')).toBe('I am Ollama');
+    expect(llama.requests).toEqual([]);
+    const before = ollama.requests.length;
+    llama.answer('I am llama-server');
+    expect(await ask(router, 'openai/fake')).toBe('I am llama-server');
+    expect(ollama.requests).toHaveLength(before);
+  });
+
+  it('lists the models of both, and those of the one that answers when the other is away', async () => {
+    const { ollama, llama, router } = await start();
+    const ollamas = ['fake:latest', 'plain:latest'];
+    expect(await router.models(never)).toEqual([...ollamas, 'openai/fake']);
+    expect(await router.models(never, 'openai/x')).toEqual(['openai/fake']);
+    expect(await router.models(never, 'x')).toEqual(ollamas);
+    await llama.close();
+    expect(await router.models(never)).toEqual(ollamas);
+    await expect(router.models(never, 'openai/x')).rejects.toMatchObject({ code: 'unavailable' });
+    await ollama.close();
+    await expect(router.models(never)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('does not wait for a server that hangs', async () => {
+    const ollama = await startFakeOllama();
+    const mute = await startRawServer();
+    const options = { ollama: { host: ollama.url }, openai: { baseUrl: `${mute.url}/v1` } };
+    const router = createRouter(createProviders(options), 200);
+    open.push(mute, ollama, router);
+    expect(await router.models(never)).toEqual(['fake:latest', 'plain:latest']);
+  });
+
+  it('names the variable of a server that is not configured, and goes on with the one that is (S-43)', async () => {
+    const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
+    const router = createRouter(createProviders({ ollama: { host: ollama.url } }));
+    open.push(ollama, router);
+    await expect(ask(router, 'openai/gpt')).rejects.toThrow(/"openai\/gpt".*OPENAI_BASE_URL/);
+    await expect(router.capabilities('openai/gpt', never)).rejects.toMatchObject({ code: 'unknown_model' });
+    await expect(router.models(never, 'openai/gpt')).rejects.toThrow('OPENAI_BASE_URL');
+    expect(await ask(router, 'fake')).toBe('I am Ollama');
+  });
+});
+
+providerContract('router', async () => {
+  const fake = await startFakeOllama();
+  const made: LLMProvider[] = [];
+  const providerAt = (host: string): LLMProvider => {
+    const router = createRouter(createProviders({ ollama: { host } }));
+    made.push(router);
+    return router;
+  };
+  return {
+    provider: providerAt(fake.url),
+    model: 'fake',
+    answer: (reply) => fake.answer(toReply(reply)),
+    nextCall: () => fake.nextCall(),
+    providerAt,
+    async close() {
+      for (const provider of made) await provider.close();
+      await fake.close();
+    },
+  };
+});

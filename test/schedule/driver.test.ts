@@ -1,0 +1,227 @@
+/** Slots on a real database: each fires once, whoever comes, dies or is late. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { readTurnPayload as parsePayload } from '../../src/agent/turn-payload.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { sourceOf } from '../../src/message.ts';
+import { MAX_WAITING } from '../../src/schedule/fire.ts';
+import { describeEachDatabase } from '../database.ts';
+import { request } from '../store/requests.ts';
+import { keepDue, nodeOf, said } from './world.ts';
+
+const CHILD = fileURLToPath(new URL('node-child.ts', import.meta.url));
+const WAIT = { timeout: 10_000, interval: 20 };
+const HOUR_MS = 3_600_000;
+
+describeEachDatabase('a slot', (databases) => {
+  it('becomes one message of the house that runs without planning, and one event (B-36, B-44, N-03)', async () => {
+    const store = await databases.open();
+    const slot = await keepDue(store, { nextAt: new Date(Date.now() - 1_000) });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    expect(node.events).toEqual(['telegram:42 message_received', 'telegram:42 cron_executed']);
+    expect(node.bodies[1]).toEqual({ type: 'cron_executed', scheduleId: 'news' });
+    const [message, ...more] = await store.ledger.messages('telegram:42', { limit: 9 });
+    expect(more).toEqual([]);
+    expect(message).toMatchObject({ role: 'system', senderName: 'Schedule' });
+    expect(message?.content).toMatch(/Tell me the news\.$/);
+    expect(message?.content).not.toContain('It is late');
+    const [queued] = await store.sql`select dedupe, payload from msg where lane = 'in:telegram:42'`;
+    expect(queued).toMatchObject({
+      dedupe: `schedule:news:${slot.toISOString()}`,
+      payload: { entry: 'run', address: 'telegram:42', message: { channel: 'system' } },
+    });
+    const moved = await store.schedules.schedule('news');
+    expect(moved?.nextAt?.getTime()).toBe(slot.getTime() + HOUR_MS);
+    expect(moved?.lastAt).toBeInstanceOf(Date);
+  });
+
+  it('made in a group is read as the group’s words, which are not trusted like a user’s own', async () => {
+    const store = await databases.open();
+    await keepDue(store, { place: 'group' });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    const [queued] = await store.sql`select payload from msg where lane = 'in:telegram:42'`;
+    expect(sourceOf(readTurnPayload(queued?.['payload']).message)).toBe('group');
+  });
+
+  it('fires once when the process is killed between the message and the move', async () => {
+    const store = await databases.open();
+    await keepDue(store);
+    const killed = spawn(process.execPath, [CHILD, JSON.stringify(store.place)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void killed.kill('SIGKILL'));
+    await once(killed.stdout, 'data');
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    expect(await said(store)).toHaveLength(1);
+    expect((await store.schedules.schedule('news'))?.lastAt).toBeUndefined();
+    const next = nodeOf(store);
+    await next.start();
+    await vi.waitFor(() => expect(next.events).toEqual(['telegram:42 cron_executed']), WAIT);
+    expect(await said(store)).toHaveLength(1);
+    expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
+  }, 60_000);
+
+  it('fires once, with one event, when two nodes race for it', async () => {
+    const store = await databases.open();
+    const beside = await databases.open({ beside: store });
+    const slots = Array.from({ length: 12 }, (_, n) => `race-${n}`);
+    for (const id of slots) await keepDue(store, { id, task: id });
+    const nodes = [nodeOf(store), nodeOf(beside), nodeOf(beside)];
+    await Promise.all(nodes.map((node) => node.start()));
+    await vi.waitFor(async () => expect(await store.schedules.untilNextSlot()).toBeGreaterThan(0), WAIT);
+    await Promise.all(nodes.map((node) => node.stop()));
+    const all = nodes.flatMap((node) => node.events);
+    expect(all.filter((event) => event.endsWith('cron_executed'))).toHaveLength(slots.length);
+    const tasks = (await said(store)).map((content) => content.split('\n').at(-1) ?? '');
+    expect(new Set(tasks)).toEqual(new Set(slots));
+    expect(tasks).toHaveLength(slots.length);
+  });
+
+  it('missed over and over while nobody ran fires once, and says for when it was and that it is late', async () => {
+    const store = await databases.open();
+    const slot = new Date('2026-01-05T09:00:00Z');
+    await keepDue(store, {
+      nextAt: slot,
+      timing: { kind: 'cron', expression: '0 9 * * *', timeZone: 'Asia/Tokyo' },
+    });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    const [words = '', ...more] = await said(store);
+    expect(more).toEqual([]);
+    expect(words).toContain('for 2026-01-05 18:00 (Asia/Tokyo)');
+    expect(words).toContain('It is late');
+    expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it('of a schedule for once is its last', async () => {
+    const store = await databases.open();
+    await keepDue(store, { timing: { kind: 'at', at: 1 } });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    const [row] = await node.schedules.list({ session: 'telegram:42' });
+    expect(row?.nextAt).toBeUndefined();
+    expect(node.schedules.describe(row ?? never())).toMatch(/^once, done \d{4}-.*: Tell me the news\.$/);
+  });
+
+  it('whose maker may not write there any more switches the schedule off, and the log says so', async () => {
+    const store = await databases.open();
+    await keepDue(store);
+    const asked: unknown[] = [];
+    const node = nodeOf(store, {
+      standing: {
+        placeOf: () => Promise.resolve('private'),
+        mayStill: (...question) => {
+          asked.push(question);
+          return Promise.resolve(false);
+        },
+      },
+    });
+    await node.start();
+    await vi.waitFor(async () => {
+      expect((await store.schedules.schedule('news'))?.nextAt).toBeUndefined();
+    }, WAIT);
+    expect(asked[0]).toEqual(['telegram:42', 'telegram:42', 'private']);
+    expect(await said(store)).toEqual([]);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule switched off'), WAIT);
+    const [row] = await node.schedules.list({});
+    expect(node.schedules.describe(row ?? never())).toContain('switched off');
+  });
+
+  it.each([
+    ['in a zone nobody knows any more', { kind: 'cron', expression: '0 9 * * *', timeZone: 'Gone/Zone' }],
+    ['that nobody can read', { kind: 'lunar' }],
+  ])('%s switches its schedule off, is told of, and holds up no other', async (_why, timing) => {
+    const store = await databases.open();
+    await keepDue(store, { id: 'broken', session: 'telegram:1', address: 'telegram:1' });
+    await store.sql`update schedule set timing = ${store.sql.json(timing)} where id = 'broken'`;
+    await keepDue(store);
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('its timing cannot be read'), WAIT);
+    expect((await store.schedules.schedule('broken'))?.nextAt).toBeUndefined();
+    const [told] = await store.sql`select payload from msg where lane = 'out:telegram:1'`;
+    expect(told?.['payload'].message.content).toContain('switched off');
+  });
+
+  it(`is passed over, and said so, where ${MAX_WAITING} messages wait already`, async () => {
+    const store = await databases.open();
+    for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
+    await keepDue(store);
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 notice']), WAIT);
+    expect(await said(store)).toHaveLength(MAX_WAITING);
+    expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
+    // Again the same day: people are not told every minute.
+    await store.sql`update schedule set next_at = date_trunc('milliseconds', now())`;
+    await vi.waitFor(() => expect(node.events).toHaveLength(2), WAIT);
+    const told = await store.sql`select payload from msg where lane = 'out:telegram:42'`;
+    expect(told).toHaveLength(1);
+    expect(told[0]?.['payload'].message.content).toContain('passed over');
+  });
+
+  it('that was passed over and is the last comes again a minute later', async () => {
+    const store = await databases.open();
+    for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
+    await keepDue(store, { timing: { kind: 'at', at: 1 } });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 notice']), WAIT);
+    expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it('that cannot be run now keeps no other from running, and is tried again', async () => {
+    const store = await databases.open();
+    await keepDue(store, { id: 'bad', session: 'telegram:1' });
+    await keepDue(store, { id: 'good', nextAt: new Date(Date.now() - 60_000) });
+    let failures = 0;
+    const node = nodeOf(store, {}, (schedules) => ({
+      ...schedules,
+      advanceSchedule: (id, slot, next) => {
+        if (id !== 'bad') return schedules.advanceSchedule(id, slot, next);
+        failures += 1;
+        return Promise.reject(new Error('the disk is full'));
+      },
+    }));
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    expect(failures).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('a schedule could not be run'), WAIT);
+  });
+
+  it('added on this node is waited for from then on, not from the next look', async () => {
+    const store = await databases.open();
+    const node = nodeOf(store);
+    await node.start();
+    await node.schedules.add({
+      id: 'soon',
+      session: 'telegram:42',
+      address: 'telegram:42',
+      creatorId: 'telegram:42',
+      task: 'Ring the bell.',
+      when: { at: new Date(Date.now() + 1_500).toISOString() },
+    });
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    expect(await said(store)).toHaveLength(1);
+  });
+});
+
+function readTurnPayload(stored: unknown) {
+  const payload = parsePayload(stored);
+  if (payload instanceof GatewayError) throw payload;
+  return payload;
+}
+
+function never(): never {
+  throw new Error('there is no schedule');
+}

@@ -1,0 +1,125 @@
+/** The heartbeat: one tick per interval in the whole house, and the list shown only when there is something on it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { HEARTBEAT_ID, MAX_INSTRUCTIONS, QUIET_TOKEN, saysSomething } from '../../src/schedule/heartbeat.ts';
+import { describeEachDatabase } from '../database.ts';
+import type { TestStore } from '../database.ts';
+import { request } from '../store/requests.ts';
+import { nodeOf, said } from './world.ts';
+
+const WAIT = { timeout: 10_000, interval: 20 };
+const MINUTE_MS = 60_000;
+
+it.each([
+  ['', false],
+  ['# Heartbeat\n\n## Every morning\n', false],
+  ['<!-- write here\n- nothing -->\n# Title', false],
+  ['<!-- never closed\n- water the plants', false],
+  ['# Title\n- water the plants', true],
+  ['#hashtag', true],
+])('%j says something: %s', (text, says) => {
+  expect(saysSomething(text)).toBe(says);
+});
+
+describeEachDatabase('the heartbeat', (databases) => {
+  const heartbeatFile = async (content?: string): Promise<string> => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-heartbeat-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, 'HEARTBEAT.md');
+    if (content !== undefined) await writeFile(file, content);
+    return file;
+  };
+  const heartbeat = async (content?: string, everyMs = 30 * MINUTE_MS) => ({
+    everyMs,
+    address: 'telegram:42' as const,
+    file: await heartbeatFile(content),
+  });
+  /** Its time has come. */
+  const comes = (store: TestStore) =>
+    store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
+  const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
+
+  it('shows the list to the agent as a message of the house, and ticks (B-36, B-45)', async () => {
+    const store = await databases.open();
+    const node = nodeOf(store, { heartbeat: await heartbeat('# Plants\n- water them on Mondays') });
+    await node.start();
+    await comes(store);
+    await vi.waitFor(() => expect(ticks(node.events)).toEqual(['telegram:42 heartbeat_tick']), WAIT);
+    const [words = ''] = await said(store);
+    expect(words).toContain('- water them on Mondays');
+    expect(words).toContain(QUIET_TOKEN);
+    const [queued] = await store.sql`select payload from msg where lane = 'in:telegram:42'`;
+    expect(queued?.['payload']).toMatchObject({ entry: 'run', quietToken: QUIET_TOKEN });
+    // It is the house's own: nobody's list shows it, and it counts for nobody.
+    expect(await node.schedules.list({})).toEqual([]);
+  });
+
+  it('ticks once, and is shown once, on three nodes', async () => {
+    const store = await databases.open();
+    const beat = await heartbeat('- look around');
+    const nodes = [store, store, store].map((same) => nodeOf(same, { heartbeat: beat }));
+    await Promise.all(nodes.map((node) => node.start()));
+    await comes(store);
+    await vi.waitFor(() => expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1), WAIT);
+    await Promise.all(nodes.map((node) => node.stop()));
+    expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1);
+    expect(await said(store)).toHaveLength(1);
+  });
+
+  it.each([
+    ['the file is missing', undefined],
+    ['there is nothing on it', '# Plants\n<!-- none yet -->\n'],
+  ])('only ticks when %s', async (_why, content) => {
+    const store = await databases.open();
+    const node = nodeOf(store, { heartbeat: await heartbeat(content) });
+    await node.start();
+    await comes(store);
+    await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
+    expect(await said(store)).toEqual([]);
+  });
+
+  it('only ticks while the chat is busy: beats do not pile up behind a slow model', async () => {
+    const store = await databases.open();
+    await store.ledger.accept(request('m1', { chatId: '42' }));
+    const node = nodeOf(store, { heartbeat: await heartbeat('- look around') });
+    await node.start();
+    await comes(store);
+    await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
+    expect(await said(store)).toHaveLength(1);
+  });
+
+  it('shows the head and the tail of a list that is too long', async () => {
+    const store = await databases.open();
+    const list = `- first\n${'- more\n'.repeat(MAX_INSTRUCTIONS)}- last`;
+    const node = nodeOf(store, { heartbeat: await heartbeat(list) });
+    await node.start();
+    await comes(store);
+    await vi.waitFor(() => expect(ticks(node.events)).toHaveLength(1), WAIT);
+    const [words = ''] = await said(store);
+    expect(words.length).toBeLessThan(MAX_INSTRUCTIONS + 500);
+    expect(words).toContain('- first');
+    expect(words).toMatch(/characters left out[\s\S]*- last$/);
+  });
+
+  it('follows the configuration: kept as it beats, begun anew with another interval, gone when it is off', async () => {
+    const store = await databases.open();
+    const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
+    const start = async (everyMs: number, now: number) => {
+      const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs), now: () => now });
+      await node.start();
+      await node.stop();
+    };
+    const now = Date.now();
+    await start(30 * MINUTE_MS, now);
+    expect((await nextAt())?.getTime()).toBe(now + 30 * MINUTE_MS);
+    await start(30 * MINUTE_MS, now + 5_000);
+    expect((await nextAt())?.getTime()).toBe(now + 30 * MINUTE_MS);
+    await start(60 * MINUTE_MS, now + 5_000);
+    expect((await nextAt())?.getTime()).toBe(now + 5_000 + 60 * MINUTE_MS);
+    const off = nodeOf(store);
+    await off.start();
+    expect(await store.schedules.schedule(HEARTBEAT_ID)).toBeUndefined();
+  });
+});

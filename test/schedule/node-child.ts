@@ -1,0 +1,31 @@
+/** A node with schedules in a process of its own, for a test that kills it: it comes as far as the message of a slot, and no further. */
+import { createAnnounce } from '../../src/intake/index.ts';
+import { createScheduling } from '../../src/schedule/index.ts';
+import type { DatabasePlace } from '../../src/store/database.ts';
+import { openStoreAt } from '../../src/store/store.ts';
+import { testLog } from '../fakes/tool-context.ts';
+
+const [given = '{}'] = process.argv.slice(2);
+const place: DatabasePlace = JSON.parse(given);
+const log = testLog();
+const { ledger, schedules } = await openStoreAt(place, { log, migrate: false });
+const events = { emit: () => undefined };
+const bus = { claimant: () => undefined, run: () => undefined };
+const scheduling = createScheduling({
+  store: {
+    ...schedules,
+    advanceSchedule: () => {
+      process.stdout.write('announced\n');
+      return new Promise<never>(() => undefined);
+    },
+  },
+  ledger,
+  events,
+  announce: createAnnounce({ ledger, bus, events }),
+  standing: { placeOf: async () => 'private', mayStill: async () => true },
+  log,
+  now: Date.now,
+});
+await scheduling.start();
+// The test holds the other end: a child must not outlive it.
+process.stdin.on('end', () => process.exit(0)).resume();

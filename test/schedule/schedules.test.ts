@@ -1,0 +1,135 @@
+/** Making schedules: who may, how many, how long; and the command people make them with. */
+import { expect, it } from 'vitest';
+import type { CommandCall } from '../../src/command.ts';
+import { MAX_HOUSE_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../../src/schedules.ts';
+import type { ScheduleWish } from '../../src/schedules.ts';
+import { describeEachDatabase } from '../database.ts';
+import { anybody, nodeOf } from './world.ts';
+
+const wish = (change: Partial<ScheduleWish> = {}): ScheduleWish => ({
+  id: 'one',
+  session: 'telegram:42',
+  address: 'telegram:42',
+  creatorId: 'telegram:42',
+  task: ' Tell me the news. ',
+  when: { everyMinutes: 90 },
+  ...change,
+});
+
+const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => ({
+  session: 'telegram:42',
+  address: 'telegram:42',
+  senderId: '42',
+  userId: 'telegram:42',
+  owner: false,
+  args,
+  ...change,
+});
+
+describeEachDatabase('schedules', (databases) => {
+  it('are made once per id, and say when they run next', async () => {
+    const { schedules } = nodeOf(await databases.open());
+    const made = await schedules.add(wish());
+    expect(made).toMatchObject({ task: 'Tell me the news.', timing: { kind: 'every', everyMs: 5_400_000 } });
+    expect(schedules.describe(made)).toMatch(
+      /^every 90 minutes, next \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? \(UTC\): Tell me the news\.$/,
+    );
+    // The same call after a crash, late: it is not refused, and changes nothing.
+    const again = await schedules.add(wish({ when: { at: '2020-01-01 00:00' } }));
+    expect(again).toEqual(made);
+    expect(await schedules.list({})).toEqual([made]);
+  });
+
+  it('are refused in words that say what to change', async () => {
+    const { schedules } = nodeOf(await databases.open());
+    const add = (change: Partial<ScheduleWish>) => schedules.add(wish(change));
+    const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
+    await expect(add({ task: '  ' })).rejects.toThrow('what is to be done');
+    await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
+    await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never comes');
+    await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('at least one minute');
+    await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot make schedules');
+    await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
+  });
+
+  it('are refused to whoever may not write there', async () => {
+    const stranger = { ...anybody, mayStill: () => Promise.resolve(false) };
+    const { schedules } = nodeOf(await databases.open(), { standing: stranger });
+    await expect(schedules.add(wish())).rejects.toThrow('I may not write to telegram:42 for you');
+    expect(await schedules.list({})).toEqual([]);
+  });
+
+  it(`are at most ${MAX_HOUSE_SCHEDULES} in the house, and the next one is told so`, async () => {
+    const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
+      ...store,
+      addSchedule: () => Promise.resolve('house_full'),
+    }));
+    await expect(schedules.add(wish())).rejects.toThrow(
+      `${MAX_HOUSE_SCHEDULES} schedules, which is the most`,
+    );
+  });
+
+  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is told so`, async () => {
+    const store = await databases.open();
+    const { schedules } = nodeOf(store);
+    await store.sql`
+      insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
+      select 'f' || n, 'telegram:42', 'telegram:42', 'private', 'telegram:42', '{"kind":"every","everyMs":60000}'::jsonb,
+        't', now() + interval '1 hour' from generate_series(1, ${MAX_SCHEDULES}::int) n`;
+    await expect(schedules.add(wish())).rejects.toThrow(`${MAX_SCHEDULES} schedules, which is the most`);
+    expect(await schedules.list({ session: 'telegram:42' })).toHaveLength(MAX_SCHEDULES);
+  });
+
+  it('are made, listed and removed by /schedule', async () => {
+    const { commands } = nodeOf(await databases.open());
+    const [schedule] = commands;
+    const write = (args: string, change?: Partial<CommandCall>) => schedule?.run(call(args, change));
+    expect(await write('')).toContain('Nothing runs by the clock here.');
+    expect(await write('add "0 9 * * * Europe/Berlin" Good morning!')).toMatch(
+      /^Scheduled: `0 9 \* \* \*`, next .* 09:00 \(Europe\/Berlin\): Good morning!$/,
+    );
+    expect(await write('add “every 2 hours” Stretch')).toMatch(/^Scheduled: every 2 hours, .*: Stretch$/);
+    expect(await write('add every 30m Drink')).toMatch(/every 30 minutes/);
+    expect(await write('add "at 2099-12-01 09:00" Wake me')).toMatch(
+      /once, next 2099-12-01 09:00 \(UTC\): Wake me/,
+    );
+    expect(await write('add in 10 minutes Call\nthe dentist')).toMatch(/once, next .*: Call the dentist/);
+    const list = (await write('list')) ?? '';
+    expect(
+      list
+        .split('\n')
+        .slice(0, 5)
+        .map((line) => line.replace(/,.*: /, ': ')),
+    ).toEqual([
+      '1. `0 9 * * *`: Good morning!',
+      '2. every 2 hours: Stretch',
+      '3. every 30 minutes: Drink',
+      '4. once: Wake me',
+      '5. once: Call the dentist',
+    ]);
+    expect(await write('remove 2')).toMatch(/^Removed: every 2 hours/);
+    expect(await write('')).not.toContain('Stretch');
+    await expect(write('remove 9')).rejects.toThrow('no such schedule');
+    await expect(write('remove 1', { session: 'telegram:43' })).rejects.toThrow('no such schedule');
+  });
+
+  it('explain themselves when /schedule is not understood', async () => {
+    const { commands } = nodeOf(await databases.open());
+    const write = (args: string) => commands[0]?.run(call(args));
+    expect(await write('add tomorrow do it')).toContain('/schedule add "0 9 * * 1-5"');
+    expect(await write('dance')).toContain('/schedule remove 2');
+    await expect(write('add "0 9 * *" x')).rejects.toThrow('not a cron line');
+    await expect(write('add "0 9 * * *"')).rejects.toThrow('what is to be done');
+  });
+
+  it('of a group are removed by whoever made them, and by owners', async () => {
+    const group = { ...anybody, placeOf: () => Promise.resolve('group' as const) };
+    const { commands, schedules } = nodeOf(await databases.open(), { standing: group });
+    await schedules.add(wish());
+    const write = (change: Partial<CommandCall>) => commands[0]?.run(call('remove 1', change));
+    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Somebody else made that');
+    expect(await write({ userId: 'telegram:7', owner: true })).toContain('Removed');
+    await schedules.add(wish({ id: 'two' }));
+    expect(await write({})).toContain('Removed');
+  });
+});

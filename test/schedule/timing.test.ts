@@ -1,0 +1,144 @@
+/** Slots: strictly later each time, through clock changes, and what cannot be a schedule. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MIN_EVERY_MS } from '../../src/schedules.ts';
+import type { ScheduleTiming } from '../../src/schedules.ts';
+import { firstSlot, MAX_EVERY_MS, nextSlot } from '../../src/schedule/timing.ts';
+
+const cron = (expression: string, timeZone = 'UTC'): ScheduleTiming => ({
+  kind: 'cron',
+  expression,
+  timeZone,
+});
+const at = (iso: string): number => Date.parse(iso);
+
+/** The next `count` slots after a moment, as ISO times without seconds. */
+function slots(timing: ScheduleTiming, after: string, count: number): string[] {
+  const found: string[] = [];
+  let last: number | undefined = at(after);
+  for (let n = 0; n < count && last !== undefined; n += 1) {
+    last = nextSlot(timing, last);
+    if (last !== undefined) found.push(new Date(last).toISOString().slice(0, 16));
+  }
+  return found;
+}
+
+const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu'];
+const field = (max: number, min = 0): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.constant('*'),
+    fc.integer({ min: 1, max: Math.min(12, max) }).map((step) => `*/${step}`),
+    fc.integer({ min, max }).map(String),
+    fc.tuple(fc.integer({ min, max }), fc.integer({ min, max })).map(([a, b]) => `${a},${b}`),
+  );
+const anyCron = fc
+  .tuple(field(59), field(23), field(28, 1), field(12, 1), field(6), fc.constantFrom(...ZONES))
+  .map(([minute, hour, day, month, weekday, zone]) =>
+    cron(`${minute} ${hour} ${day} ${month} ${weekday}`, zone),
+  );
+const anyEvery = fc
+  .integer({ min: MIN_EVERY_MS, max: MAX_EVERY_MS })
+  .map((everyMs): ScheduleTiming => ({ kind: 'every', everyMs }));
+const anyMoment = fc.integer({ min: at('2024-01-01T00:00:00Z'), max: at('2040-01-01T00:00:00Z') });
+
+describe('slots', () => {
+  it('come strictly one after the other and never before the clock', () => {
+    const rising = fc.property(fc.oneof(anyCron, anyEvery), anyMoment, (timing, start) => {
+      let last = start;
+      for (let n = 0; n < 6; n += 1) {
+        const next = nextSlot(timing, last, start);
+        if (next === undefined || next <= last) return false;
+        if (timing.kind === 'cron' && n > 0 && next - last < MIN_EVERY_MS) return false;
+        last = next;
+      }
+      return true;
+    });
+    expect(fc.check(rising, { numRuns: 300 })).toMatchObject({ failed: false });
+  });
+
+  it('of a steady beat stay on the beat, however long nobody looked', () => {
+    const steady = fc.property(
+      anyMoment,
+      fc.integer({ min: MIN_EVERY_MS, max: 10 * MIN_EVERY_MS }),
+      fc.integer({ min: -5_000, max: 400_000_000 }),
+      (anchor, everyMs, awayMs) => {
+        const next = nextSlot({ kind: 'every', everyMs }, anchor + awayMs, anchor) ?? 0;
+        return (
+          (next - anchor) % everyMs === 0 &&
+          next > anchor + awayMs &&
+          next - everyMs <= Math.max(anchor, anchor + awayMs)
+        );
+      },
+    );
+    expect(fc.check(steady)).toMatchObject({ failed: false });
+  });
+
+  it('depend on nothing but their arguments', () => {
+    const pure = fc.property(anyCron, anyMoment, (timing, start) => {
+      return nextSlot(timing, start) === nextSlot(timing, start);
+    });
+    expect(fc.check(pure)).toMatchObject({ failed: false });
+  });
+
+  it('of a daily time that the spring skips come after the gap, that day too', () => {
+    expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-03-28T00:00:00Z', 3)).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-29T01:00',
+      '2026-03-30T00:30',
+    ]);
+  });
+
+  it('of a daily time that the autumn brings twice come once', () => {
+    expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-10-24T00:00:00Z', 3)).toEqual([
+      '2026-10-24T00:30',
+      '2026-10-25T00:30',
+      '2026-10-26T01:30',
+    ]);
+  });
+
+  it('of a line that repeats within the day keep their beat through both', () => {
+    const halfHours = cron('*/30 * * * *', 'Europe/Berlin');
+    expect(slots(halfHours, '2026-03-29T00:00:00Z', 3)).toEqual([
+      '2026-03-29T00:30',
+      '2026-03-29T01:00',
+      '2026-03-29T01:30',
+    ]);
+    expect(slots(halfHours, '2026-10-25T00:00:00Z', 3)).toEqual([
+      '2026-10-25T00:30',
+      '2026-10-25T01:00',
+      '2026-10-25T01:30',
+    ]);
+  });
+
+  it('end where there is none any more', () => {
+    expect(nextSlot({ kind: 'at', at: 1_000 }, 999)).toBe(1_000);
+    expect(nextSlot({ kind: 'at', at: 1_000 }, 1_000)).toBeUndefined();
+    expect(slots(cron('0 0 0 1 1 * 2027'), '2026-06-01T00:00:00Z', 3)).toEqual(['2027-01-01T00:00']);
+  });
+});
+
+describe('a schedule is refused', () => {
+  const now = at('2026-06-01T00:00:00Z');
+  it.each([
+    ['that never comes', cron('0 0 30 2 *'), /never comes/],
+    ['whose year is over', cron('0 0 0 1 1 * 2020'), /never comes/],
+    ['that is no cron line', cron('every morning'), /not a cron line, such as "0 9/],
+    ['with a minute that is none', cron('61 * * * *'), /not a cron line.*minute/],
+    ['that is a date', cron('2026-12-01T09:00:00'), /not a cron line/],
+    ['that is endless text', cron('* '.repeat(500)), /not a cron line/],
+    ['in a zone nobody knows', cron('0 9 * * *', 'Mars/Base'), /no time zone "Mars\/Base"/],
+    ['that runs every second', cron('* * * * * *'), /more often than once a minute/],
+    ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more often than once a minute/],
+    ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /at least one minute/],
+    ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /at most 366 days/],
+    ['for a moment that is over', { kind: 'at', at: now }, /is over; it is 2026-06-01/],
+  ] satisfies [string, ScheduleTiming, RegExp][])('%s', (_name, timing, message) => {
+    expect(() => firstSlot(timing, now)).toThrow(message);
+  });
+
+  it('only at its edges: a beat of one minute is taken', () => {
+    expect(firstSlot({ kind: 'every', everyMs: MIN_EVERY_MS }, now)).toBe(now + MIN_EVERY_MS);
+    expect(firstSlot(cron('* * * * *'), now)).toBe(now + MIN_EVERY_MS);
+    expect(firstSlot({ kind: 'every', everyMs: MAX_EVERY_MS }, now)).toBe(now + MAX_EVERY_MS);
+  });
+});

@@ -1,0 +1,78 @@
+/** Nodes that run schedules over a real store: what they announce is in its lanes, what they emit is kept. */
+import { onTestFinished } from 'vitest';
+import type { Standing } from '../../src/access.ts';
+import type { EventBody } from '../../src/event.ts';
+import { createAnnounce } from '../../src/intake/index.ts';
+import { createScheduling } from '../../src/schedule/index.ts';
+import type { Scheduling, SchedulingDeps } from '../../src/schedule/index.ts';
+import type { ScheduleRecord, ScheduleStore } from '../../src/schedules.ts';
+import type { TestStore } from '../database.ts';
+import { testLog } from '../fakes/tool-context.ts';
+
+export interface TestNode extends Scheduling {
+  /** What was emitted, in order, as `session type`. */
+  events: string[];
+  bodies: EventBody[];
+  log: string[];
+}
+
+/** Everybody may do everything. */
+export const anybody: Standing = {
+  placeOf: () => Promise.resolve('private'),
+  mayStill: () => Promise.resolve(true),
+};
+
+/** A node, not started; stopped after the test. `around` looks at, or breaks, its store. */
+export function nodeOf(
+  store: TestStore,
+  change: Partial<SchedulingDeps> = {},
+  around: (schedules: ScheduleStore) => ScheduleStore = (same) => same,
+): TestNode {
+  const events: string[] = [];
+  const bodies: EventBody[] = [];
+  const log: string[] = [];
+  const emit = (session: string, body: EventBody): void => {
+    events.push(`${session} ${body.type}`);
+    bodies.push(body);
+  };
+  const bus = { claimant: () => undefined, run: () => undefined };
+  const scheduling = createScheduling({
+    store: around(store.schedules),
+    ledger: store.ledger,
+    announce: createAnnounce({ ledger: store.ledger, bus, events: { emit } }),
+    events: { emit },
+    standing: anybody,
+    log: testLog(log),
+    timeZone: 'UTC',
+    now: Date.now,
+    ...change,
+  });
+  onTestFinished(() => scheduling.stop());
+  return { ...scheduling, events, bodies, log };
+}
+
+/** A schedule of a chat whose slot was two minutes ago. */
+export async function keepDue(store: TestStore, change: Partial<ScheduleRecord> = {}): Promise<Date> {
+  const slot = change.nextAt ?? new Date(Date.now() - 120_000);
+  await store.schedules.addSchedule({
+    id: 'news',
+    session: 'telegram:42',
+    address: 'telegram:42',
+    place: 'private',
+    creatorId: 'telegram:42',
+    timing: { kind: 'every', everyMs: 3_600_000 },
+    task: 'Tell me the news.',
+    ...change,
+    nextAt: slot,
+  });
+  return slot;
+}
+
+/** What people and the model were told to do, by session. */
+export async function said(store: TestStore, session = 'telegram:42'): Promise<string[]> {
+  const messages = await store.ledger.messages(
+    `${session.slice(0, session.indexOf(':'))}:${session.slice(session.indexOf(':') + 1)}`,
+    { limit: 200 },
+  );
+  return messages.map(({ content }) => content);
+}

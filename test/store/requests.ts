@@ -1,0 +1,25 @@
+/** Messages as a channel hands them over. */
+import type { AcceptRequest } from '../../src/ledger.ts';
+import { addressOf, type InboundMessage } from '../../src/message.ts';
+
+/** A message as a channel hands it over. */
+export function inbound(id: string, change: Partial<InboundMessage> = {}): InboundMessage {
+  return {
+    id,
+    channel: 'telegram',
+    chatId: '42',
+    senderId: '7',
+    senderName: 'Ada',
+    content: `text of ${id}`,
+    timestamp: 0,
+    media: [],
+    place: 'private',
+    mentioned: false,
+    ...change,
+  };
+}
+
+export function request(id: string, change: Partial<InboundMessage> = {}, node?: string): AcceptRequest {
+  const message = inbound(id, change);
+  return { message, address: addressOf(message), entry: 'runStream', node };
+}

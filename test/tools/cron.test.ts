@@ -1,0 +1,77 @@
+/** The tool `cron`, as the model uses it, over a real store. */
+import { expect, it } from 'vitest';
+import type { ToolContext } from '../../src/tool.ts';
+import { createCron } from '../../src/tools/cron.ts';
+import { describeEachDatabase } from '../database.ts';
+import { toolContext } from '../fakes/tool-context.ts';
+import { anybody, nodeOf } from '../schedule/world.ts';
+
+describeEachDatabase('cron', (databases) => {
+  const open = async (place: 'private' | 'group' = 'private') => {
+    const standing = { ...anybody, placeOf: () => Promise.resolve(place) };
+    const { schedules } = nodeOf(await databases.open(), { standing });
+    const tool = createCron(schedules);
+    const use = async (args: Record<string, unknown>, over?: Partial<ToolContext>): Promise<string> => {
+      const parsed = tool.parameters.parse(args);
+      return (await tool.execute(parsed, toolContext(over))).content;
+    };
+    return { tool, use, schedules };
+  };
+
+  it('adds a task in the caller’s chat and name, once per call (B-24)', async () => {
+    const { use, schedules } = await open();
+    const args = { action: 'add', task: 'Tell a joke.', cron: '0 9 * * *', time_zone: 'Europe/Berlin' };
+    const where = { sessionKey: 'discord:1', address: 'discord:1:2', userId: 'discord:7', callKey: 't.1.0' };
+    const said = await use(args, { ...where, sessionKey: 'discord:1', address: 'discord:1:2' });
+    expect(said).toMatch(
+      /^Scheduled with id t\.1\.0: `0 9 \* \* \*`, next .* 09:00 \(Europe\/Berlin\): Tell a joke\.\nIt is /,
+    );
+    await use(args, { ...where, sessionKey: 'discord:1', address: 'discord:1:2' });
+    expect(await schedules.list({})).toMatchObject([
+      { id: 't.1.0', session: 'discord:1', address: 'discord:1:2', creatorId: 'discord:7' },
+    ]);
+  });
+
+  it('takes every way to say when, and says what is wrong with the others', async () => {
+    const { use } = await open();
+    const add = (when: Record<string, unknown>) =>
+      use({ action: 'add', task: 'Go.', ...when }, { callKey: JSON.stringify(when) });
+    expect(await add({ every_minutes: 30 })).toContain('every 30 minutes');
+    expect(await add({ in_minutes: 10 })).toContain('once, next');
+    expect(await add({ at: '2099-12-01 09:00' })).toContain('next 2099-12-01 09:00 (UTC)');
+    await expect(add({})).rejects.toThrow('exactly one way');
+    await expect(add({ cron: '0 0 31 2 *' })).rejects.toThrow('never comes');
+    await expect(add({ at: '2020-01-01 09:00' })).rejects.toThrow(/is over; it is \d{4}/);
+  });
+
+  it('lists and removes what is scheduled in this chat, and in no other', async () => {
+    const { use } = await open();
+    await use({ action: 'add', task: 'Here.', every_minutes: 5 }, { callKey: 'here' });
+    await use(
+      { action: 'add', task: 'There.', every_minutes: 5 },
+      { callKey: 'there', sessionKey: 'http:b' },
+    );
+    const list = await use({ action: 'list' });
+    expect(list).toContain('here: every 5 minutes');
+    expect(list).not.toContain('There.');
+    await expect(use({ action: 'remove', id: 'there' })).rejects.toThrow('no schedule with that id');
+    expect(await use({ action: 'remove', id: 'here' })).toMatch(/^Removed: every 5 minutes/);
+    expect(await use({ action: 'list' })).toContain('Nothing is scheduled');
+  });
+
+  it('is not for scheduled turns and subagents to add with', async () => {
+    const { use } = await open();
+    const add = { action: 'add', task: 'More of me.', every_minutes: 1 };
+    await expect(use(add, { userId: 'system' })).rejects.toThrow('cannot make schedules');
+    await expect(use(add, { agentId: 'child' })).rejects.toThrow('A subagent makes no schedules');
+    expect(await use({ action: 'list' }, { userId: 'system' })).toContain('Nothing is scheduled');
+  });
+
+  it('leaves to people in a group what others made', async () => {
+    const { use } = await open('group');
+    await use({ action: 'add', task: 'Mine.', every_minutes: 5 }, { callKey: 'mine', userId: 'telegram:1' });
+    const remove = (userId: string) => use({ action: 'remove', id: 'mine' }, { userId });
+    await expect(remove('telegram:2')).rejects.toThrow('Somebody else made that');
+    expect(await remove('telegram:1')).toContain('Removed');
+  });
+});

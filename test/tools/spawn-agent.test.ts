@@ -1,0 +1,71 @@
+/** The tool `spawn_agent`: what it asks the turn for, what the model is told of its bounds and of what came of it. */
+import { describe, expect, it } from 'vitest';
+import {
+  MAX_SUBAGENTS_AT_ONCE,
+  MAX_SUBAGENTS_PER_TURN,
+  MAX_TASK_CHARS,
+  SUBAGENT_MS,
+  SUBAGENT_TOKENS,
+} from '../../src/spawn.ts';
+import type { SpawnOutcome, SpawnRequest } from '../../src/spawn.ts';
+import { spawnAgent } from '../../src/tools/spawn-agent.ts';
+import { toolContext } from '../fakes/tool-context.ts';
+
+const run = async (args: unknown, outcome: SpawnOutcome) => {
+  const requests: SpawnRequest[] = [];
+  const spawn = async (request: SpawnRequest): Promise<SpawnOutcome> => {
+    requests.push(request);
+    return outcome;
+  };
+  const result = await spawnAgent.execute(spawnAgent.parameters.parse(args), toolContext({ spawn }));
+  return { requests, result };
+};
+
+describe('the tool spawn_agent', () => {
+  it('hands a task over, to be waited for or not, and gives back what came of it (B-24)', async () => {
+    const finished = { kind: 'finished', agentId: 'a', text: 'Found.', completedNormally: true } as const;
+    expect(await run({ task: 'Look' }, finished)).toEqual({
+      requests: [{ task: 'Look', profileId: undefined, background: false }],
+      result: { content: 'Found.' },
+    });
+    const started = await run(
+      { task: 'Look', background: true, profile_id: 'x' },
+      { kind: 'started', agentId: 'a' },
+    );
+    expect(started.requests).toEqual([{ task: 'Look', profileId: 'x', background: true }]);
+    expect(started.result.content).toContain('a works in the background');
+  });
+
+  it('marks what was not finished, or not made, as an error', async () => {
+    const cut = { kind: 'finished', agentId: 'a', text: 'Out of time.', completedNormally: false } as const;
+    expect((await run({ task: 'Look' }, cut)).result).toMatchObject({
+      isError: true,
+      content: expect.stringContaining('Out of time.'),
+    });
+    const refused = { kind: 'refused', text: 'Too many.' } as const;
+    expect((await run({ task: 'Look' }, refused)).result).toEqual({
+      isError: true,
+      content: 'No subagent was made. Too many.',
+    });
+  });
+
+  it('tells the model its bounds', () => {
+    for (const bound of [
+      MAX_SUBAGENTS_AT_ONCE,
+      MAX_SUBAGENTS_PER_TURN,
+      SUBAGENT_TOKENS,
+      SUBAGENT_MS / 60_000,
+    ]) {
+      expect(spawnAgent.description).toContain(String(bound));
+    }
+    const fits = (length: number) => spawnAgent.parameters.safeParse({ task: 'x'.repeat(length) }).success;
+    expect([fits(MAX_TASK_CHARS), fits(MAX_TASK_CHARS + 1), fits(0)]).toEqual([true, false, false]);
+    // It ends itself, and says why, before the house would end it.
+    expect(spawnAgent.limitMs).toBeGreaterThan(SUBAGENT_MS);
+  });
+
+  it('says so where there may be no subagent', async () => {
+    const call = spawnAgent.execute({ task: 'Look', background: false }, toolContext());
+    await expect(call).rejects.toThrow('not available here');
+  });
+});
