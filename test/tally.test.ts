@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describeTally, tally } from './tally.ts';
+import { describeTally, failedFiles, tally } from './tally.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -43,6 +43,33 @@ describe('the tally', () => {
     writeFileSync(path.join(folder, 'died.json'), '');
     report('broken', {}, { status: 'failed', success: false });
     report('leaked', { a: 'passed' }, { success: false });
-    expect(tally(folder)).toEqual({ passed: 1, failed: 4, skipped: 0 });
+    expect(tally(folder)).toMatchObject({ passed: 1, failed: 4, skipped: 0 });
+    expect(tally(folder).failures).toContain('check');
+  });
+
+  it('counts a file that ran again as it did then, and names what failed only among the others', () => {
+    report('one', { a: 'failed', b: 'failed', c: 'passed' });
+    report('one.again', { a: 'passed', b: 'failed', c: 'passed' });
+    expect(tally(folder)).toEqual({
+      passed: 2,
+      failed: 1,
+      skipped: 0,
+      failures: ['a.test.ts: b'],
+      unsteady: ['a.test.ts: a'],
+    });
+  });
+
+  it('counts a file that broke before its tests, and not when it ran again', () => {
+    report('one', { a: 'skipped' }, { status: 'failed', success: false });
+    report('one.again', { a: 'passed' });
+    expect(tally(folder)).toMatchObject({ passed: 1, failed: 0, skipped: 0, unsteady: ['a.test.ts'] });
+  });
+
+  it('finds the files in which something failed, and none where there is no report', () => {
+    report('one', { a: 'failed' });
+    report('two', { a: 'passed' });
+    expect(failedFiles(path.join(folder, 'one.json'))).toEqual(['a.test.ts']);
+    expect(failedFiles(path.join(folder, 'two.json'))).toEqual([]);
+    expect(failedFiles(path.join(folder, 'three.json'))).toEqual([]);
   });
 });

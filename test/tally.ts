@@ -1,8 +1,11 @@
-/** Sums the reports of several test runs for `.ci/run`: `node test/tally.ts <folder>` prints `N passed, N failed[, N skipped]`. */
+/** Sums the reports of several test runs for `.ci/run`: `node test/tally.ts <folder>` ends with `N passed, N failed[, N skipped]`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+
+/** Ends the name of the report of a run in which what had failed ran once more, alone. */
+const AGAIN = '.again.json';
 
 const reportSchema = z.object({
   success: z.boolean(),
@@ -14,58 +17,92 @@ const reportSchema = z.object({
     }),
   ),
 });
+type Report = z.infer<typeof reportSchema>;
+type FileReport = Report['testResults'][number];
 
 export interface Tally {
   passed: number;
   failed: number;
   /** Tests that ran in none of the runs; one that was skipped here and ran there is not among them. */
   skipped: number;
+  /** What failed, by name. */
+  failures: string[];
+  /** What failed among all the others and not alone: it counts as it did alone, and is named so that it is mended. */
+  unsteady: string[];
 }
 
 /**
  * Adds up vitest's JSON reports (`*.json`) and the steps beside them (`*.step`, holding `passed` or `failed`). A report
  * that is missing its content, a file that broke before its first test, and a run that failed for no test's sake count
- * as one failure each.
+ * as one failure each. A file that ran again (`*.again.json`) counts as it did then.
  */
 export function tally(folder: string): Tally {
-  const sum: Tally = { passed: 0, failed: 0, skipped: 0 };
+  const sum: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], unsteady: [] };
   const ran = new Set<string>();
   const skipped = new Set<string>();
   for (const name of readdirSync(folder)) {
-    const text = readFileSync(path.join(folder, name), 'utf8');
-    if (name.endsWith('.step')) sum[text.trim() === 'passed' ? 'passed' : 'failed'] += 1;
-    if (name.endsWith('.json')) addReport(text, sum, ran, skipped);
+    const file = path.join(folder, name);
+    if (name.endsWith('.step')) {
+      if (readFileSync(file, 'utf8').trim() === 'passed') sum.passed += 1;
+      else addFailures(sum, [path.parse(name).name]);
+    } else if (name.endsWith('.json') && !name.endsWith(AGAIN)) {
+      const again = readReport(file.replace(/\.json$/, AGAIN));
+      const report = readReport(file);
+      if (report === undefined) addFailures(sum, [`the whole run ${name}`]);
+      else addReport(report, again, { sum, ran, skipped });
+    }
   }
   sum.skipped = [...skipped].filter((test) => !ran.has(test)).length;
   return sum;
 }
 
-function addReport(text: string, sum: Tally, ran: Set<string>, skipped: Set<string>): void {
-  const report = reportSchema.safeParse(parseOrNothing(text));
-  if (!report.success) {
-    sum.failed += 1;
-    return;
-  }
-  const before = sum.failed;
-  for (const file of report.data.testResults) {
-    const results = file.assertionResults;
-    if (file.status === 'failed' && !results.some((test) => test.status === 'failed')) sum.failed += 1;
-    for (const test of results) {
-      const key = `${file.name} ${test.fullName}`;
-      if (test.status === 'passed' || test.status === 'failed') {
-        sum[test.status] += 1;
-        ran.add(key);
-      } else skipped.add(key);
+function addReport(
+  report: Report,
+  again: Report | undefined,
+  { sum, ran, skipped }: { sum: Tally; ran: Set<string>; skipped: Set<string> },
+): void {
+  for (const first of report.testResults) {
+    const second = again?.testResults.find(({ name }) => name === first.name);
+    const counts = second ?? first;
+    const failures = failuresOf(counts);
+    addFailures(sum, failures);
+    if (second !== undefined)
+      sum.unsteady.push(...failuresOf(first).filter((one) => !failures.includes(one)));
+    for (const test of counts.assertionResults) {
+      if (test.status === 'passed') sum.passed += 1;
+      const isOver = test.status === 'passed' || test.status === 'failed';
+      (isOver ? ran : skipped).add(`${counts.name} ${test.fullName}`);
     }
   }
-  if (!report.data.success && sum.failed === before) sum.failed += 1;
+  if (!report.success && report.testResults.every((file) => failuresOf(file).length === 0)) {
+    addFailures(sum, ['a run that failed, though none of its tests did']);
+  }
 }
 
-function parseOrNothing(text: string): unknown {
+function addFailures(sum: Tally, names: readonly string[]): void {
+  sum.failed += names.length;
+  sum.failures.push(...names);
+}
+
+/** The failed tests of a file by name; the file itself where it broke without one. */
+function failuresOf({ name, status, assertionResults }: FileReport): string[] {
+  const file = path.relative(process.cwd(), name);
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  if (failed.length === 0) return status === 'failed' ? [file] : [];
+  return failed.map(({ fullName }) => `${file}: ${fullName}`);
+}
+
+/** Files of a report in which something failed. Never throws. */
+export function failedFiles(report: string): string[] {
+  const files = readReport(report)?.testResults ?? [];
+  return files.filter((file) => failuresOf(file).length > 0).map(({ name }) => name);
+}
+
+function readReport(file: string): Report | undefined {
   try {
-    return JSON.parse(text);
+    return reportSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    // The run ended before it could report: it fails the schema, and counts as failed.
+    // There was no such run, or it ended before it could report, which counts as a failure where one was due.
     return undefined;
   }
 }
@@ -76,7 +113,14 @@ export function describeTally({ passed, failed, skipped }: Tally): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const sum = tally(process.argv[2] ?? '.');
-  process.stdout.write(`${describeTally(sum)}\n`);
-  process.exitCode = sum.failed > 0 || sum.passed === 0 ? 1 : 0;
+  const [first = '.', second] = process.argv.slice(2);
+  if (first === '--failed') {
+    process.stdout.write(failedFiles(second ?? '').join('\n'));
+  } else {
+    const sum = tally(first);
+    for (const test of sum.failures) process.stdout.write(`failed: ${test}\n`);
+    for (const test of sum.unsteady) process.stdout.write(`unsteady, passed alone: ${test}\n`);
+    process.stdout.write(`${describeTally(sum)}\n`);
+    process.exitCode = sum.failed > 0 || sum.passed === 0 ? 1 : 0;
+  }
 }
