@@ -1,18 +1,10 @@
 /** What a turn means to do and who works for it, in a real browser: the plan's card, the list of todos, subagents. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/event.ts';
 import type { Plan, PlanStep } from '../../src/plan.ts';
-import { openDoor } from '../channels/http-client.ts';
-import type { OpenDoor } from '../channels/http-client.ts';
-import type { FakeTurn } from '../fakes/fake-turn.ts';
 import { plan, step, withStatus } from '../fakes/shown-plans.ts';
-import { announceSkip, findChromium, launch, signIn, visit, WAIT, write } from './browser.ts';
-
-const TOKEN = 'admin-token-of-the-owner';
-const PHONE = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' as const };
-const chromiumPath = findChromium();
-if (chromiumPath === undefined) announceSkip();
+import { WAIT } from './browser.ts';
+import { describeDoor, PHONE } from './describe-page.ts';
 
 const STEPS: PlanStep[] = [
   step(0, { description: 'Find out which days are free', executor: { kind: 'tool', tool: 'read_file' } }),
@@ -22,48 +14,16 @@ const STEPS: PlanStep[] = [
 ];
 const TRIP: Plan = plan(STEPS, { goal: 'A long weekend in Lisbon' });
 
-describe.skipIf(chromiumPath === undefined)('work on the page', () => {
-  let browser: Browser;
-  let door: OpenDoor;
-  let page: Page;
-  let complaints: string[];
-  let turns: FakeTurn[];
+describeDoor('work on the page', (guest, at) => {
+  beforeEach(() => at.enter());
 
-  beforeAll(async () => {
-    browser = await launch(chromiumPath ?? '');
-  });
-  afterAll(() => browser.close());
-  beforeEach(async () => {
-    door = await openDoor();
-    turns = [];
-    door.house.script = (turn) => void turns.push(turn);
-    ({ page, complaints } = await visit(browser, door.url));
-    await signIn(page, TOKEN);
-  });
-  afterEach(async () => {
-    await page.context().close();
-    await door.close();
-    if (complaints.length > 0) throw new Error(complaints.join('\n'));
-  });
-
-  async function ask(text: string): Promise<FakeTurn> {
-    const before = turns.length;
-    await write(page, text);
-    await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
-    await vi.waitFor(() => expect(door.house.events.listeners.size).toBe(1), WAIT);
-    return turns[before]!;
-  }
-  const look = async (name: string): Promise<void> => {
-    const folder = process.env['PARLEY_SCREENSHOTS'];
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
-  };
   const marks = (): Promise<(string | null)[]> =>
-    page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
+    guest.page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
 
   it('shows a plan as a card whose steps go on while one watches (N-26, S-39, S-41)', async () => {
-    const turn = await ask('Plan a long weekend in Lisbon for two, please.');
+    const turn = await at.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
-    const card = page.getByRole('region', { name: 'Plan' });
+    const card = guest.page.getByRole('region', { name: 'Plan' });
     await card.getByText('A long weekend in Lisbon').waitFor();
     expect(await marks()).toEqual(['to do', 'to do', 'to do', 'to do']);
     let now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running');
@@ -73,14 +33,14 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
     expect(await marks()).toEqual(['done', 'running', 'to do', 'to do']);
     expect(await card.locator('.step-by').allInnerTexts()).toEqual(['read_file', 'researcher', 'write_file']);
     turn.say('I have your free days. Now the flights.');
-    await look('plan-running');
+    await guest.look('plan-running');
     now = withStatus(now, 1, 'failed');
     turn.emit({ type: 'step_changed', step: now.steps[1]! });
     turn.emit({ type: 'agent_thinking', step: now.steps[1]! });
     await card.getByText('Thinking about what to do').waitFor();
     expect(await card.locator('.step.analysed').count()).toBe(1);
     expect(await card.getAttribute('class')).toContain('recovering');
-    await look('plan-recovering');
+    await guest.look('plan-recovering');
     const revised = {
       ...now,
       steps: [
@@ -107,23 +67,23 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
   });
 
   it('is right after a reload, though nobody told the events again', async () => {
-    const turn = await ask('Plan it');
+    const turn = await at.ask('Plan it');
     turn.follow(TRIP);
     turn.say('Done.');
     turn.store({ ...withStatus(withStatus(TRIP, 0, 'done'), 1, 'failed', 3), state: 'cancelled' });
     turn.end();
-    await page.reload();
-    const card = page.getByRole('region', { name: 'Plan' });
+    await guest.page.reload();
+    const card = guest.page.getByRole('region', { name: 'Plan' });
     await card.getByText('cancelled').waitFor();
     expect(await marks()).toEqual(['done', 'failed', 'to do', 'to do']);
     await card.getByText('attempt 3').waitFor();
-    expect(await page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
+    expect(await guest.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
   });
 
   it('ticks the list of todos, and leaves it out where the plan says the same (N-27)', async () => {
-    const turn = await ask('Tidy up');
+    const turn = await at.ask('Tidy up');
     const items = STEPS.map(({ description }) => ({ text: description, status: 'pending' as const }));
-    const list = page.getByRole('region', { name: 'To do' });
+    const list = guest.page.getByRole('region', { name: 'To do' });
     turn.emit({ type: 'todo_changed', items });
     await list.getByText('0 of 4').waitFor();
     turn.emit({
@@ -135,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
     });
     await list.getByText('2 of 4').waitFor();
     expect(await list.getByRole('img', { name: 'in progress' }).count()).toBe(1);
-    await look('todos');
+    await guest.look('todos');
     turn.follow(TRIP);
     turn.emit({ type: 'todo_changed', items });
     await list.waitFor({ state: 'hidden' });
@@ -143,12 +103,12 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
   });
 
   it('shows what a subagent does, folded under the call that made it (N-56, B-46)', async () => {
-    const turn = await ask('Compare the flights');
+    const turn = await at.ask('Compare the flights');
     const from = { agentId: 'a1', isSubagent: true };
     const task = 'Compare flights to Lisbon, Friday to Monday';
     const call = turn.tool('spawn_agent', { task, profile_id: 'researcher' });
     turn.emit({ type: 'subagent_spawned', profileId: 'researcher', task }, from);
-    const agent = page.locator('.tool > .agent');
+    const agent = guest.page.locator('.tool > .agent');
     await agent.getByText('researcher').waitFor();
     await vi.waitFor(async () => expect(await agent.locator('.agent-doing').innerText()).toBe(task), WAIT);
     turn.emit({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'LIS' } }, from);
@@ -165,19 +125,19 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
     await agent.locator('> summary').click();
     await agent.getByText('cheapest').waitFor();
     await agent.locator('.tool').getByText('done', { exact: true }).waitFor();
-    await look('subagent');
-    expect(await page.locator('.turn > .answer > .md').count()).toBe(0);
+    await guest.look('subagent');
+    expect(await guest.page.locator('.turn > .answer > .md').count()).toBe(0);
     turn.emit({ type: 'subagent_completed', result: 'At noon.', completedNormally: true }, from);
     turn.result(call, 'spawn_agent', 'At noon.');
     turn.say('Fly at noon.');
     turn.end();
-    await page.locator('.turn-foot time').waitFor();
-    expect(await page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
+    await guest.page.locator('.turn-foot time').waitFor();
+    expect(await guest.page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
     expect(await agent.getAttribute('class')).toContain('done');
   });
 
   it('goes on showing a subagent in the background when its turn has ended (B-31)', async () => {
-    const turn = await ask('Look for a hotel, there is no hurry');
+    const turn = await at.ask('Look for a hotel, there is no hurry');
     const from = { agentId: 'b1', isSubagent: true };
     const task = 'Look for a hotel';
     const call = turn.tool('spawn_agent', { task, background: true });
@@ -185,10 +145,10 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
     turn.result(call, 'spawn_agent', 'It works in the background.');
     turn.say('I have somebody look for one.');
     turn.end();
-    await page.locator('.turn-foot time').waitFor();
-    const agent = page.locator('.tool > .agent');
+    await guest.page.locator('.turn-foot time').waitFor();
+    const agent = guest.page.locator('.tool > .agent');
     const later = (body: EventBody): void =>
-      door.house.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
+      at.door.house.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
     later({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'hotel' } });
     await vi.waitFor(
       async () => expect(await agent.locator('.agent-doing').textContent()).toBe('web_search'),
@@ -199,36 +159,37 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
   });
 
   it('tells of a summary of what was said, and of a profile that takes over', async () => {
-    const turn = await ask('go on');
+    const turn = await at.ask('go on');
     turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
-    await page.getByText('Earlier messages were summarised').waitFor();
-    await page.getByText('Now working as “coder”.').waitFor();
-    expect(await page.locator('.turn-note').count()).toBe(2);
+    await guest.page.getByText('Earlier messages were summarised').waitFor();
+    await guest.page.getByText('Now working as “coder”.').waitFor();
+    expect(await guest.page.locator('.turn-note').count()).toBe(2);
     turn.end();
   });
 
   it('shows and changes how plans are followed, but not while one is (S-40, S-42)', async () => {
-    const mode = page.getByLabel('How plans are followed');
+    const mode = guest.page.getByLabel('How plans are followed');
     expect(await mode.isVisible()).toBe(false);
-    const turn = await ask('hello');
+    const turn = await at.ask('hello');
     await mode.waitFor();
     expect(await mode.locator('option').allInnerTexts()).toEqual(['Planner', 'Teacher', 'Agentic']);
     await vi.waitFor(async () => expect(await mode.isDisabled()).toBe(true), WAIT);
     turn.end();
     await vi.waitFor(async () => expect(await mode.isEnabled()).toBe(true), WAIT);
     await mode.selectOption('agentic');
-    await vi.waitFor(async () => expect(await page.locator('.mode-picker.agentic').count()).toBe(1), WAIT);
-    await look('mode-agentic');
-    await page.reload();
+    await vi.waitFor(
+      async () => expect(await guest.page.locator('.mode-picker.agentic').count()).toBe(1),
+      WAIT,
+    );
+    await guest.look('mode-agentic');
+    await guest.page.reload();
     await vi.waitFor(async () => expect(await mode.inputValue()).toBe('agentic'), WAIT);
   });
 
   it('fits a phone, in the dark', async () => {
-    await page.context().close();
-    ({ page, complaints } = await visit(browser, door.url, PHONE));
-    await signIn(page, TOKEN);
-    const turn = await ask('Plan a long weekend in Lisbon for two, please.');
+    await at.enter(PHONE);
+    const turn = await at.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
     const now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running', 2);
     turn.emit({ type: 'step_changed', step: now.steps[0]! });
@@ -240,9 +201,9 @@ describe.skipIf(chromiumPath === undefined)('work on the page', () => {
       { type: 'subagent_spawned', profileId: 'researcher', task },
       { agentId: 'a', isSubagent: true },
     );
-    await page.getByText('attempt 2').waitFor();
-    await look('plan-phone');
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    await guest.page.getByText('attempt 2').waitFor();
+    await guest.look('plan-phone');
+    const wider = await guest.page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     expect(wider).toBe(false);
     turn.end();
   });
