@@ -4,6 +4,10 @@ import type { ToolRisk } from './risk.ts';
 
 /** Steps a plan may hold when it is made (N-23). */
 export const MAX_PLAN_STEPS = 15;
+/** Corrections of one plan, all its steps together; then it is stuck (S-22). */
+export const MAX_CORRECTIONS = 10;
+/** Longest reason that a plan or a step keeps, in UTF-16 units. */
+export const MAX_REASON_CHARS = 500;
 
 /** Who carries a step out (N-21). */
 export type StepExecutor =
@@ -43,6 +47,10 @@ export interface PlanStep {
   validation?: string | undefined;
   /** Times it was run. */
   attempts: number;
+  /** Corrections decided about it, those included that could not be done (S-21, S-22). */
+  corrections: number;
+  /** Why the last correction put it in, changed it, tried it again or left it out; at most `MAX_REASON_CHARS`. */
+  revision?: string | undefined;
 }
 
 export type PlanState = 'running' | 'paused' | 'completed' | 'cancelled';
@@ -56,6 +64,27 @@ export interface Plan {
   state: PlanState;
   /** Steps it was made with: what was added later counts against this (S-18). */
   originalLength: number;
+  /** Why it was cancelled; at most `MAX_REASON_CHARS`. */
+  reason?: string | undefined;
+}
+
+/** Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it. */
+export function correctionsLeft({ steps }: Pick<Plan, 'steps'>): number {
+  return MAX_CORRECTIONS - steps.reduce((used, { corrections }) => used + corrections, 0);
+}
+
+/** The plan given up, with the reason kept; a step that was running did not reach its end. Never throws. */
+export function cancelPlan(plan: Plan, reason: string): Plan {
+  const steps = plan.steps.map((step): PlanStep =>
+    step.status === 'running' ? { ...step, status: 'failed' } : step,
+  );
+  return { ...plan, steps, state: 'cancelled', reason: boundReason(reason) };
+}
+
+/** A reason as it is kept: what is within the bound stays as it is. Never throws. */
+export function boundReason(words: string): string {
+  if (words.length <= MAX_REASON_CHARS) return words;
+  return `${words.slice(0, MAX_REASON_CHARS - 1).toWellFormed()}…`;
 }
 
 /** What came of one run of a step. */

@@ -37,7 +37,6 @@ export interface CardOnScreen {
   ref: string;
   text: string | undefined;
   sent: SentMessage | undefined;
-  note: string | undefined;
 }
 
 /** Follows one turn. What it misses (a crash, a busy chat) the turn's final delivery brings up to date. */
@@ -91,16 +90,12 @@ export class PlanCard implements LiveEdit {
     return this.#sight !== undefined;
   }
 
-  /**
-   * Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. What ended a
-   * plan early is only in the events, so it goes along. Never throws.
-   */
+  /** Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. Never throws. */
   async release(): Promise<CardOnScreen> {
     this.#frozen = true;
     this.#deps.scheduler.forget(this.#place.chatId, this);
     await this.#inFlight;
-    const note = this.#sight?.plan.state === 'cancelled' ? this.#sight.note : undefined;
-    return { ref: cardRef(this.#sight?.plan.id ?? ''), text: this.#shown, sent: this.#card?.sent, note };
+    return { ref: cardRef(this.#sight?.plan.id ?? ''), text: this.#shown, sent: this.#card?.sent };
   }
 
   #want(): void {

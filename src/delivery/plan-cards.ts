@@ -67,7 +67,7 @@ export async function lastCard(
   const ref = cardRef(plan.id);
   const own = seen?.ref === ref ? seen : undefined;
   const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const page = planPage(plan, sheet, plan.state === 'cancelled' ? own?.note : undefined);
+  const page = planPage(plan, sheet);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;
   if (sent !== undefined && own?.text === page.text) return undefined;

@@ -1,6 +1,7 @@
-/** A plan as one message: its goal, its numbered steps with how each stands, and who carries it out. Pure. */
+/** A plan as one message: its goal, its numbered steps with how each stands and why, who carries it out, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../channel.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../plan.ts';
 import { cutPage, rootOf } from './cut.ts';
 import type { Sheet } from './cut.ts';
@@ -14,8 +15,24 @@ export const STEP_MARKS: Record<StepStatus, string> = {
   skipped: '↷',
 };
 
-/** How much of goal, steps and note is shown, in UTF-16 units: the first that fits the message. */
-const WIDTHS = [600, 240, 120, 70, 40, 20];
+/** How much is shown of goal and steps, and of why a step was corrected, in UTF-16 units: the first that fits the message. */
+const WIDTHS: readonly Widths[] = [
+  { words: 600, why: 300 },
+  { words: 240, why: 240 },
+  { words: 120, why: 120 },
+  { words: 70, why: 70 },
+  { words: 40, why: 40 },
+  { words: 20, why: 20 },
+  { words: 20, why: 0 },
+];
+/** The last lines are worth as much even where steps are short. */
+const MIN_FOOT = 100;
+
+interface Widths {
+  words: number;
+  /** None is shown where it is 0. */
+  why: number;
+}
 
 /** Where the ref of a plan's card stands among the deliveries. */
 export function cardRef(planId: string): string {
@@ -24,23 +41,37 @@ export function cardRef(planId: string): string {
 
 /** The card in a channel's markup, never longer than its message; `note` is a last line about this moment. */
 export function planPage(plan: Plan, sheet: Sheet, note?: string): Rendered {
-  for (const width of WIDTHS) {
-    const page = sheet.render(rootOf(blocksOf(plan, plan.steps, width, note)));
+  for (const widths of WIDTHS) {
+    const page = sheet.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
     if (page.length <= sheet.maxLength) return page;
   }
-  const width = WIDTHS.at(-1) ?? 0;
+  const least = WIDTHS.at(-1) ?? { words: 0, why: 0 };
   // What is over makes room for what is to come.
   const open = plan.steps.filter(({ status }) => status !== 'done' && status !== 'skipped');
-  return cutPage(blocksOf(plan, open, width, note), sheet).page;
+  return cutPage(blocksOf(plan, open, least, note), sheet).page;
 }
 
-function blocksOf(plan: Plan, steps: PlanStep[], width: number, note: string | undefined): RootContent[] {
-  const goal = clip(plan.goal, width);
-  const head = paragraph([{ type: 'strong', children: [text(`Plan: ${goal}`)] }], [text(stateLine(plan))]);
-  const lines = paragraph(...steps.map((step) => stepLine(step, width)));
-  const foot: RootContent[] =
-    note === undefined ? [] : [paragraph([{ type: 'emphasis', children: [text(clip(note, width))] }])];
-  return [head, ...(steps.length === 0 ? [] : [lines]), ...foot];
+function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, note: string | undefined): RootContent[] {
+  const goal = clip(plan.goal, widths.words);
+  const head = [[{ type: 'strong' as const, children: [text(`Plan: ${goal}`)] }], [text(stateLine(plan))]];
+  const lines = steps.flatMap((step) => [stepLine(step, widths.words), ...whyLine(step, widths.why)]);
+  const foot = footLines(plan, Math.max(widths.words, MIN_FOOT), note);
+  return [head, lines, foot].filter(({ length }) => length > 0).map((part) => paragraph(...part));
+}
+
+/** What is left of the corrections once one was made, why the plan was given up, and this moment. */
+function footLines(plan: Plan, width: number, note: string | undefined): PhrasingContent[][] {
+  const left = correctionsLeft(plan);
+  const lines: PhrasingContent[][] = [];
+  if (left < MAX_CORRECTIONS) lines.push([text(`Corrections left: ${left} of ${MAX_CORRECTIONS}`)]);
+  if (plan.reason !== undefined) lines.push([text(clip(plan.reason, width))]);
+  if (note !== undefined) lines.push([{ type: 'emphasis', children: [text(clip(note, width))] }]);
+  return lines;
+}
+
+/** Why a correction brought, changed, repeated or dropped the step. */
+function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
+  return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
 }
 
 function stateLine({ state, steps }: Plan): string {

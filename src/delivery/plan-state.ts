@@ -1,8 +1,9 @@
 /** A plan put together from a turn's events, which tell only what has changed. Pure. */
 import type { AgentEvent } from '../event.ts';
+import { cancelPlan } from '../plan.ts';
 import type { Plan, PlanStep } from '../plan.ts';
 
-/** A plan as it stands, and what is to be said about this moment. */
+/** A plan as it is stored, and what passes at this moment: a thought, another try. */
 export interface PlanSight {
   plan: Plan;
   note?: string | undefined;
@@ -10,11 +11,10 @@ export interface PlanSight {
 
 /** What one event makes of it; the same object when it changes nothing. Events of subagents' own plans do not come here. */
 export function advancePlan(sight: PlanSight | undefined, event: AgentEvent): PlanSight | undefined {
-  if (event.type === 'plan_ready') return { plan: event.plan };
-  if (event.type === 'plan_revised') return { plan: event.plan, note: `Changed: ${event.reason}` };
+  if (event.type === 'plan_ready' || event.type === 'plan_revised') return { plan: event.plan };
   if (sight === undefined) return undefined;
   const { plan } = sight;
-  const set = (state: Plan['state'], note?: string): PlanSight => ({ plan: { ...plan, state }, note });
+  const set = (state: Plan['state']): PlanSight => ({ plan: { ...plan, state } });
   switch (event.type) {
     case 'plan_completed':
       return set('completed');
@@ -23,18 +23,18 @@ export function advancePlan(sight: PlanSight | undefined, event: AgentEvent): Pl
     case 'plan_resumed':
       return set('running');
     case 'plan_cancelled':
-      return set('cancelled', event.reason);
+      return { plan: cancelPlan(plan, event.reason) };
     case 'step_changed':
     case 'step_skipped':
       return withStep(sight, event.step, undefined);
     case 'agent_thinking':
-      return withStep(sight, event.step, `Step ${event.step.index + 1} failed; thinking about what to do.`);
+      return withStep(
+        sight,
+        event.step,
+        `⚡ Step ${event.step.index + 1} failed; thinking about what to do…`,
+      );
     case 'retry_attempt':
       return withStep(sight, event.step, `Step ${event.step.index + 1} is tried again.`);
-    case 'agent_stuck':
-      return { plan, note: `Stuck: ${event.reason}` };
-    case 'budget_warning':
-      return { plan, note: `Corrections left: ${event.remaining} of ${event.total}.` };
     default:
       return sight;
   }

@@ -1,69 +1,9 @@
 /** A plan's card: one message, edited in place, right in the end whatever was missed. */
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderTelegram } from '../../channels/telegram/render.ts';
-import { render as renderDiscord } from '../../channels/discord/render.ts';
 import { MAX_CARDS } from '../../src/delivery/plan-cards.ts';
-import { planPage, STEP_MARKS } from '../../src/delivery/plan-page.ts';
-import { MAX_PLAN_STEPS } from '../../src/plan.ts';
-import type { PlanStep } from '../../src/plan.ts';
+import { cancelPlan } from '../../src/plan.ts';
 import { plan, step, withStatus } from '../fakes/shown-plans.ts';
 import { buildHouse } from './house.ts';
-
-const sheets = [
-  ['telegram', { render: renderTelegram, maxLength: 4_096 }],
-  ['discord', { render: renderDiscord, maxLength: 2_000 }],
-] as const;
-
-describe('the page of a plan', () => {
-  it.each(sheets)('shows goal, steps, their states, executors and attempts on %s (N-26)', (_, sheet) => {
-    const steps: PlanStep[] = [
-      step(0, { status: 'done', executor: { kind: 'tool', tool: 'web_search' } }),
-      step(1, { status: 'failed', executor: { kind: 'agent', profileId: 'researcher' }, attempts: 2 }),
-      step(2, { status: 'skipped' }),
-      step(3, { status: 'running', attempts: 1 }),
-      step(4),
-    ];
-    expect(planPage(plan(steps), sheet).plain).toBe(
-      [
-        'Plan: Plan a trip to Lisbon',
-        '2 of 5 steps done',
-        '',
-        '✔ 1. Do thing number 1 — web_search',
-        '✖ 2. Do thing number 2 — ◆ researcher · attempt 2',
-        '↷ 3. Do thing number 3',
-        '▶ 4. Do thing number 4',
-        '☐ 5. Do thing number 5',
-      ].join('\n'),
-    );
-  });
-
-  it.each(sheets)('fits the message of %s, however long the plan and whatever is in it', (_, sheet) => {
-    const words = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 900 }),
-      fc.stringMatching(/^[*_~`|<>&[\]()#\\ ]{0,900}$/),
-      fc.constant('```\n# **x** [a](javascript:alert(1)) <b>&amp;'.repeat(20)),
-    );
-    const statuses = fc.constantFrom(...(Object.keys(STEP_MARKS) as PlanStep['status'][]));
-    const steps = fc.array(fc.record({ description: words, status: statuses }), {
-      maxLength: MAX_PLAN_STEPS + 10,
-    });
-    fc.assert(
-      fc.property(steps, words, fc.option(words, { nil: undefined }), (list, goal, note) => {
-        const made = plan(
-          list.map((one, index) =>
-            step(index, { ...one, executor: { kind: 'tool', tool: one.description } }),
-          ),
-          { goal },
-        );
-        const page = planPage(made, sheet, note);
-        expect(page.length).toBeLessThanOrEqual(sheet.maxLength);
-        expect(page.plain).toContain('Plan: ');
-      }),
-      { numRuns: 60 },
-    );
-  });
-});
 
 describe('the card of a running plan', () => {
   it('is one message before the answer, edited as the steps go, within the interval of the platform', async () => {
@@ -93,7 +33,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('shows a revised plan whole, why it changed, and what it is about to try (S-35, S-39, S-48)', async () => {
+  it('shows a revised plan whole, why it changed, what is left and what it is about to try (S-24, S-35, S-39, S-48)', async () => {
     const house = buildHouse({ maxLength: 2_000 });
     const turn = house.open('t');
     const first = plan(2);
@@ -102,18 +42,18 @@ describe('the card of a running plan', () => {
     house.emit('t', { type: 'step_changed', step: failed });
     house.emit('t', { type: 'agent_thinking', step: failed });
     await house.clock.advance(3_000);
-    expect(house.channel.screen('1')[0]).toContain('Step 1 failed; thinking about what to do.');
-    const revised = plan([step(0, { description: 'Something else' }), ...first.steps.slice(1), step(2)]);
+    expect(house.channel.screen('1')[0]).toContain('⚡ Step 1 failed; thinking about what to do…');
+    const changed = step(0, { description: 'Something else', corrections: 1, revision: 'the site is down' });
+    const revised = plan([changed, ...first.steps.slice(1), step(2)]);
     house.emit('t', { type: 'plan_revised', plan: revised, reason: 'the site is down' });
     await house.clock.advance(3_000);
-    expect(house.channel.screen('1')[0]).toContain('Changed: the site is down');
-    expect(house.channel.screen('1')[0]).toContain('1. Something else');
-    house.emit('t', { type: 'retry_attempt', step: step(0, { status: 'running', attempts: 2 }), attempt: 2 });
+    expect(house.channel.screen('1')[0]).toContain('1. Something else\n↳ the site is down');
+    expect(house.channel.screen('1')[0]).toContain('Corrections left: 9 of 10');
+    expect(house.channel.screen('1')[0]).not.toContain('thinking');
+    house.emit('t', { type: 'retry_attempt', step: { ...changed, attempts: 1, corrections: 2 }, attempt: 2 });
     await house.clock.advance(3_000);
     expect(house.channel.screen('1')[0]).toContain('Step 1 is tried again.');
-    house.emit('t', { type: 'budget_warning', remaining: 3, total: 10 });
-    await house.clock.advance(3_000);
-    expect(house.channel.screen('1')[0]).toContain('Corrections left: 3 of 10.');
+    expect(house.channel.screen('1')[0]).toContain('Corrections left: 8 of 10');
     house.emit('t', { type: 'plan_cancelled', reason: 'nothing helped' });
     await house.clock.advance(3_000);
     expect(house.channel.screen('1')[0]).toMatch(/✖ Cancelled[\s\S]*nothing helped/);
@@ -201,7 +141,7 @@ describe('the card at the end of its turn', () => {
     house.emit('t', { type: 'plan_ready', plan: made });
     house.emit('t', { type: 'plan_cancelled', reason: 'nothing helped' });
     await house.clock.advance(2_000);
-    house.plans.set('t', { ...made, state: 'cancelled' });
+    house.plans.set('t', cancelPlan(made, 'nothing helped'));
     await turn.settle();
     const before = cardEdits(house);
     await house.deliver('Sorry.', { turnId: 't' });

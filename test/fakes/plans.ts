@@ -36,6 +36,7 @@ export function testStep(index: number, over: Partial<PlanStep> = {}): PlanStep 
     risk: 'safe',
     status: 'pending',
     attempts: 0,
+    corrections: 0,
     ...over,
   };
 }
@@ -73,6 +74,8 @@ export class PlanWorld {
   readonly runs: string[] = [];
   readonly failures: Failure[] = [];
   parked = 0;
+  /** Told of each event as it happens. */
+  onEvent: ((event: EventBody) => void) | undefined;
   readonly #options: PlanWorldOptions;
 
   constructor(options: PlanWorldOptions) {
@@ -90,6 +93,7 @@ export class PlanWorld {
       const next = await events.next();
       if (next.done === true) return next.value;
       this.events.push(next.value);
+      this.onEvent?.(next.value);
     }
   }
 

@@ -13,6 +13,7 @@ export function step(index: number, over: Partial<PlanStep> = {}): PlanStep {
     risk: 'safe',
     status: 'pending',
     attempts: 0,
+    corrections: 0,
   } as const;
   return { ...usual, ...over };
 }

@@ -19,6 +19,7 @@ export function somePlan(change: Partial<Plan> = {}): Plan {
       index,
       description,
       attempts: 0,
+      corrections: 0,
     })),
     mode: 'planner',
     state: 'running',

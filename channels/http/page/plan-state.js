@@ -3,8 +3,8 @@
 /** @typedef {import('./follow.js').GatewayEvent} GatewayEvent */
 /** @typedef {'pending' | 'running' | 'done' | 'failed' | 'skipped'} StepStatus */
 /** @typedef {{ kind: 'tool', tool: string } | { kind: 'agent', profileId: string } | { kind: 'self' }} Executor */
-/** @typedef {{ id: string, index: number, description: string, executor: Executor, status: StepStatus, attempts: number }} Step */
-/** @typedef {{ id: string, goal: string, milestones: string[], steps: Step[], mode: string, state: 'running' | 'paused' | 'completed' | 'cancelled' }} Plan */
+/** @typedef {{ id: string, index: number, description: string, executor: Executor, status: StepStatus, attempts: number, corrections: number, revision?: string }} Step */
+/** @typedef {{ id: string, goal: string, milestones: string[], steps: Step[], mode: string, state: 'running' | 'paused' | 'completed' | 'cancelled', reason?: string }} Plan */
 /** @typedef {{ plan: Plan, note: string, analysed?: string, recovering: boolean }} PlanSight `analysed` is the step the agent thinks about. */
 
 /**

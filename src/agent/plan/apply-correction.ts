@@ -1,5 +1,6 @@
 /** What is done about a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
 import type { EventBody } from '../../event.ts';
+import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../plan.ts';
 import type { PlanStep, StepResult } from '../../plan.ts';
 import { describeCommand } from './commands.ts';
 import type { AgentCorrection } from './correction-reply.ts';
@@ -9,8 +10,6 @@ import type { Execution } from './execution.ts';
 
 /** Corrections that let one step run again; then the plan is stuck (S-21). */
 export const MAX_RETRIES_PER_STEP = 3;
-/** Corrections of one plan; then it is stuck (S-22). */
-export const MAX_TOTAL_CORRECTIONS = 10;
 /** From this part of the corrections left on, people are warned (S-24). */
 export const BUDGET_WARNING_SHARE = 0.3;
 
@@ -26,14 +25,14 @@ export async function* correctStep(
     yield* getStuck(execution, step, `${place} still fails after ${MAX_RETRIES_PER_STEP} corrections.`);
     return;
   }
-  if (run.corrections >= MAX_TOTAL_CORRECTIONS) {
-    const reason = `The plan has used up its ${MAX_TOTAL_CORRECTIONS} corrections; ${place.toLowerCase()} still fails.`;
+  const remaining = correctionsLeft(run.plan);
+  if (remaining <= 0) {
+    const reason = `The plan has used up its ${MAX_CORRECTIONS} corrections; ${place.toLowerCase()} still fails.`;
     yield* getStuck(execution, step, reason);
     return;
   }
   yield { type: 'agent_thinking', step };
-  const remaining = MAX_TOTAL_CORRECTIONS - run.corrections;
-  if (isWarningDue(remaining)) yield { type: 'budget_warning', remaining, total: MAX_TOTAL_CORRECTIONS };
+  if (isWarningDue(remaining)) yield { type: 'budget_warning', remaining, total: MAX_CORRECTIONS };
   const before = deps.context.toContextString();
   const correction = await deps.correct({ plan: run.plan, step, result, before, refusal: run.refusal });
   // A call that a stop cut short answers `abort`: that is no decision.
@@ -43,7 +42,7 @@ export async function* correctStep(
 
 /** True at the one count where the warning is given, so that it comes once (S-34). */
 function isWarningDue(remaining: number): boolean {
-  const last = MAX_TOTAL_CORRECTIONS * BUDGET_WARNING_SHARE;
+  const last = MAX_CORRECTIONS * BUDGET_WARNING_SHARE;
   return remaining <= last && remaining + 1 > last;
 }
 
@@ -74,7 +73,10 @@ async function* applyCorrection(
         : `The plan has no step "${edit.stepId}".`;
     // Told once already, and it insists: the plan ends.
     if (run.refusal !== undefined) yield* execution.cancel(reason);
-    else await execution.note({ type: 'refused', stepId: step.id, reason });
+    else {
+      await execution.note({ type: 'refused', stepId: step.id, reason });
+      yield* execution.changed(step.id);
+    }
     return;
   }
   const { action, reason } = correction;
@@ -85,22 +87,34 @@ async function* applyCorrection(
 /** A decision that lets the plan go on. */
 type Amendment = Exclude<AgentCorrection, { action: 'abort' }>;
 
-/** The plan with the decision in it. The step that failed waits again, or is left out. */
+/**
+ * The plan with the decision in it: counted, and with its reason at the steps it is about. The step that failed waits
+ * again, or is left out.
+ */
 function editOf(execution: Execution, step: PlanStep, correction: Amendment): PlanEdit {
   const { deps, run } = execution;
-  const waits = changeStep(run.plan, step.id, (failed) => ({ ...failed, status: 'pending' }));
-  if (waits.kind !== 'edited') return waits;
+  const revision = boundReason(correction.reason);
+  const put = (change: Partial<PlanStep>): PlanEdit =>
+    changeStep(run.plan, step.id, (failed) => ({
+      ...failed,
+      ...change,
+      corrections: failed.corrections + 1,
+    }));
   switch (correction.action) {
     case 'retry':
-      return correction.command === undefined
-        ? waits
-        : replaceStepCommand(waits.plan, step.id, correction.command, deps.classify);
-    case 'modify':
+    case 'modify': {
+      const waits = put({ status: 'pending', revision });
+      if (waits.kind !== 'edited' || correction.command === undefined) return waits;
       return replaceStepCommand(waits.plan, step.id, correction.command, deps.classify);
-    case 'insert_steps':
-      return insertStepsBefore(waits.plan, step.id, correction.newSteps, deps.classify);
+    }
+    case 'insert_steps': {
+      const waits = put({ status: 'pending' });
+      if (waits.kind !== 'edited') return waits;
+      const added = correction.newSteps.map((proto) => ({ ...proto, revision }));
+      return insertStepsBefore(waits.plan, step.id, added, deps.classify);
+    }
     case 'skip':
-      return changeStep(run.plan, step.id, (failed) => ({ ...failed, status: 'skipped' }));
+      return put({ status: 'skipped', revision });
     default:
       return correction satisfies never;
   }

@@ -41,7 +41,7 @@ export async function* carryOutPlan(shared: AgentShared, turn: Turn): AsyncGener
   const start = known ?? (await begin(shared, turn, plan));
   // The end was journaled, and its process died: whoever watches may not know yet.
   if (start.plan.state === 'completed') yield { type: 'plan_completed' };
-  if (start.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: start.reason ?? '' };
+  if (start.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: start.plan.reason ?? '' };
 
   const summaries = new AbortController();
   const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));
@@ -130,12 +130,12 @@ async function sumUp(shared: AgentShared, turn: Turn, run: PlanRun): Promise<voi
 
 /** What the model reads of the whole plan before it answers. */
 function reportOf(run: PlanRun): string {
-  const { plan, reason } = run;
+  const { plan } = run;
   const steps = plan.steps.map((step) => `${step.index + 1}. ${step.description}: ${step.status}`);
   const end =
     plan.state === 'completed'
       ? 'Every step was carried out or left out. Now answer the user: sum up what was reached.'
-      : `The plan was cancelled: ${reason ?? 'no reason is known'} Now tell the user what was done and what was not.`;
+      : `The plan was cancelled: ${plan.reason ?? 'no reason is known'} Now tell the user what was done and what was not.`;
   const head = `${steps.join('\n')}\n\n${end}`;
   const results = resultsSoFar(run, MAX_RESULT_CHARS - head.length - 200);
   return [head, results].filter((part) => part !== '').join('\n\n');

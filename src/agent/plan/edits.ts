@@ -14,6 +14,8 @@ export interface StepCommand {
 /** A step before it has its place in a plan. */
 export interface ProtoStep extends StepCommand {
   description: string;
+  /** Why it is put in. */
+  revision?: string | undefined;
 }
 
 /** Judges a command; asked anew for every step that is made or changed (S-17). */
@@ -74,12 +76,13 @@ export function changeStep(plan: Plan, stepId: string, change: (step: PlanStep) 
 
 /** Makes a step of a proto-step: with an id, a place and a status (S-19). */
 export function promoteProtoStep(
-  { description, executor, args }: ProtoStep,
+  { description, executor, args, revision }: ProtoStep,
   place: { id: string; index: number },
   classify: Classify,
 ): PlanStep {
   const command = { executor, ...(args !== undefined && { args }) };
-  return { ...place, description, ...command, risk: classify(command), status: 'pending', attempts: 0 };
+  const begins = { risk: classify(command), status: 'pending', attempts: 0, corrections: 0 } as const;
+  return { ...place, description, ...command, ...begins, ...(revision !== undefined && { revision }) };
 }
 
 function insertAt(

@@ -78,6 +78,6 @@ export class Execution {
   async *cancel(reason: string): AsyncGenerator<EventBody, void> {
     if (!this.open) return;
     await this.note({ type: 'cancelled', reason });
-    yield { type: 'plan_cancelled', reason };
+    yield { type: 'plan_cancelled', reason: this.#run.plan.reason ?? reason };
   }
 }

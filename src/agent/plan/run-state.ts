@@ -1,4 +1,5 @@
 /** How far a plan has come: a fold over the facts of its journal, the same wherever and whenever it is made. */
+import { cancelPlan } from '../../plan.ts';
 import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../plan.ts';
 
 /** A plan under way. Never changed: each fact gives a new one. */
@@ -18,12 +19,8 @@ export interface PlanRun {
   readonly refusal?: string | undefined;
   /** Corrections that let a step run again, by its id (S-21). */
   readonly retries: Readonly<Record<string, number>>;
-  /** Corrections of the whole plan (S-22). */
-  readonly corrections: number;
   /** Every ended run, oldest first. */
   readonly results: readonly { step: PlanStep; result: StepResult }[];
-  /** Why the plan was cancelled. */
-  readonly reason?: string | undefined;
 }
 
 /** The run that a journal's facts tell of; undefined when the plan was not begun. */
@@ -35,7 +32,7 @@ export function foldFacts(facts: readonly PlanFact[]): PlanRun | undefined {
 
 /** A plan whose first fact is `started`. */
 export function startRun(plan: Plan): PlanRun {
-  return { plan, at: 0, facts: 1, runs: 0, retries: {}, corrections: 0, results: [] };
+  return { plan, at: 0, facts: 1, runs: 0, retries: {}, results: [] };
 }
 
 /** The step at `at`; undefined at the end of the plan. */
@@ -65,14 +62,15 @@ export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
         ...run,
         plan: fact.plan,
         at: fact.action === 'skip' ? run.at + 1 : run.at,
-        corrections: run.corrections + 1,
         retries: fact.action === 'skip' ? run.retries : retries,
         failed: undefined,
         refusal: undefined,
       };
     }
-    case 'refused':
-      return { ...run, corrections: run.corrections + 1, refusal: fact.reason };
+    case 'refused': {
+      const counted = (step: PlanStep): PlanStep => ({ ...step, corrections: step.corrections + 1 });
+      return { ...run, plan: withStep(run.plan, fact.stepId, counted), refusal: fact.reason };
+    }
     case 'step_skipped': {
       const plan = withStep(run.plan, fact.stepId, (step) => ({ ...step, status: 'skipped' }));
       return { ...run, plan, at: run.at + 1, running: undefined, failed: undefined, refusal: undefined };
@@ -84,7 +82,7 @@ export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
     case 'completed':
       return inState(run, 'completed');
     case 'cancelled':
-      return { ...inState(cutShort(run), 'cancelled'), reason: fact.reason, running: undefined };
+      return { ...run, plan: cancelPlan(run.plan, fact.reason), running: undefined };
     default:
       return fact satisfies never;
   }
@@ -104,14 +102,6 @@ function endStep(run: PlanRun, stepId: string, result: StepResult): PlanRun {
     failed: result.isError ? result : undefined,
     results: step === undefined ? run.results : [...run.results, { step, result }],
   };
-}
-
-/** A step that was running when its plan was cancelled did not reach its end. */
-function cutShort(run: PlanRun): PlanRun {
-  const steps = run.plan.steps.map((step): PlanStep => {
-    return step.status === 'running' ? { ...step, status: 'failed' } : step;
-  });
-  return { ...run, plan: { ...run.plan, steps } };
 }
 
 function inState(run: PlanRun, state: PlanState): PlanRun {

@@ -1,6 +1,7 @@
 /** In planner mode the model follows the plan through its todo list, and the plan follows the list: its steps tick. */
 import type { EventBody, TurnEndReason } from '../../event.ts';
 import { newId } from '../../lib/ids.ts';
+import { cancelPlan } from '../../plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../plan.ts';
 import { SPAWN_TOOL } from '../../spawn.ts';
 import { todoText } from '../../todos.ts';
@@ -55,11 +56,11 @@ export async function* settlePlan(
 ): AsyncGenerator<EventBody, void> {
   const { plan } = turn;
   if (plan === undefined || plan.state === 'completed' || plan.state === 'cancelled') return;
-  const completed = reason === 'completed';
-  const next: Plan = { ...plan, state: completed ? 'completed' : 'cancelled' };
+  const next: Plan =
+    reason === 'completed' ? { ...plan, state: 'completed' } : cancelPlan(plan, CANCELLED[reason]);
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (completed) yield { type: 'plan_completed' };
+  if (reason === 'completed') yield { type: 'plan_completed' };
   else yield { type: 'plan_cancelled', reason: CANCELLED[reason] };
 }
 
@@ -98,7 +99,7 @@ function stepAt(step: PlanStep, index: number, status: StepStatus): PlanStep {
 function ownStep(index: number, description: string, status: StepStatus): PlanStep {
   const executor = { kind: 'self' as const };
   const attempts = status === 'pending' || status === 'skipped' ? 0 : 1;
-  return { id: newId(), index, description, executor, risk: 'safe', status, attempts };
+  return { id: newId(), index, description, executor, risk: 'safe', status, attempts, corrections: 0 };
 }
 
 function isAnother(plan: Plan): (step: PlanStep) => boolean {

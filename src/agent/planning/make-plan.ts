@@ -24,6 +24,7 @@ export function makePlan(
       risk: classify({ executor }),
       status: 'pending',
       attempts: 0,
+      corrections: 0,
     })),
     mode,
     state: 'running',

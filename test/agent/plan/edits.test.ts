@@ -43,6 +43,7 @@ describe('an edit of a plan', () => {
       risk: 'dangerous',
       status: 'pending',
       attempts: 0,
+      corrections: 0,
     });
   });
 

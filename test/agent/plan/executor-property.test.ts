@@ -1,9 +1,12 @@
 /** Thousands of plans that go wrong in every way: the breakers hold, and a death anywhere changes nothing. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_RETRIES_PER_STEP, MAX_TOTAL_CORRECTIONS } from '../../../src/agent/plan/apply-correction.ts';
+import { MAX_RETRIES_PER_STEP } from '../../../src/agent/plan/apply-correction.ts';
 import type { AgentCorrection } from '../../../src/agent/plan/correction-reply.ts';
 import { MAX_ADDED_STEPS } from '../../../src/agent/plan/edits.ts';
+import { advancePlan } from '../../../src/delivery/plan-state.ts';
+import type { PlanSight } from '../../../src/delivery/plan-state.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/plan.ts';
 import { PlanWorld, testPlan } from '../../fakes/plans.ts';
 import type { PlanWorldOptions } from '../../fakes/plans.ts';
 
@@ -33,6 +36,10 @@ function correctionOf(action: (typeof actions)[number], count: number): AgentCor
   }
 }
 
+/** Corrections that were decided and did not end the plan. */
+const decided = ({ facts }: PlanWorld): number =>
+  facts.filter(({ type }) => type === 'corrected' || type === 'refused').length;
+
 const faults = (world: PlanWorld, length: number): string[] => {
   const types = world.types();
   const ends = types.filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
@@ -44,7 +51,8 @@ const faults = (world: PlanWorld, length: number): string[] => {
   const runs = new Set(world.runs);
   return [
     ...(ends.length === 1 && types.at(-1) === ends[0] ? [] : [`ends: ${ends.join()}`]),
-    ...(world.failures.length <= MAX_TOTAL_CORRECTIONS ? [] : [`${world.failures.length} corrections`]),
+    ...(correctionsLeft(world.stored) === MAX_CORRECTIONS - decided(world) ? [] : ['corrections miscounted']),
+    ...(world.failures.length <= MAX_CORRECTIONS ? [] : [`${world.failures.length} corrections`]),
     ...([...perStep.values()].every((count) => count <= MAX_RETRIES_PER_STEP) ? [] : ['retries of a step']),
     ...(world.stored.steps.length <= length + MAX_ADDED_STEPS ? [] : [`${world.stored.steps.length} steps`]),
     ...(types.filter((type) => type === 'budget_warning').length <= 1 ? [] : ['warned twice']),
@@ -52,6 +60,35 @@ const faults = (world: PlanWorld, length: number): string[] => {
     ...(world.stored.steps.some(({ status }) => status === 'running') ? ['a step runs for ever'] : []),
   ];
 };
+
+it('tells with every event all that is stored: whoever listens never has to count (S-35, S-39)', async () => {
+  const scenario = fc.record({
+    plan: fc.record({ length: fc.integer({ min: 1, max: 15 }), added: fc.integer({ min: 0, max: 10 }) }),
+    dice: fc.uint8Array({ minLength: 40, maxLength: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ plan: { length, added }, dice }) => {
+      let rolled = 0;
+      const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
+      // Where steps were added already, corrections that add some are refused.
+      const plan = testPlan(length, { originalLength: Math.max(0, length - added) });
+      const world = new PlanWorld({
+        plan,
+        step: () => ({ content: 'x', isError: roll(2) === 1 }),
+        correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
+        gate: () => ({ kind: (['go', 'go', 'go', 'skip', 'pause'] as const)[roll(5)] ?? 'go' }),
+      });
+      let sight: PlanSight | undefined = { plan };
+      world.onEvent = (event) => {
+        sight = advancePlan(sight, { sessionKey: 'telegram:1', at: 0, ...event });
+        expect(sight?.plan).toEqual(world.stored);
+      };
+      await world.run();
+      expect(sight.plan.state).toMatch(/completed|cancelled/);
+    }),
+    { numRuns: 1_000 },
+  );
+}, 60_000);
 
 it('holds every breaker and ends exactly once in 10,000 random plans (S-21, S-22, S-36)', async () => {
   const scenario = fc.record({

@@ -89,7 +89,18 @@ describe('a plan in agentic mode', () => {
     const revised = world.events.find((event) => event.type === 'plan_revised');
     expect(revised).toMatchObject({
       reason: 'the other tool',
-      plan: { steps: [{ id: 's1' }, { id: 's2', executor: command.executor, risk: 'dangerous' }] },
+      plan: {
+        steps: [
+          { id: 's1', corrections: 0 },
+          {
+            id: 's2',
+            executor: command.executor,
+            risk: 'dangerous',
+            corrections: 1,
+            revision: 'the other tool',
+          },
+        ],
+      },
     });
     expect(world.runs).toEqual(['s1#1', 's2#2', 's2#3']);
   });
@@ -97,12 +108,10 @@ describe('a plan in agentic mode', () => {
   it('runs inserted steps first and then the step that failed (S-01, S-27)', async () => {
     const world = await carriedOut({ step: failing({ s2: 1 }), correct: () => insert(2) });
     expect(world.runs).toEqual(['s1#1', 's2#2', 'added-1#3', 'added-2#4', 's2#5']);
-    expect(world.stored.steps.map(({ id, index }) => `${index} ${id}`)).toEqual([
-      '0 s1',
-      '1 added-1',
-      '2 added-2',
-      '3 s2',
-    ]);
+    const told = world.stored.steps.map(
+      ({ id, index, corrections, revision }) => `${index} ${id} ${corrections} ${revision ?? ''}`,
+    );
+    expect(told).toEqual(['0 s1 0 ', '1 added-1 0 repair first', '2 added-2 0 repair first', '3 s2 1 ']);
   });
 
   it('leaves a skipped step out and goes on (S-28, S-33)', async () => {
@@ -110,7 +119,7 @@ describe('a plan in agentic mode', () => {
     expect(world.runs).toEqual(['s1#1', 's2#2']);
     expect(world.events).toContainEqual({
       type: 'step_skipped',
-      step: expect.objectContaining({ id: 's1', status: 'skipped' }),
+      step: expect.objectContaining({ id: 's1', status: 'skipped', corrections: 1, revision: 'not needed' }),
     });
     expect(world.stored.state).toBe('completed');
   });
@@ -121,6 +130,7 @@ describe('a plan in agentic mode', () => {
       correct: () => ({ action: 'abort', reason: 'hopeless' }),
     });
     expect(world.events.at(-1)).toEqual({ type: 'plan_cancelled', reason: 'hopeless' });
+    expect(world.stored).toMatchObject({ state: 'cancelled', reason: 'hopeless' });
     expect(world.types().filter((type) => TERMINAL.includes(type))).toHaveLength(1);
     expect(world.runs).toEqual(['s1#1']);
   });
@@ -218,6 +228,7 @@ describe('the breakers of a plan', () => {
       undefined,
       expect.stringContaining('room for 1 more steps'),
     ]);
+    expect(heeds.stored.steps[0]).toMatchObject({ corrections: 2, revision: 'again' });
     expect(heeds.stored).toMatchObject({ state: 'completed' });
     expect(heeds.stored.steps).toHaveLength(12);
     const insists = await carriedOut({ plan: full, step: failing({ s1: 1 }), correct: () => insert(2) });
