@@ -85,7 +85,10 @@ export interface AcceptRequest {
  * held open while anybody waits.
  */
 export interface Ledger {
-  /** T1: the message, its user row and its turn; on a repeated id the first one's ids. */
+  /**
+   * T1: the message, its user row and its turn; on a repeated id the first one's ids. With a quiet token there is no user
+   * row, `seq` is the session's newest message, and the session does not rise in lists.
+   */
   accept(request: AcceptRequest): Promise<AcceptResult>;
   /** Reads what a turn needs and marks it running; `userId` is who is answered. Fenced. */
   openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;

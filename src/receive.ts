@@ -56,7 +56,7 @@ export interface SystemMessage {
   timestamp: number;
   /** Default `runStream`. */
   entry?: 'runStream' | 'run' | undefined;
-  /** An answer that is only this is neither delivered nor shown. */
+  /** An answer that is only this is neither delivered nor shown, and the question never is. */
   quietToken?: string | undefined;
 }
 

@@ -19,6 +19,7 @@ import type { Begun } from './joining.ts';
 import { messageText } from './message-text.ts';
 import { openScreen } from './quiet.ts';
 import type { ScreenResult } from './quiet.ts';
+import { isSilent } from './quiet-token.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from './subagents.ts';
 import { withoutShutdown } from './turn-signals.ts';
@@ -51,7 +52,7 @@ async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal)
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
     epoch: head.epoch,
-    textSoFar: turn.reply.text,
+    textSoFar: isSilent(turn.quietToken, turn.reply.text) ? '' : turn.reply.text,
   });
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   try {
@@ -99,6 +100,7 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     profile,
     prepared: shared.prepare(profile),
     askedModel: payload.model,
+    quietToken: opened.placeholders.length > 0 ? undefined : payload.quietToken,
     model: payload.model ?? opened.session.model ?? profile.model,
     history: toGroups(opened.history, { thinking: false }),
     past: opened.history,
@@ -137,9 +139,8 @@ async function runOnScreen(
       noteCard: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
     });
   const screen = openScreen({
-    quietToken: payload.quietToken,
+    quietToken: turn.quietToken,
     textSoFar,
-    begun: placeholders.length > 0,
     open,
     emit: (body) => emitter.emit(body),
   });

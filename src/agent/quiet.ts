@@ -1,20 +1,17 @@
 /** Turns that may have nothing to say: an answer that is only the quiet token opens no screen and leaves nothing behind. */
 import type { EventBody } from '../event.ts';
 import type { LiveTurn } from '../live.ts';
+import { isSilent, mayBeQuiet, saysNothing } from './quiet-token.ts';
 import type { TurnResult } from './turn.ts';
 
 /** Events held back until it is known whether the turn speaks; of more, only the text is kept. */
 export const MAX_HELD = 200;
-/** Text longer than this speaks, whatever it is made of, in UTF-16 units. */
-export const MAX_QUIET_CHARS = 400;
 
 export interface ScreenStart {
   /** Undefined = the turn speaks from the start. */
   quietToken: string | undefined;
   /** What the turn has said before a crash. */
   textSoFar: string;
-  /** Something of the turn is on screen already. */
-  begun: boolean;
   open: () => LiveTurn;
   emit: (body: EventBody) => void;
 }
@@ -33,17 +30,19 @@ export interface ScreenResult extends TurnResult {
 }
 
 /** Opens the screen at once, or, with a quiet token, as soon as the text can no longer be that token. Never throws. */
-export function openScreen({ quietToken, textSoFar, begun, open, emit }: ScreenStart): Screen {
+export function openScreen({ quietToken, textSoFar, open, emit }: ScreenStart): Screen {
   let live: LiveTurn | undefined;
+  let unheard = textSoFar;
   let held: EventBody[] = [];
 
   const speak = (): void => {
     live = open();
+    if (unheard !== '') emit({ type: 'snapshot', text: unheard });
     for (const body of held) emit(body);
     held = [];
   };
   const said = (): string =>
-    textSoFar + held.map((body) => (body.type === 'stream_chunk' ? body.delta : '')).join('');
+    unheard + held.map((body) => (body.type === 'stream_chunk' ? body.delta : '')).join('');
   const hold = (body: EventBody): void => {
     switch (body.type) {
       case 'turn_started':
@@ -60,16 +59,21 @@ export function openScreen({ quietToken, textSoFar, begun, open, emit }: ScreenS
         held = held.filter((before) => !('msgId' in before && before.msgId === body.msgId));
         emit(body);
         break;
+      case 'snapshot':
+        unheard = body.text;
+        held = held.filter(({ type }) => !type.startsWith('stream_'));
+        break;
       default:
         if (held.length < MAX_HELD || body.type === 'stream_chunk') held.push(body);
         if (quietToken !== undefined && !mayBeQuiet(said(), quietToken)) speak();
     }
   };
-  if (quietToken === undefined || begun || !mayBeQuiet(textSoFar, quietToken)) speak();
+  // From the start nothing is unheard: whoever watches is given the text so far.
+  if (!isSilent(quietToken, textSoFar)) live = open();
   return {
     watch: (body) => (live === undefined ? hold(body) : emit(body)),
     end(result) {
-      if (live === undefined && quietToken !== undefined && isQuiet(result.text, quietToken)) {
+      if (live === undefined && quietToken !== undefined && saysNothing(result.text, quietToken)) {
         return { ...result, text: '', quiet: true };
       }
       if (live === undefined) speak();
@@ -77,23 +81,4 @@ export function openScreen({ quietToken, textSoFar, begun, open, emit }: ScreenS
     },
     settle: async () => await live?.settle(),
   };
-}
-
-/** Only letters and digits count: people's marks around the token, and its case, do not. */
-function letters(text: string): string {
-  return text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
-}
-
-/** True while the text may still become the token, once or more often (each model call of a turn may say it). */
-function mayBeQuiet(text: string, token: string): boolean {
-  if (text.length > MAX_QUIET_CHARS) return false;
-  const one = letters(token);
-  const heard = letters(text);
-  return one !== '' && one.repeat(Math.ceil(heard.length / one.length)).startsWith(heard);
-}
-
-/** True when the whole text is the token. */
-function isQuiet(text: string, token: string): boolean {
-  const heard = letters(text);
-  return heard !== '' && heard.length % letters(token).length === 0 && mayBeQuiet(text, token);
 }

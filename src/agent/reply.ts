@@ -53,6 +53,13 @@ export class Reply {
     this.#callText = '';
   }
 
+  /** Takes back everything. */
+  forget(): void {
+    this.#start = 0;
+    this.reset();
+    this.#text = '';
+  }
+
   /** A whole text at once: an answer from the journal. */
   say(text: string): string {
     this.begin();

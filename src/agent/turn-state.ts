@@ -38,6 +38,8 @@ export interface Turn {
   askedModel?: string | undefined;
   /** Found at the first model call when nothing named one. */
   model?: string | undefined;
+  /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
+  quietToken?: string | undefined;
   /** What is read besides the conversation. */
   surroundings: Surroundings;
   /** Earlier turns. */

@@ -10,6 +10,7 @@ import { carryOutPlan } from './plan/carry-out.ts';
 import { followTodos, settlePlan } from './planning/follow-plan.ts';
 import { planTurn } from './planning/plan-turn.ts';
 import { followSwitch } from './profiles/follow-switch.ts';
+import { isSilent } from './quiet-token.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { callMsgId } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
@@ -122,13 +123,21 @@ async function* endEarly(turn: Turn, error: unknown): AsyncGenerator<EventBody, 
   return yield* endWith(turn, 'failed', failureText(error), true);
 }
 
-/** Keeps what an open call has said, adds a last sentence of the house, and ends. */
+/**
+ * Keeps what an open call has said, adds a last sentence of the house, and ends. Of a turn that has shown nothing so far
+ * the beginning of its quiet token is taken back, and only what needs a person's attention is said.
+ */
 async function* endWith(
   turn: Turn,
   reason: TurnEndReason,
   text: string,
   isError: boolean,
 ): AsyncGenerator<EventBody, TurnResult> {
+  if (isSilent(turn.quietToken, turn.reply.text)) {
+    turn.reply.forget();
+    yield { type: 'snapshot', text: '' };
+    if (reason !== 'failed' && reason !== 'max_iterations') return { reason, text: '', isError: false };
+  }
   const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
   if (turn.reply.open) {
     const msgId = openMsgId(turn);

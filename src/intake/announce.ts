@@ -23,7 +23,9 @@ export function createAnnounce(deps: AnnounceDeps): Announce {
       node: deps.bus.claimant('in'),
     });
     if (accepted.kind === 'accepted') {
-      deps.events.emit(session, { type: 'message_received', content, seq: accepted.seq, senderName });
+      if (quietToken === undefined) {
+        deps.events.emit(session, { type: 'message_received', content, seq: accepted.seq, senderName });
+      }
       deps.bus.run(accepted);
     }
     return accepted;

@@ -28,6 +28,8 @@ export function accept(database: Database, request: AcceptRequest): Promise<Acce
     turnId,
     payload: cleanJson(payload),
     dedupe: dedupeKey(message.id),
+    // Where there may be nothing to say, nobody is shown that it was asked for.
+    shown: quietToken === undefined ? 1 : 0,
     content: cleanText(message.content),
     role: message.channel === 'system' ? 'system' : 'user',
     senderName: message.senderName === undefined ? null : cleanText(message.senderName),
@@ -47,6 +49,8 @@ interface AcceptCall {
   turnId: string;
   payload: string;
   dedupe: string;
+  /** Messages of the session that people see of this: 1 or 0. */
+  shown: number;
   content: string;
   role: string;
   senderName: string | null;
@@ -110,17 +114,18 @@ async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | und
       select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
     talk as (
       insert into session as s (key, owner_token_id, message_seq, queue_mode)
-      select session, ${call.ownerTokenId}, 1, ${call.queueMode} from target, bumped
-      on conflict (key) do update set updated_at = now(), message_seq =
+      select session, ${call.ownerTokenId}, ${call.shown}::int, ${call.queueMode} from target, bumped
+      on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
-        case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + 1 else s.message_seq / 0 end
+        case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
       returning key, message_seq),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq)
       select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq from talk, bumped),
     said as (
       insert into message (session, seq, turn_id, role, content, sender_name)
-      select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName} from talk),
+      select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName}
+      from talk where ${call.shown} = 1),
     ${placeholderRow(sql, call)}
     heads as (${headsOf(sql, sql`bumped`, call.claim, sql`queued`)})
     select talk.key as session, talk.message_seq as seq, bumped.tail as "laneSeq", ${positionOf(sql)} as position,

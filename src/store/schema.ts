@@ -116,7 +116,7 @@ export const session = pgTable(
   ],
 );
 
-/** `user_seq` and `final_seq` are the turn's rows in `message`. */
+/** `user_seq` and `final_seq` are the turn's rows in `message`; of a turn that may keep quiet `user_seq` is the row before it. */
 export const turn = pgTable(
   'turn',
   {

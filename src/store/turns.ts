@@ -101,7 +101,8 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
     advanced as (${advanceLane(sql, fence)}),
     ended as (${endMessage(sql, fence, finish.deadLetter === undefined ? undefined : cleanText(finish.deadLetter))}),
     talk as (
-      update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1}, updated_at = now()
+      update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
+        updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`}
       from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq),
     closed as (
       update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),

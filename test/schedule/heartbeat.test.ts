@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import type { TurnPayload } from '../../src/ledger.ts';
 import { HEARTBEAT_ID, MAX_INSTRUCTIONS, QUIET_TOKEN, saysSomething } from '../../src/schedule/heartbeat.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
@@ -39,6 +40,12 @@ describeEachDatabase('the heartbeat', (databases) => {
   /** Its time has come. */
   const comes = (store: TestStore) =>
     store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
+  /** What the agent is shown, in the order it came. */
+  const shown = async (store: TestStore) => {
+    const rows = await store.sql<{ payload: TurnPayload }[]>`
+      select payload from msg where lane = 'in:telegram:42' and payload ? 'quietToken' order by seq`;
+    return rows.map(({ payload }) => payload);
+  };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
 
   it('shows the list to the agent as a message of the house, and ticks (B-36, B-45)', async () => {
@@ -47,11 +54,13 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await comes(store);
     await vi.waitFor(() => expect(ticks(node.events)).toEqual(['telegram:42 heartbeat_tick']), WAIT);
-    const [words = ''] = await said(store);
-    expect(words).toContain('- water them on Mondays');
-    expect(words).toContain(QUIET_TOKEN);
-    const [queued] = await store.sql`select payload from msg where lane = 'in:telegram:42'`;
-    expect(queued?.['payload']).toMatchObject({ entry: 'run', quietToken: QUIET_TOKEN });
+    const [beat] = await shown(store);
+    expect(beat).toMatchObject({ entry: 'run', quietToken: QUIET_TOKEN });
+    expect(beat?.message.content).toContain('- water them on Mondays');
+    expect(beat?.message.content).toContain(QUIET_TOKEN);
+    // People see only what it leads to, if anything.
+    expect(await said(store)).toEqual([]);
+    expect(node.events).toEqual(['telegram:42 heartbeat_tick']);
     // It is the house's own: nobody's list shows it, and it counts for nobody.
     expect(await node.schedules.list({})).toEqual([]);
   });
@@ -65,7 +74,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await vi.waitFor(() => expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1), WAIT);
     await Promise.all(nodes.map((node) => node.stop()));
     expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1);
-    expect(await said(store)).toHaveLength(1);
+    expect(await shown(store)).toHaveLength(1);
   });
 
   it.each([
@@ -77,7 +86,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await comes(store);
     await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
-    expect(await said(store)).toEqual([]);
+    expect(await shown(store)).toEqual([]);
   });
 
   it('only ticks while the chat is busy: beats do not pile up behind a slow model', async () => {
@@ -87,7 +96,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await comes(store);
     await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
-    expect(await said(store)).toHaveLength(1);
+    expect(await shown(store)).toEqual([]);
   });
 
   it('shows the head and the tail of a list that is too long', async () => {
@@ -97,7 +106,8 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await comes(store);
     await vi.waitFor(() => expect(ticks(node.events)).toHaveLength(1), WAIT);
-    const [words = ''] = await said(store);
+    const [beat] = await shown(store);
+    const words = beat?.message.content ?? '';
     expect(words.length).toBeLessThan(MAX_INSTRUCTIONS + 500);
     expect(words).toContain('- first');
     expect(words).toMatch(/characters left out[\s\S]*- last$/);
