@@ -15,7 +15,7 @@ export type EventBody =
   /** Thinking begins / grows / ends; always before the text of the same model call (N-48). */
   | { type: 'thinking_started'; msgId: string }
   | { type: 'thinking_delta'; msgId: string; delta: string }
-  /** `usage` where the call was nothing but thinking (planning): no `stream_end` tells what it cost. */
+  /** `usage` where the whole call is seen as thinking (planning, a step of a plan): no `stream_end` tells what it cost. */
   | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined }
   /** One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text. */
   | { type: 'stream_start'; msgId: string }

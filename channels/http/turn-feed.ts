@@ -66,8 +66,11 @@ export class TurnFeed {
   #text = '';
   readonly #callStarts = new Map<string, number>();
   #lastCallStart = 0;
+  /** True once models worked beside the answer's own calls: what those cost only the store knows. */
+  #helped = false;
   /** What the reader has been given; it cannot be taken back. */
   #told = '';
+  /** What the answer's own calls cost. */
   #usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   constructor(gateway: GatewayApi, key: SessionKey) {
@@ -110,7 +113,8 @@ export class TurnFeed {
     if (event.type === 'messages_joined' && event.turnIds.includes(this.#turnId)) this.#askStore();
     if (event.turnId !== this.#turnId || this.#reader === undefined || !this.#advance(event)) return;
     this.#quietRounds = 0;
-    if (event.isSubagent !== true) this.#apply(event, this.#reader);
+    if (event.isSubagent === true) this.#helped = true;
+    else this.#apply(event, this.#reader);
   }
 
   /**
@@ -163,13 +167,17 @@ export class TurnFeed {
       case 'thinking_finished':
         if (event.usage !== undefined) this.#usage = addUsage(this.#usage, event.usage);
         break;
+      case 'plan_ready':
+        // Its repairs and explanations are calls that no event tells the cost of.
+        if (event.plan.mode !== 'planner') this.#helped = true;
+        break;
       case 'queue_position':
         reader.waiting(event.position);
         break;
       case 'turn_ended':
-        if (this.#whole && event.reason !== 'failed' && event.reason !== 'interrupted') {
-          this.#end(event.reason, this.#text, this.#usage);
-        } else this.#askStore();
+        if (!this.#whole || this.#helped || event.reason === 'failed' || event.reason === 'interrupted') {
+          this.#askStore();
+        } else this.#end(event.reason, this.#text, this.#usage);
         break;
       default:
     }

@@ -13,6 +13,7 @@ import { readSurroundings } from './context-parts.ts';
 import type { Surroundings } from './context-parts.ts';
 import { HISTORY_ROWS } from './deps.ts';
 import type { AgentShared } from './deps.ts';
+import { drain } from './drain.ts';
 import { announceDecision, parkTurn } from './parking.ts';
 import { gatherBurst } from './joining.ts';
 import type { Begun } from './joining.ts';
@@ -26,7 +27,7 @@ import { withoutShutdown } from './turn-signals.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
 import { noteBroken, usageOf } from './turn-usage.ts';
-import { drain, failureText, run, runStream } from './turn.ts';
+import { failureText, run, runStream } from './turn.ts';
 
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
 export function createTurnHandler(shared: AgentShared): LaneHandler {

@@ -15,11 +15,12 @@ import type { ModelUsage } from '../usage.ts';
 import { ApprovalWait } from './approval-gate.ts';
 import { MAX_RESULT_CHARS } from './deps.ts';
 import type { AgentShared } from './deps.ts';
+import { drain } from './drain.ts';
 import { NO_PART } from './house-files.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
 import { usageOf } from './turn-usage.ts';
-import { CUT_OFF_MARK, drain, runStream } from './turn.ts';
+import { CUT_OFF_MARK, runStream } from './turn.ts';
 import type { TurnResult } from './turn.ts';
 
 const NOTHING = { bootstrap: NO_PART, skills: NO_PART };

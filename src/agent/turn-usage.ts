@@ -32,9 +32,12 @@ export interface CallMeter {
   spent(): Usage | undefined;
 }
 
-/** Makes the meter of a call that begins now. */
-export function meterCall(request: ChatRequest, toolTokens: number): CallMeter {
-  const began = performance.now();
+/** Makes the meter of a call that began at `since`, by `performance.now()`. */
+export function meterCall(
+  request: ChatRequest,
+  toolTokens: number,
+  since: number = performance.now(),
+): CallMeter {
   const parts: string[] = [];
   let told: Usage | undefined;
   let heard = false;
@@ -48,7 +51,7 @@ export function meterCall(request: ChatRequest, toolTokens: number): CallMeter {
       if (!heard) return undefined;
       const words = request.messages.map(({ content }) => content).join('');
       const promptTokens = estimateTokens(words) + toolTokens;
-      return reckonUsage(told, { promptTokens, said: parts.join(''), ms: performance.now() - began });
+      return reckonUsage(told, { promptTokens, said: parts.join(''), ms: performance.now() - since });
     },
   };
 }

@@ -4,6 +4,7 @@ import { GatewayError, StoreError } from '../errors.ts';
 import type { EventBody, TurnEndReason } from '../event.ts';
 import type { Answer } from './context.ts';
 import type { AgentShared } from './deps.ts';
+import { drain } from './drain.ts';
 import { askModel } from './iteration.ts';
 import { joinWaiting } from './joining.ts';
 import { carryOutPlan } from './plan/carry-out.ts';
@@ -50,18 +51,6 @@ export async function run(
   watch: (body: EventBody) => void,
 ): Promise<TurnResult> {
   return await drain(converse(shared, turn), watch);
-}
-
-/** Reads a turn to its end; gives its result. */
-export async function drain(
-  events: AsyncGenerator<EventBody, TurnResult>,
-  watch: (body: EventBody) => void,
-): Promise<TurnResult> {
-  for (;;) {
-    const next = await events.next();
-    if (next.done === true) return next.value;
-    watch(next.value);
-  }
 }
 
 /** What comes before the loop. */

@@ -75,6 +75,24 @@ describe('a streamed answer', () => {
     expect(textOf(read)).toBe('mine alone');
   });
 
+  it('reads the cost from the store when more than its own calls worked for it', async () => {
+    door.house.script = (turn) => {
+      turn.say('Two ');
+      const call = turn.tool('spawn_agent', { task: 't' });
+      const nested = { agentId: 'a1', isSubagent: true };
+      if (turn.message.content === 'x')
+        turn.emit({ type: 'subagent_spawned', profileId: 'p', task: 't' }, nested);
+      turn.result(call, 'spawn_agent', 'done');
+      turn.say('calls');
+      turn.end();
+    };
+    const spent = async (content: string): Promise<unknown> =>
+      (await complete({ messages: says(content) }, { 'x-session-id': 'anna' })).json();
+    // The house of this test knows one sum for every turn; the events of this turn add up to twice as much.
+    expect(await spent('x')).toMatchObject({ usage: { total_tokens: 18 } });
+    expect(await spent('alone')).toMatchObject({ usage: { total_tokens: 36 } });
+  });
+
   it('says so when an answer begun again differs from what was sent', async () => {
     door.house.script = (turn) => {
       turn.say('Good mor');

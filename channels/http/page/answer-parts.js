@@ -43,6 +43,8 @@ export class AnswerParts {
   apply(event) {
     switch (event.type) {
       case 'thinking_started':
+        // A call that is made once more thinks anew.
+        this.#dropThought(event.msgId);
         this.#thoughtOf(event.msgId);
         return 'moves';
       case 'thinking_delta':
@@ -168,8 +170,13 @@ export class AnswerParts {
   /** @param {string} msgId */
   #drop(msgId) {
     this.#texts.get(msgId)?.element.remove();
-    this.#thoughts.get(msgId)?.element.remove();
     this.#texts.delete(msgId);
+    this.#dropThought(msgId);
+  }
+
+  /** @param {string} msgId */
+  #dropThought(msgId) {
+    this.#thoughts.get(msgId)?.element.remove();
     this.#thoughts.delete(msgId);
   }
 

@@ -1,7 +1,6 @@
 /** One compression: what is uncovered is read, its oldest turns are summarised, and the summary takes their place (N-67). */
 import type { UncoveredRow } from '../../compression.ts';
 import { ProviderError } from '../../errors.ts';
-import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../message.ts';
 import type { Profile } from '../../profile.ts';
 import type { ChatRequest } from '../../provider.ts';
@@ -9,11 +8,11 @@ import { contextRow } from '../context.ts';
 import type { ContextRow } from '../context.ts';
 import { MAX_ANSWER_CHARS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
+import { drain } from '../drain.ts';
+import { gatherText } from '../gather-text.ts';
 import { modelRoom } from '../model-room.ts';
 import type { ModelRoom } from '../model-room.ts';
-import { guardStream } from '../stream-guard.ts';
 import { taintOf } from '../taint.ts';
-import { meterCall } from '../turn-usage.ts';
 import { chooseTurns } from './choose.ts';
 import type { Turns } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
@@ -99,29 +98,16 @@ async function callModel(
   { session, userId, signal }: CompressionOrder,
   request: ChatRequest,
 ): Promise<string> {
-  const { provider, ledger } = shared.deps;
-  const meter = meterCall(request, 0);
-  const stream = guardStream(
-    (connection, onQueued) => provider.streamChat({ ...request, onQueued }, connection),
+  const note = { purpose: 'compression' as const, session, userId, model: request.model };
+  const said = gatherText(shared, {
+    request,
     signal,
-    shared.limits,
-  );
-  try {
-    let content = '';
-    for await (const chunk of stream) {
-      meter.see(chunk);
-      if (chunk.type === 'text') content += chunk.delta;
-      if (content.length > MAX_ANSWER_CHARS) break;
-    }
-    const text = cleanText(content).trim();
-    if (text === '') throw new ProviderError('bad_response', 'The model gave an empty summary.');
-    return text;
-  } finally {
-    const spent = meter.spent();
-    if (spent !== undefined) {
-      await ledger.noteUsage({ purpose: 'compression', session, userId, ...spent, model: request.model });
-    }
-  }
+    maxChars: MAX_ANSWER_CHARS,
+    paid: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+  });
+  const text = (await drain(said)).trim();
+  if (text === '') throw new ProviderError('bad_response', 'The model gave an empty summary.');
+  return text;
 }
 
 function sumOf(rows: readonly UncoveredRow[]): number {

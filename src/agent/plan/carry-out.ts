@@ -5,6 +5,7 @@ import type { Plan, PlanFact } from '../../plan.ts';
 import { SPAWN_TOOL } from '../../spawn.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
+import { drain } from '../drain.ts';
 import { todosOf } from '../planning/plan-text.ts';
 import { taintOf } from '../taint.ts';
 import { callMsgId } from '../turn-state.ts';
@@ -17,6 +18,7 @@ import { classifyFor } from './classify.ts';
 import { openGate } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
 import { callRaw } from './raw-call.ts';
+import type { RawQuestion } from './raw-call.ts';
 import { RollingContext } from './rolling-context.ts';
 import { foldFacts, startRun } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
@@ -88,8 +90,8 @@ function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext):
     runStep: (step, run, state) => runPlanStep(shared, turn, { step, run, state }),
     correct: (failure) => {
       const { signal } = turn;
-      const call = (system: string, messages: Parameters<typeof callRaw>[2]['messages']): Promise<string> =>
-        callRaw(shared, turn, { system, messages, signal });
+      const call = (system: string, messages: RawQuestion['messages']): Promise<string> =>
+        drain(callRaw(shared, turn, { system, messages, signal }));
       return analyzeFailure(call, failure, hands);
     },
     ...openGate(shared, turn),
@@ -111,7 +113,8 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
       ({ step, result }) => `${step.description} (${result.isError ? 'failed' : 'done'}):\n${result.content}`,
     );
     const content = `<<<\n${lines.join('\n\n')}\n>>>`;
-    return callRaw(shared, turn, { system: SUMMARY_PROMPT, messages: [{ role: 'user', content }], signal });
+    const messages = [{ role: 'user' as const, content }];
+    return drain(callRaw(shared, turn, { system: SUMMARY_PROMPT, messages, signal }));
   });
 }
 

@@ -12,6 +12,7 @@ import { EXPLAIN_PROMPT } from './mode-prompts.ts';
 import { callRaw } from './raw-call.ts';
 import type { PlanRun } from './run-state.ts';
 import { resultsSoFar } from './step-prompt.ts';
+import { stepTitle } from './step-words.ts';
 
 /** Longest results of earlier steps that an explanation reads, in UTF-16 units. */
 const MAX_RESULTS = 4_000;
@@ -53,7 +54,7 @@ async function* askToRun(
   run: PlanRun,
 ): AsyncGenerator<EventBody, GateVerdict> {
   const answer = answerTo(turn, run, 'step');
-  if (answer === undefined) yield* waitFor(turn, step, run, 'step', await explain(shared, turn, step, run));
+  if (answer === undefined) yield* waitFor(turn, step, run, 'step', yield* explain(shared, turn, step, run));
   if (answer?.decision === 'approved') return { kind: 'go' };
   if (answer?.decidedBy !== 'expiry') return { kind: 'skip' };
   return { kind: 'cancel', reason: whyDenied('expiry', `let step ${step.index + 1} run`) };
@@ -64,7 +65,12 @@ function whyDenied(decidedBy: string, what: string): string {
 }
 
 /** The words before a step runs. Without them the step's own description has to do. */
-async function explain(shared: AgentShared, turn: Turn, step: PlanStep, run: PlanRun): Promise<string> {
+async function* explain(
+  shared: AgentShared,
+  turn: Turn,
+  step: PlanStep,
+  run: PlanRun,
+): AsyncGenerator<EventBody, string> {
   const content = [
     `Goal: ${run.plan.goal}`,
     `The step, number ${step.index + 1} of ${run.plan.steps.length}: ${step.description} (${describeCommand(step)})`,
@@ -73,7 +79,8 @@ async function explain(shared: AgentShared, turn: Turn, step: PlanStep, run: Pla
   const { signal } = turn;
   try {
     const messages = [{ role: 'user' as const, content }];
-    const words = await callRaw(shared, turn, { system: EXPLAIN_PROMPT, messages, signal });
+    const shown = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step) };
+    const words = yield* callRaw(shared, turn, { system: EXPLAIN_PROMPT, messages, signal, shown });
     if (words.trim() !== '') return words.trim();
   } catch (error) {
     signal.throwIfAborted();

@@ -1,32 +1,41 @@
 /** A plain call of the model beside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
-import { cleanText, clipMiddle } from '../../lib/text.ts';
+import type { EventBody } from '../../event.ts';
+import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatChunk, ChatMessage, ChatRequest } from '../../provider.ts';
+import type { ChatMessage, ChatRequest } from '../../provider.ts';
 import type { AgentShared } from '../deps.ts';
+import { gatherText } from '../gather-text.ts';
+import type { ShownCall } from '../gather-text.ts';
 import { modelRoom } from '../model-room.ts';
-import { guardStream } from '../stream-guard.ts';
 import type { Turn } from '../turn-state.ts';
-import { meterCall } from '../turn-usage.ts';
 
 /** Decisions want the likely answer, not a surprising one. */
 const TEMPERATURE = 0.2;
 /** Tokens one call may make, and never more than a quarter of the window. */
 const MAX_TOKENS = 1_024;
-/** Longest answer that is read, in UTF-16 units. */
+/** Longest answer that is read, thinking included, in UTF-16 units. */
 const MAX_CHARS = 16_000;
 /** Part of the room for input that a call fills at most: the estimate is one. */
 const FILL = 0.9;
+
+/** What is asked. */
+export interface RawQuestion {
+  system: string;
+  messages: readonly ChatMessage[];
+  signal: AbortSignal;
+  /** Undefined = people see nothing of it. */
+  shown?: ShownCall | undefined;
+}
 
 /**
  * Gives what the model said. A message too long for the window keeps its head and tail. What it cost is counted to the
  * turn. Throws `ProviderError`, or the signal's reason.
  */
-export async function callRaw(
+export async function* callRaw(
   shared: AgentShared,
   turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'broken'>,
-  call: { system: string; messages: readonly ChatMessage[]; signal: AbortSignal },
-): Promise<string> {
-  const { provider } = shared.deps;
+  call: RawQuestion,
+): AsyncGenerator<EventBody, string> {
   const { model, can, contextWindow, budget } = await modelRoom(
     shared,
     { ...turn, signal: call.signal },
@@ -44,21 +53,13 @@ export async function callRaw(
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),
   };
-  const meter = meterCall(request, 0);
-  let text = '';
-  try {
-    const open = (signal: AbortSignal, onQueued: () => void): AsyncIterable<ChatChunk> =>
-      provider.streamChat({ ...request, onQueued }, signal);
-    for await (const chunk of guardStream(open, call.signal, shared.limits)) {
-      meter.see(chunk);
-      if (chunk.type === 'text') text += cleanText(chunk.delta);
-      if (text.length > MAX_CHARS) break;
-    }
-  } finally {
-    const spent = meter.spent();
-    if (spent !== undefined) turn.broken.push({ ...spent, model });
-  }
-  return text;
+  return yield* gatherText(shared, {
+    request,
+    signal: call.signal,
+    maxChars: MAX_CHARS,
+    shown: call.shown,
+    paid: (usage) => void turn.broken.push({ ...usage, model }),
+  });
 }
 
 /** Messages cut to equal parts of a room in tokens. */

@@ -15,7 +15,8 @@ import { callMsgId } from '../turn-state.ts';
 import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, saysFailed, selfTask } from './step-prompt.ts';
-import { journalFresh, stepIteration, stepTurn, unspoken } from './step-turn.ts';
+import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
+import { asThinking, stepTitle } from './step-words.ts';
 
 /** Model calls that one run of a step may make. */
 export const MAX_STEP_ITERATIONS = 10;
@@ -44,22 +45,22 @@ export async function* runPlanStep(
 }
 
 function carryOut(shared: AgentShared, turn: Turn, work: StepRun): AsyncGenerator<EventBody, StepOutcome> {
-  const { step, run, state } = work;
+  const { step, state } = work;
   const { executor, args } = step;
   const window = turn.profile.contextWindow ?? SAFE_WINDOW;
   switch (executor.kind) {
     case 'tool': {
-      if (args !== undefined) return givenCall(shared, turn, run, { name: executor.tool, args });
+      if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args });
       const task = callTask(state, step, executor.tool, window);
-      return askedCall(shared, narrowed(turn, executor.tool), run, { name: executor.tool, task });
+      return askedCall(shared, narrowed(turn, executor.tool), work, { name: executor.tool, task });
     }
     case 'agent': {
       const task = agentTask(state, step, MAX_TASK_CHARS);
       const call = { name: SPAWN_TOOL, args: { task, profile_id: executor.profileId } };
-      return givenCall(shared, turn, run, call);
+      return givenCall(shared, turn, work, call);
     }
     case 'self':
-      return ownWork(shared, turn, run, selfTask(state, step, window));
+      return ownWork(shared, turn, work, selfTask(state, step, window));
     default:
       return executor satisfies never;
   }
@@ -69,14 +70,14 @@ function carryOut(shared: AgentShared, turn: Turn, work: StepRun): AsyncGenerato
 function givenCall(
   shared: AgentShared,
   turn: Turn,
-  run: number,
+  work: StepRun,
   call: Omit<ToolCall, 'id'>,
 ): AsyncGenerator<EventBody, StepOutcome> {
-  const n = stepIteration(run, 1);
-  return inStep(shared, turn, { run, task: '' }, async function* (own) {
+  const n = stepIteration(work.run, 1);
+  return inStep(shared, turn, work, '', async function* (own) {
     let answer = own.rows.answer(n);
     if (answer === undefined) {
-      const toolCalls = [{ ...call, id: `step_${run}` }];
+      const toolCalls = [{ ...call, id: `step_${work.run}` }];
       answer = { kind: 'assistant', content: '', toolCalls, msgId: callMsgId(turn, n) };
       own.rows.add(n, answer);
       await journalFresh(shared, own);
@@ -89,11 +90,11 @@ function givenCall(
 function askedCall(
   shared: AgentShared,
   turn: Turn,
-  run: number,
+  work: StepRun,
   { name, task }: { name: string; task: string },
 ): AsyncGenerator<EventBody, StepOutcome> {
-  const n = stepIteration(run, 1);
-  return inStep(shared, turn, { run, task }, async function* (own) {
+  const n = stepIteration(work.run, 1);
+  return inStep(shared, turn, work, task, async function* (own) {
     const answer = own.rows.answer(n) ?? (yield* askModel(shared, own, n));
     if (answer.toolCalls.length > 0) return yield* firstCall(shared, own, n, answer);
     return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
@@ -119,13 +120,13 @@ async function* firstCall(
 function ownWork(
   shared: AgentShared,
   turn: Turn,
-  run: number,
+  work: StepRun,
   task: string,
 ): AsyncGenerator<EventBody, StepOutcome> {
-  return inStep(shared, turn, { run, task }, async function* (own) {
+  return inStep(shared, turn, work, task, async function* (own) {
     for (let i = 1; i <= MAX_STEP_ITERATIONS; i += 1) {
       own.signal.throwIfAborted();
-      const n = stepIteration(run, i);
+      const n = stepIteration(work.run, i);
       const answer = own.rows.answer(n) ?? (yield* askModel(shared, own, n));
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
@@ -143,12 +144,13 @@ function ownWork(
 async function* inStep(
   shared: AgentShared,
   turn: Turn,
-  { run, task }: { run: number; task: string },
+  { step, run }: StepRun,
+  task: string,
   act: (own: Turn) => AsyncGenerator<EventBody, StepOutcome>,
 ): AsyncGenerator<EventBody, StepOutcome> {
   const own = stepTurn(turn, run, task);
   try {
-    const outcome = yield* unspoken(act(own));
+    const outcome = yield* asThinking(stepTitle(step), act(own));
     await journalFresh(shared, own);
     return outcome;
   } finally {

@@ -1,5 +1,4 @@
-/** A step's own small conversation within its turn: its own rows of the journal, its own prompt, nothing said aloud. */
-import type { EventBody } from '../../event.ts';
+/** A step's own small conversation within its turn: its own rows of the journal, its own prompt. */
 import { STEP_ITERATIONS } from '../../records.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { TextSource } from '../../risk.ts';
@@ -60,17 +59,4 @@ export async function journalFresh(shared: AgentShared, own: Turn): Promise<void
   if (fresh.length === 0) return;
   await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);
   own.rows.journaled(fresh);
-}
-
-/** Lets through what people should see of a step: what it says is for the plan, not for the answer. */
-export async function* unspoken<T>(events: AsyncGenerator<EventBody, T>): AsyncGenerator<EventBody, T> {
-  for (;;) {
-    const next = await events.next();
-    if (next.done === true) return next.value;
-    if (!isSpeech(next.value)) yield next.value;
-  }
-}
-
-function isSpeech({ type }: EventBody): boolean {
-  return type.startsWith('stream_') || type.startsWith('thinking_');
 }

@@ -1,17 +1,17 @@
 /** One call of the planner to the model: no tools, low temperature, bounded, and seen as thinking while it grows. */
 import { ProviderError } from '../../errors.ts';
 import type { EventBody } from '../../event.ts';
-import { cleanText } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatRequest, Usage } from '../../provider.ts';
 import { mergeGroups, toGroups } from '../context.ts';
 import { systemPart } from '../context-parts.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../context-window.ts';
 import type { AgentShared } from '../deps.ts';
-import { openStream, readChunks } from '../model-call.ts';
+import { gatherText } from '../gather-text.ts';
+import type { ShownCall } from '../gather-text.ts';
 import { modelRoom } from '../model-room.ts';
 import type { Turn } from '../turn-state.ts';
-import { addUsage, meterCall } from '../turn-usage.ts';
+import { addUsage } from '../turn-usage.ts';
 
 /** Planning wants the likely plan, not a surprising one (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;
@@ -39,11 +39,7 @@ export type Planning = Pick<
   | 'log'
 >;
 
-export interface PlanningCall {
-  /** Told apart from the turn's other calls by their events. */
-  msgId: string;
-  /** What people read above the growing words. */
-  title: string;
+export interface PlanningCall extends ShownCall {
   /** What the model is told, after the user's message. */
   instruction: string;
 }
@@ -74,42 +70,21 @@ export async function* askPlanner(
 async function* callOnce(
   shared: AgentShared,
   turn: Planning,
-  { msgId, title, instruction }: PlanningCall,
+  { instruction, ...shown }: PlanningCall,
   spent: Spent,
   part: number,
 ): AsyncGenerator<EventBody, string> {
   const { request, estimated } = await planningRequest(shared, turn, instruction, part);
-  const { limits, deps } = shared;
-  const meter = meterCall(request, 0);
-  let text = '';
-  let length = 0;
-  const finish = (): EventBody => {
-    const usage = meter.spent();
-    if (usage !== undefined) spent.usage = addUsage(spent.usage, usage);
-    if (usage !== undefined && !usage.estimated) {
-      shared.scale.learn(request.model, estimated, usage.promptTokens);
-    }
-    return { type: 'thinking_finished', msgId, ...(usage && { usage }) };
-  };
-  yield { type: 'thinking_started', msgId };
-  yield { type: 'thinking_delta', msgId, delta: `${title}\n` };
-  try {
-    const open = { provider: deps.provider, request, limits, signal: turn.signal };
-    for await (const chunk of readChunks(yield* openStream(open))) {
-      meter.see(chunk);
-      if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
-      const delta = cleanText(chunk.delta);
-      if (chunk.type === 'text') text += delta;
-      if (delta !== '') yield { type: 'thinking_delta', msgId, delta };
-      length += delta.length;
-      if (length > MAX_PLANNING_CHARS) break;
-    }
-  } catch (error) {
-    yield finish();
-    throw error;
-  }
-  yield finish();
-  return text;
+  return yield* gatherText(shared, {
+    request,
+    signal: turn.signal,
+    maxChars: MAX_PLANNING_CHARS,
+    shown,
+    paid(usage) {
+      spent.usage = addUsage(spent.usage, usage);
+      if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
+    },
+  });
 }
 
 async function planningRequest(

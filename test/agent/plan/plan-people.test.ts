@@ -142,6 +142,15 @@ describeEachDatabase('people and a plan', (databases) => {
       type: 'approval_needed',
       warningMessage: 'First we wash, because paint sticks to clean walls.',
     });
+    const explained = people.world.events.filter(
+      (event) => 'msgId' in event && event.msgId.includes('.explain.'),
+    );
+    expect(explained.map(({ type }) => type)).toEqual([
+      'thinking_started',
+      'thinking_delta',
+      'thinking_delta',
+      'thinking_finished',
+    ]);
     const [shown] = await people.shown();
     expect(shown?.content).toMatch(/Next: step 1.*First we wash.*\/run or \/skip/s);
     expect(shown?.buttons.map(({ label }) => label)).toEqual(['Run', 'Skip']);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { CARRY_OUT } from '../../../src/agent/plan/carry-out.ts';
 import { CORRECTION_PROMPT } from '../../../src/agent/plan/correction.ts';
 import { modePrompt } from '../../../src/agent/plan/mode-prompts.ts';
-import { ToolError } from '../../../src/errors.ts';
+import { ProviderError, ToolError } from '../../../src/errors.ts';
 import { MODES } from '../../../src/plan.ts';
 import type { ExecutionMode } from '../../../src/plan.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
@@ -12,7 +12,7 @@ import type { Tool } from '../../../src/tool.ts';
 import { z } from 'zod';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
+import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/scripted-provider.ts';
 import { openWorld } from '../../fakes/turn-world.ts';
 import type { TurnWorld } from '../../fakes/turn-world.ts';
@@ -110,6 +110,55 @@ describeEachDatabase('a plan in agentic mode', (databases) => {
     expect(plan?.plan).toMatchObject({ state: 'completed', mode: 'agentic' });
     expect(plan?.plan.steps.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
     expect(turn?.usage?.completionTokens).toBe(6 * 5);
+  });
+
+  it('shows the words of a step as thinking while they are made, under its title, and never as the answer', async () => {
+    const done: string[] = [];
+    const broken = new ProviderError('bad_response', 'cut', { retryable: true });
+    const muse: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm.' }, ...says('Al', 'ike.').chunks] };
+    const [world] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first', '[SELF] Compare', '[TOOL: write] Write it down'),
+      asks([{ name: 'read', args: { name: 'first' } }], 'I take it ', 'down.'),
+      fails(broken, 'They'),
+      muse,
+      calls('write', 'notes'),
+      says('Both are read.'),
+    );
+    const { turn } = await ask(world);
+    const { turnId } = turn?.final ?? { turnId: '' };
+    const thoughts = world.events.flatMap((event) => {
+      if (!('msgId' in event) || event.msgId.includes('.plan.')) return [];
+      const call = event.msgId.slice(turnId.length + 1);
+      if (event.type === 'thinking_delta') return [`${call} ${event.delta}`];
+      return event.type === 'stream_chunk' ? [] : [`${call} ${event.type}`];
+    });
+    expect(thoughts).toEqual([
+      '1001 thinking_started',
+      '1001 Step 1: Read the first\n',
+      '1001 I take it ',
+      '1001 down.',
+      '1001 thinking_finished',
+      '2001 thinking_started',
+      '2001 Step 2: Compare\n',
+      '2001 They',
+      '2001 thinking_finished',
+      '2001 stream_reset',
+      '2001 thinking_started',
+      '2001 Step 2: Compare\n',
+      '2001 Hm.',
+      '2001 \n\nAl',
+      '2001 ike.',
+      '2001 thinking_finished',
+      '2 stream_start',
+      '2 stream_end',
+    ]);
+    expect(world.shown()).toBe('Both are read.');
+    expect(turn?.final?.content).toBe('Both are read.');
+    // Six calls to their end, and the one that broke after a word.
+    const broke = 2;
+    expect(turn?.usage?.completionTokens).toBe(6 * SCRIPT_USAGE.completionTokens + broke);
   });
 
   it('repairs a failed step with the correction call, whose prompt is its own (S-14, S-26)', async () => {
