@@ -66,6 +66,28 @@ describeDoor('work on the page', (guest, at) => {
     turn.end();
   });
 
+  it('shows the words of a step in a fold of their own; a call made once more begins anew (S-41)', async () => {
+    const turn = await at.ask('Plan it');
+    turn.follow(TRIP);
+    const msgId = `${turn.id}.3001`;
+    const think = (...deltas: string[]): void => {
+      turn.emit({ type: 'thinking_started', msgId });
+      for (const delta of deltas) turn.emit({ type: 'thinking_delta', msgId, delta });
+    };
+    think('Step 3: Look for a small hotel\n', 'There is one at');
+    const fold = guest.page.locator('details.thinking');
+    await fold.getByText('There is one at').waitFor({ state: 'attached' });
+    turn.emit({ type: 'thinking_finished', msgId });
+    think('Step 3: Look for a small hotel\n', 'The Tejo House, ', '110 €.');
+    await fold.getByText('The Tejo House, 110 €.').waitFor({ state: 'attached' });
+    expect(await fold.count()).toBe(1);
+    expect(await fold.textContent()).not.toContain('There is one at');
+    turn.say('I found one.');
+    turn.end();
+    await guest.page.getByText('I found one.').waitFor();
+    expect(await guest.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
+  });
+
   it('is right after a reload, though nobody told the events again', async () => {
     const turn = await at.ask('Plan it');
     turn.follow(TRIP);
