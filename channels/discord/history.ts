@@ -1,9 +1,7 @@
-/** What was said in Discord channels while nobody listened: bounded reads of their history. */
-import { z } from 'zod';
+/** What Discord's channels are, and what was said in them while nobody listened: bounded reads of their history. */
 import type { Log } from '../../src/log.ts';
-import type { InboundMessage } from '../../src/message.ts';
-import { readMessage } from './inbound.ts';
-import type { RawMessage } from './inbound.ts';
+import { readChannel, readMessage } from './inbound.ts';
+import type { ChannelKind, RawMessage } from './inbound.ts';
 import { patiently } from './patience.ts';
 import type { DiscordRest, RestCall } from './rest.ts';
 
@@ -12,10 +10,6 @@ const PAGE = 100;
 export const MAX_PAGES = 5;
 /** Milliseconds at which Discord's ids begin (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000;
-
-/** Discord's channel types for direct messages: with one person. */
-const DM = 1;
-const ChannelInfo = z.object({ type: z.number() });
 
 export class History {
   readonly #rest: DiscordRest;
@@ -50,16 +44,10 @@ export class History {
     this.#log.warn({ chatId, after: last }, 'a Discord channel has more missed messages than are fetched');
   }
 
-  /** Whether a channel is a private chat; undefined when Discord does not tell. */
-  async placeOf(chatId: string): Promise<InboundMessage['place'] | undefined> {
-    const answer = await this.#read(chatId, {
-      method: 'get',
-      path: `/channels/${chatId}`,
-      bucket: 'channel',
-    });
-    const info = ChannelInfo.safeParse(answer);
-    if (!info.success) return undefined;
-    return info.data.type === DM ? 'private' : 'group';
+  /** Whether a channel is a private chat, and the channel a thread is in; undefined when Discord does not tell. */
+  async kindOf(chatId: string): Promise<ChannelKind | undefined> {
+    const call = { method: 'get', path: `/channels/${chatId}`, bucket: 'channel' } as const;
+    return readChannel(await this.#read(chatId, call));
   }
 
   /** The answer, or undefined when it cannot be had: that is logged. */
@@ -71,7 +59,7 @@ export class History {
       );
     } catch (error) {
       this.#signal.throwIfAborted();
-      this.#log.warn({ err: error, chatId }, 'missed messages of a Discord channel could not be read');
+      this.#log.warn({ err: error, chatId }, 'a Discord channel could not be read');
       return undefined;
     }
   }

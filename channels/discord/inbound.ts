@@ -1,6 +1,6 @@
 /** From Discord's events to the house's messages: pure, and strict about what came over the wire. */
 import { z } from 'zod';
-import type { InboundMessage, Media, SentMessage } from '../../src/message.ts';
+import type { InboundMessage, Media, Place, SentMessage } from '../../src/message.ts';
 
 const Snowflake = z.string().regex(/^\d{1,20}$/);
 const Person = z.object({
@@ -15,6 +15,26 @@ const Attachment = z.object({
   content_type: z.string().nullish(),
   size: z.number().optional(),
 });
+
+/** Public, private and announcement threads: for Discord channels of their own, for the house threads of the one they are in. */
+const THREADS = [10, 11, 12];
+/** A direct message with one person. */
+const DM = 1;
+const ChannelInfo = z.object({ type: z.number(), parent_id: Snowflake.nullish() });
+
+/** What a Discord channel is. `parentId` is set for a thread: what is granted to that channel holds in it, too. */
+export interface ChannelKind {
+  place: InboundMessage['place'];
+  parentId?: string | undefined;
+}
+
+/** Undefined for anything that is no description of a channel. A channel's parent is its category, and counts for nothing. */
+export function readChannel(answer: unknown): ChannelKind | undefined {
+  const { data } = ChannelInfo.safeParse(answer);
+  if (data === undefined) return undefined;
+  const parentId = THREADS.includes(data.type) ? (data.parent_id ?? undefined) : undefined;
+  return { place: data.type === DM ? 'private' : 'group', parentId };
+}
 
 const RawMessage = z.object({
   id: Snowflake,
@@ -39,6 +59,7 @@ const RawInteraction = z.object({
   type: z.number(),
   token: z.string(),
   channel_id: Snowflake,
+  channel: z.unknown().optional(),
   guild_id: Snowflake.optional(),
   member: z.object({ user: Person }).optional(),
   user: Person.optional(),
@@ -93,8 +114,7 @@ export function fromPress(press: RawPress): InboundMessage | undefined {
   if (user === undefined) return undefined;
   return {
     id: press.id,
-    channel: 'discord',
-    chatId: press.channel_id,
+    ...placeOf(press.channel_id, readChannel(press.channel)?.parentId),
     senderId: user.id,
     senderName: nameOf(user),
     content: '',
@@ -107,31 +127,32 @@ export function fromPress(press: RawPress): InboundMessage | undefined {
 }
 
 /**
- * What a person wrote; undefined for the bot's own words, other bots, webhooks and system messages. `place` is told by
- * the caller, because messages from a channel's history do not say whether they are from a server.
+ * What a person wrote; undefined for the bot's own words, other bots, webhooks and system messages. The kind of its
+ * channel is told by the caller: no message says that it is in a thread, and one from the history not even its server.
  */
-export function toInbound(
-  message: RawMessage,
-  botId: string,
-  place: InboundMessage['place'] = message.guild_id === undefined ? 'private' : 'group',
-): InboundMessage | undefined {
+export function toInbound(message: RawMessage, botId: string, kind: ChannelKind): InboundMessage | undefined {
   const { author } = message;
   if (author.id === botId || author.bot === true || message.webhook_id !== undefined) return undefined;
   if (!WRITTEN.includes(message.type)) return undefined;
   const named = message.mentions.some(({ id }) => id === botId);
   return {
     id: message.id,
-    channel: 'discord',
-    chatId: message.channel_id,
+    ...placeOf(message.channel_id, kind.parentId),
     senderId: author.id,
     senderName: nameOf(author),
     content: readableContent(message, botId),
     timestamp: Date.parse(message.timestamp),
     media: message.attachments.map(toMedia),
     replyTo: message.message_reference?.message_id,
-    place,
+    place: kind.place,
     mentioned: named || message.referenced_message?.author.id === botId,
   };
+}
+
+/** The chat of a channel. A thread is one of its parent's: whoever is let in there is let in here. */
+function placeOf(channelId: string, parentId: string | undefined): Place {
+  if (parentId === undefined) return { channel: 'discord', chatId: channelId };
+  return { channel: 'discord', chatId: parentId, threadId: channelId };
 }
 
 /** A slash command as a message: the prompt of `/ask`, else `/name argument`; its deferred reply is the placeholder. */
@@ -142,8 +163,7 @@ export function fromInteraction(interaction: RawInteraction, now: number): Inbou
   const given = options.map(({ value }) => (typeof value === 'string' ? value : '')).join(' ');
   return {
     id: interaction.id,
-    channel: 'discord',
-    chatId: interaction.channel_id,
+    ...placeOf(interaction.channel_id, readChannel(interaction.channel)?.parentId),
     senderId: user.id,
     senderName: nameOf(user),
     content: name === 'ask' ? given : `/${name} ${given}`.trimEnd(),

@@ -6,7 +6,7 @@ import { pause, sleep } from '../../src/lib/sleep.ts';
 import type { Receipt } from '../../src/receive.ts';
 import type { History } from './history.ts';
 import { toInbound } from './inbound.ts';
-import type { RawMessage } from './inbound.ts';
+import type { ChannelKind, RawMessage } from './inbound.ts';
 import { mayPass } from './patience.ts';
 
 /** Chats remembered for closing gaps; beyond, the one silent for longest is forgotten. */
@@ -18,6 +18,9 @@ const RETRY_CAP_MS = 10_000;
 /** How long `close` waits for commits in flight. */
 const CLOSE_MS = 2_000;
 
+/** A channel of a server, as long as Discord tells no more of it. */
+const GROUP: ChannelKind = { place: 'group' };
+
 /** What may have been missed: everything after an id. */
 interface Gap {
   after: string;
@@ -27,7 +30,8 @@ interface Gap {
 
 interface Chat {
   id: string;
-  place: InboundMessage['place'];
+  /** Asked of Discord before the first message is handed in, and again while it does not tell. */
+  kind?: ChannelKind | undefined;
   waiting: RawMessage[];
   /** The newest committed message; a gap begins after it. */
   lastId?: string;
@@ -37,7 +41,7 @@ interface Chat {
 }
 
 export interface InboxParts {
-  history: Pick<History, 'after'>;
+  history: Pick<History, 'after' | 'kindOf'>;
   log: Log;
   signal: AbortSignal;
   botId(): string;
@@ -55,9 +59,9 @@ export class Inbox {
 
   /** Takes a message from the gateway and returns at once. */
   take(message: RawMessage): void {
-    const inbound = toInbound(message, this.#parts.botId());
-    if (inbound === undefined) return;
-    const chat = this.#chat(inbound.chatId, inbound.place);
+    const isPrivate = message.guild_id === undefined;
+    if (toInbound(message, this.#parts.botId(), GROUP) === undefined) return;
+    const chat = this.#chat(message.channel_id, isPrivate ? { place: 'private' } : undefined);
     if (chat.waiting.length < MAX_WAITING) chat.waiting.push(message);
     else this.#missed(chat, chat.lastId ?? (BigInt(chat.waiting[0]?.id ?? message.id) - 1n).toString());
     this.#wake(chat);
@@ -72,8 +76,8 @@ export class Inbox {
   }
 
   /** Reads a chat from before this process on, all but its commands. */
-  readFrom(id: string, place: InboundMessage['place'], after: string): void {
-    const chat = this.#chat(id, place);
+  readFrom(id: string, kind: ChannelKind, after: string): void {
+    const chat = this.#chat(id, kind);
     this.#missed(chat, after, true);
     this.#wake(chat);
   }
@@ -88,8 +92,8 @@ export class Inbox {
     limit.abort();
   }
 
-  #chat(id: string, place: InboundMessage['place']): Chat {
-    const chat = this.#chats.get(id) ?? { id, place, waiting: [] };
+  #chat(id: string, kind: ChannelKind | undefined): Chat {
+    const chat = this.#chats.get(id) ?? { id, kind, waiting: [] };
     this.#chats.delete(id);
     this.#chats.set(id, chat);
     for (const [key, idle] of this.#chats) {
@@ -136,7 +140,8 @@ export class Inbox {
   /** Hands a message in until it is committed or refused for good: Discord would not deliver it again. */
   async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
     const { signal, log } = this.#parts;
-    const inbound = toInbound(message, this.#parts.botId(), chat.place);
+    chat.kind ??= await this.#parts.history.kindOf(chat.id);
+    const inbound = toInbound(message, this.#parts.botId(), chat.kind ?? GROUP);
     if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {

@@ -12,7 +12,7 @@ import type { DiscordDeps, ReceivingParts } from './receiving.ts';
 import { render } from './render.ts';
 import { DiscordRest } from './rest.ts';
 import { IdentifyThrottle } from './strategy.ts';
-import { chatIdOf, contentOf, MAX_LENGTH, Sending } from './sending.ts';
+import { channelIdOf, contentOf, MAX_LENGTH, Sending } from './sending.ts';
 
 const TYPING_MS = 10_000;
 
@@ -93,8 +93,7 @@ class DiscordChannel implements Channel {
       reactions: false,
       buttons: true,
       media: false,
-      // A Discord thread is a channel with an id of its own: it is a chat here.
-      threads: false,
+      threads: true,
       maxLength: MAX_LENGTH,
       editIntervalMs: () => editIntervalMs,
       typingMs: TYPING_MS,
@@ -123,9 +122,9 @@ class DiscordChannel implements Channel {
   }
 
   async edit(sent: SentMessage, part: OutboundPart): Promise<void> {
-    const chatId = chatIdOf(part);
-    if (isDeferredReply(sent)) await this.#interactions.edit(sent, chatId, contentOf(part));
-    else await this.#sending.edit(sent.id, chatId, contentOf(part));
+    const channelId = channelIdOf(part);
+    if (isDeferredReply(sent)) await this.#interactions.edit(sent, channelId, contentOf(part));
+    else await this.#sending.edit(sent.id, channelId, contentOf(part));
   }
 
   async typing(place: Place): Promise<void> {

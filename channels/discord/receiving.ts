@@ -115,10 +115,11 @@ export class Receiving {
   async #catchUp(): Promise<void> {
     const sessions = await this.#parts.gateway.sessions(SELF, { limit: MAX_RECENT });
     for (const { key, updatedAt } of sessions) {
-      const { channel, chatId } = parseAddress(key);
+      const { channel, chatId, threadId } = parseAddress(key);
       if (channel !== 'discord') continue;
-      const place = await this.#history.placeOf(chatId);
-      if (place !== undefined) this.#inbox.readFrom(chatId, place, idAt(updatedAt.getTime() - LOOK_BACK_MS));
+      const id = threadId ?? chatId;
+      const kind = await this.#history.kindOf(id);
+      if (kind !== undefined) this.#inbox.readFrom(id, kind, idAt(updatedAt.getTime() - LOOK_BACK_MS));
     }
   }
 

@@ -42,15 +42,15 @@ export class Sending {
     const reply = replyTo !== undefined && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
-      nonce: nonceOf(place.chatId, nonce),
+      nonce: nonceOf(channelIdOf(place), nonce),
       enforce_nonce: true,
       ...(reply ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {}),
     };
     const create = async (): Promise<unknown> =>
       await this.#rest.call({
         method: 'post',
-        path: `/channels/${chatIdOf(place)}/messages`,
-        bucket: `send ${place.chatId}`,
+        path: `/channels/${channelIdOf(place)}/messages`,
+        bucket: `send ${channelIdOf(place)}`,
         body,
       });
     const answer = await create().catch(async (error: unknown) => {
@@ -70,8 +70,8 @@ export class Sending {
   }
 
   async typing(place: Place): Promise<void> {
-    const path = `/channels/${chatIdOf(place)}/typing` as const;
-    await this.#rest.call({ method: 'post', path, bucket: `typing ${place.chatId}` });
+    const path = `/channels/${channelIdOf(place)}/typing` as const;
+    await this.#rest.call({ method: 'post', path, bucket: `typing ${channelIdOf(place)}` });
   }
 }
 
@@ -114,14 +114,18 @@ function rowsOf(buttons: readonly Button[]): object[] {
 }
 
 /** Deterministic, so that a repeat after a restart is the same request. */
-function nonceOf(chatId: string, nonce: string): string {
-  return createHash('sha256').update(`${chatId}\n${nonce}`).digest('base64url').slice(0, NONCE_LENGTH);
+function nonceOf(channelId: string, nonce: string): string {
+  return createHash('sha256').update(`${channelId}\n${nonce}`).digest('base64url').slice(0, NONCE_LENGTH);
 }
 
-/** Only digits may enter a path: an address from elsewhere could otherwise reach another route. */
-export function chatIdOf({ chatId }: Place): string {
-  if (/^\d{1,20}$/.test(chatId)) return chatId;
-  throw new ChannelError('rejected', `"${chatId.slice(0, 40)}" is not a Discord channel id.`);
+/**
+ * The Discord channel of a place; a thread is one of its own. Only digits may enter a path: an address from elsewhere
+ * could otherwise reach another route.
+ */
+export function channelIdOf({ chatId, threadId }: Place): string {
+  const id = threadId ?? chatId;
+  if (/^\d{1,20}$/.test(id)) return id;
+  throw new ChannelError('rejected', `"${id.slice(0, 40)}" is not a Discord channel id.`);
 }
 
 const Created = z.object({ id: z.string() });

@@ -30,6 +30,7 @@ describe('the inbox', () => {
     let handed = 0;
     const inbox = new Inbox({
       history: {
+        kindOf: () => Promise.resolve({ place: 'group' }),
         // eslint-disable-next-line require-yield
         async *after(chatId) {
           await Promise.resolve();
@@ -59,7 +60,7 @@ describe('the inbox', () => {
     const running = new AbortController();
     const heard: string[] = [];
     const inbox = new Inbox({
-      history: { async *after() {} },
+      history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
       log: pino({ level: 'silent' }),
       signal: running.signal,
       botId: () => '2',

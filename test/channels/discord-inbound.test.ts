@@ -4,6 +4,7 @@ import { readInteraction, readMessage } from '../../channels/discord/inbound.ts'
 import type { InboundMessage } from '../../src/message.ts';
 import { DiscordHouse } from '../fakes/discord-house.ts';
 import type { SayOptions } from '../fakes/discord.ts';
+import { Refusal } from '../fakes/discord-world.ts';
 import type { FakeChannel, FakePerson } from '../fakes/discord-world.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
@@ -64,11 +65,37 @@ describe('messages from Discord', () => {
     expect(await heard('hi Bob', { replyTo: other })).toMatchObject({ mentioned: false, replyTo: other.id });
   });
 
-  it('counts a thread as a chat of its own (complaint 20)', async () => {
-    room = house.discord.world.addChannel(11);
-    const message = await heard('in the thread');
+  it('takes a thread for a conversation of its own in the channel it is in (complaint 20)', async () => {
+    const channel = room;
+    room = house.discord.world.addThread(channel);
+    expect(await heard('in the thread')).toMatchObject({
+      chatId: channel.id,
+      threadId: room.id,
+      place: 'group',
+    });
+    house.discord.slash(room, 'ask', { prompt: 'and by command' }, ada);
+    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('and by command'), WAIT);
+    expect(house.received.at(-1)).toMatchObject({ chatId: channel.id, threadId: room.id });
+    await house.channel.send({ ...house.part(channel.id, 'an answer'), threadId: room.id });
+    expect(house.discord.screen(room)).toContain('an answer');
+    expect(house.discord.screen(channel)).toEqual([]);
+  });
+
+  it('does not take a category for a channel that its channels are threads of', async () => {
+    room = house.discord.world.addChannel(0, { parentId: '777' });
+    const message = await heard('in a category');
     expect(message).toMatchObject({ chatId: room.id, place: 'group' });
     expect(message?.threadId).toBeUndefined();
+  });
+
+  it('asks Discord once what a channel is, and again only when it was not told', async () => {
+    const asked = (): number =>
+      house.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;
+    const refusal = new Refusal(404, 10_003, 'Unknown Channel');
+    house.discord.fault({ kind: 'refuse', refusal, match: /^GET \/channels/ });
+    for (const text of ['one', 'two', 'three']) house.discord.says(room, text, ada);
+    await vi.waitFor(() => expect(house.contents).toEqual(['one', 'two', 'three']), WAIT);
+    expect(asked()).toBe(2);
   });
 
   it('brings attachments along', async () => {

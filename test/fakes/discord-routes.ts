@@ -1,6 +1,13 @@
 /** What the fake Discord's REST calls do, each as strict as the platform: a table of method, path and effect. */
 import { componentsOf } from './discord-components.ts';
-import { FLAG_EPHEMERAL, FLAG_LOADING, FLAG_SUPPRESS_EMBEDS, messageJson, Refusal } from './discord-world.ts';
+import {
+  channelJson,
+  FLAG_EPHEMERAL,
+  FLAG_LOADING,
+  FLAG_SUPPRESS_EMBEDS,
+  messageJson,
+  Refusal,
+} from './discord-world.ts';
 import type { FakeInteraction, FakeMessage, World } from './discord-world.ts';
 
 export interface Call {
@@ -57,10 +64,7 @@ export const ROUTES: Route[] = [
   {
     method: 'GET',
     path: '/channels/:id',
-    effect: ({ world, ids: [id = ''] }) => {
-      const { type, guildId } = world.channel(id);
-      return { id, type, ...(guildId === undefined ? {} : { guild_id: guildId }) };
-    },
+    effect: ({ world, ids: [id = ''] }) => channelJson(world.channel(id)),
   },
   { method: 'GET', path: '/channels/:id/messages', effect: history },
   { method: 'POST', path: '/channels/:id/messages', effect: createMessage },

@@ -22,6 +22,8 @@ export interface FakeChannel {
   /** 0 guild text, 1 DM, 11 public thread. */
   type: 0 | 1 | 11;
   guildId?: string;
+  /** Of a thread the channel it is in, of a channel its category. */
+  parentId?: string;
   /** The person takes no messages of the bot (50007). */
   closed?: boolean;
   /** The bot may not write here (50013). */
@@ -99,8 +101,17 @@ export class World {
     return (((BigInt(this.now()) - DISCORD_EPOCH) << 22n) | (this.#count & 0x3f_ffffn)).toString();
   }
 
-  addChannel(type: FakeChannel['type']): FakeChannel {
-    const channel: FakeChannel = { id: this.newId(), type, ...(type === 1 ? {} : { guildId: this.guildId }) };
+  addChannel(type: 0 | 1, more: Partial<FakeChannel> = {}): FakeChannel {
+    const guild = type === 1 ? {} : { guildId: this.guildId };
+    return this.#keep({ id: this.newId(), type, ...guild, ...more });
+  }
+
+  /** A public thread in a channel. */
+  addThread(parent: FakeChannel): FakeChannel {
+    return this.#keep({ id: this.newId(), type: 11, guildId: this.guildId, parentId: parent.id });
+  }
+
+  #keep(channel: FakeChannel): FakeChannel {
     this.channels.set(channel.id, channel);
     this.messages.set(channel.id, []);
     return channel;
@@ -212,3 +223,8 @@ export function messageJson(message: FakeMessage): object {
 }
 
 export { personJson };
+
+/** What Discord tells of a channel. */
+export function channelJson({ id, type, guildId, parentId }: FakeChannel): object {
+  return { id, type, ...(guildId === undefined ? {} : { guild_id: guildId, parent_id: parentId ?? null }) };
+}

@@ -7,7 +7,7 @@ import type { ForcedLimit, HiddenLimit } from './discord-limits.ts';
 import { visibleText } from './discord-markdown.ts';
 import { FakeRest } from './discord-rest.ts';
 import type { Fault } from './discord-rest.ts';
-import { FLAG_LOADING, messageJson, personJson, World } from './discord-world.ts';
+import { channelJson, FLAG_LOADING, messageJson, personJson, World } from './discord-world.ts';
 import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './discord-world.ts';
 
 export interface FakeDiscordOptions {
@@ -185,7 +185,7 @@ export class FakeDiscord {
       token: interaction.token,
       version: 1,
       channel_id: channel.id,
-      channel: { id: channel.id, type: channel.type },
+      channel: channelJson(channel),
       entitlements: [],
       locale: 'en-GB',
       ...what,

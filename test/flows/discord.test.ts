@@ -66,6 +66,29 @@ describeHouse('Discord', { discord: true }, (house) => {
     expect(screen(closed)).toEqual([]);
   });
 
+  it('answers in the threads of a channel that was let in, each a conversation of its own, and in no others', async () => {
+    const { channel, person, tag } = await room();
+    const threads = [
+      house().discord.world.addThread(channel),
+      house().discord.world.addThread(channel),
+    ] as const;
+    const closed = house().discord.world.addThread(house().discord.world.addChannel(0));
+    house().discord.says(closed, `closed ${tag}`, person, { mention: true });
+    house().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
+    house().discord.says(threads[0], `one ${tag}`, person, { mention: true });
+    house().discord.slash(threads[1], 'ask', { prompt: `two ${tag}` }, person);
+    await vi.waitFor(() => expect(screen(threads[0])).toEqual([`echo: one ${tag}`]), WAIT);
+    await vi.waitFor(() => expect(screen(threads[1])).toEqual([`echo: two ${tag}`]), WAIT);
+    const sessions = threads.map(({ id }) => `discord:${channel.id}:${id}`);
+    const [one, two] = await Promise.all(sessions.map((session) => house().messages(session)));
+    expect(one?.map(({ content }) => content)).toEqual([`one ${tag}`, `echo: one ${tag}`]);
+    expect(two?.map(({ content }) => content)).toEqual([`two ${tag}`, `echo: two ${tag}`]);
+    expect(screen(channel)).toEqual([]);
+    expect(house().ollama.calls.filter(({ body }) => JSON.stringify(body).includes(`closed ${tag}`))).toEqual(
+      [],
+    );
+  });
+
   it('offers /ask and every command of the house', async () => {
     const { commands } = await (await house().call('/v1/commands')).json();
     const names = commands.map(({ name }: { name: string }) => name);

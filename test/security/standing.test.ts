@@ -76,6 +76,7 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
     expect(await standing.placeOf('discord:77')).toBe('private');
     await store.access.addGrant('discord', 'group', '77');
     expect(await standing.placeOf('discord:77')).toBe('group');
+    expect(await standing.placeOf('discord:77:78')).toBe('group');
     expect(await standing.placeOf('discord:-50')).toBe('group');
     expect(await standing.placeOf('http:notes')).toBe('private');
   });
