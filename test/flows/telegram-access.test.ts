@@ -72,7 +72,7 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
     for (const { chat, from, text } of cases) house().telegram.says(chat, text, from);
     const answers = cases.filter(({ answered }) => answered).map(({ chat, text }) => ({ chat, text }));
     await vi.waitFor(() => {
-      for (const { chat, text } of answers) expect(screen(chat).join('\n')).toContain(text.slice(-1));
+      for (const { chat, text } of answers) expect(screen(chat).join('\n')).toContain(`echo: ${text}`);
     }, WAIT);
     await taken();
     for (const { chat, text, answered } of cases) {
