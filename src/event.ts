@@ -27,6 +27,7 @@ export type EventBody =
   | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
   | { type: 'plan_ready'; plan: Plan }
   | { type: 'plan_revised'; plan: Plan; reason: string }
+  /** A plan's one end is `plan_completed` or `plan_cancelled`; a run of its turn that begins after it tells it behind `plan_ready`. */
   | { type: 'plan_completed' }
   | { type: 'plan_paused' }
   | { type: 'plan_resumed' }

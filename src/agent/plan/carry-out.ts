@@ -41,9 +41,6 @@ export async function* carryOutPlan(shared: AgentShared, turn: Turn): AsyncGener
   if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(1) !== undefined) return;
   const known = foldFacts(factsOf(turn, plan));
   const start = known ?? (await begin(shared, turn, plan));
-  // The end was journaled, and its process died: whoever watches may not know yet.
-  if (start.plan.state === 'completed') yield { type: 'plan_completed' };
-  if (start.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: start.plan.reason ?? '' };
 
   const summaries = new AbortController();
   const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));

@@ -9,7 +9,8 @@ import { NOTHING_SPENT } from './planning-call.ts';
 import type { Spent } from './planning-call.ts';
 
 /**
- * Plans where the profile wants it (N-14). A turn that has its plan already, or has answered already, plans no more.
+ * Plans where the profile wants it (N-14). A turn that has its plan already, or has answered already, plans no more; it
+ * shows the plan again, and its end if that has come, so that each run of a turn tells of exactly one end.
  * Throws only `StoreError` and the signal's reason.
  */
 export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
@@ -29,6 +30,9 @@ export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator
   // Whoever watches the resumed run of a turn has not seen the plan of its first one.
   yield { type: 'plan_ready', plan: turn.plan };
   yield { type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) };
+  // It was over before this run of the turn began, and its process may have died before anybody knew.
+  if (turn.plan.state === 'completed') yield { type: 'plan_completed' };
+  if (turn.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: turn.plan.reason ?? '' };
 }
 
 /** One commit: from here on a resumed turn has the same plan. */

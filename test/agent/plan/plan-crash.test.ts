@@ -134,7 +134,8 @@ interface Ran {
   died: boolean;
   calls: number;
   plan: Plan | undefined;
-  ends: string[];
+  /** Of each run of the turn: how often it told of the plan's end. */
+  told: { ends: number; showed: boolean }[];
   text: string | undefined;
 }
 
@@ -162,10 +163,11 @@ async function dieAndResume(
   await Promise.all([first.close(), second.close()]);
   const stored = await store.plans.latestPlan(`telegram:${when}-${at}`);
   const turn = await store.ledger.turn(turnId);
-  const ends = [...first.types(), ...second.types()].filter((type) =>
-    /^plan_(completed|cancelled)$/.test(type),
-  );
-  return { seen, turnId, died, calls: provider.calls, plan: stored?.plan, ends, text: turn?.final?.content };
+  const told = [first, second].map((world) => {
+    const ends = world.types().filter((type) => /^plan_(completed|cancelled)$/.test(type));
+    return { ends: ends.length, showed: world.types().includes('plan_ready') };
+  });
+  return { seen, turnId, died, calls: provider.calls, plan: stored?.plan, told, text: turn?.final?.content };
 }
 
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
@@ -199,7 +201,8 @@ describeEachDatabase('a plan whose process dies', (databases) => {
           !run.died && 'did not die',
           run.text !== whole.text && `ended with ${run.text}`,
           !lost && JSON.stringify(shape(run.plan)) !== JSON.stringify(shape(whole.plan)) && 'another plan',
-          run.ends.length < 1 && 'no end was told',
+          run.told.some(({ ends }) => ends > 1) && 'an end was told twice in one run',
+          run.told[1]?.showed === true && run.told[1].ends !== 1 && 'the run that went on told no end',
           run.calls > whole.calls + 2 && `asked the model ${run.calls} times`,
           ...twice.map(([key, count]) => `${key} ran ${count} times`),
         ].filter((fault) => fault !== false);

@@ -133,7 +133,7 @@ async function faultsOf(store: TestStore, run: Run, planCalls: number[]): Promis
     select count(*)::int as plans from plan where session = ${run.session}`;
   const costs = await store.sql`select 1 from usage where turn_id = ${run.turnId} and purpose = 'plan'`;
   const ready = plansReady(run.events);
-  const ends = only(run.events, 'plan_completed', 'plan_cancelled').length;
+  const endsOf = ({ events }: TurnWorld): number => only(events, 'plan_completed', 'plan_cancelled').length;
   const statuses = todos.map(({ status }) => status).join();
   const resumed = run.died && turn?.reason === 'completed' && run.second.events.length > 0;
   const faults: (string | false)[] = [
@@ -150,7 +150,9 @@ async function faultsOf(store: TestStore, run: Run, planCalls: number[]): Promis
     new Set(ready).size !== 1 && `showed ${ready.length} plans`,
     ready[0] !== record?.plan.id && 'showed another plan than it kept',
     resumed && plansReady(run.second.events).length !== 1 && 'did not show the plan again',
-    ends > 1 && `${ends} ends of the plan`,
+    endsOf(run.first) > 1 && `${endsOf(run.first)} ends of the plan before the death`,
+    // Whoever watches only the run that went on sees the end as well, and once.
+    resumed && endsOf(run.second) !== 1 && `${endsOf(run.second)} ends of the plan after the death`,
   ];
   return faults.filter((fault) => fault !== false);
 }
