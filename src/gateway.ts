@@ -19,6 +19,7 @@ import {
   createGatewayApi,
   createLeader,
   createMemoryCommands,
+  createPlanButtons,
   createPlanCommands,
   createReceive,
   listingOf,
@@ -168,6 +169,7 @@ async function wire(config: Config, options: GatewayOptions, store: HomeStore): 
   const bus = createMessageBus({ lanes, instance: store.instance, budgets, log, hints: events.hints });
   const approvals = createApprovals({ store: store.approvals, lanes, bus, log });
   const house = createAnnounce({ ledger, bus, events });
+  const control = { plans, approvals, ledger, lanes, bus };
   const commands = createCommands(
     {
       lanes,
@@ -181,13 +183,14 @@ async function wire(config: Config, options: GatewayOptions, store: HomeStore): 
       createUsageCommand({ usage: store.usage, now: Date.now }),
       ...createMemoryCommands(store.memories),
       ...createApprovalCommands(approvals),
-      ...createPlanCommands({ plans, approvals, ledger, lanes, bus, events }),
+      ...createPlanCommands({ ...control, events }),
       queueCommand({ ledger }),
       ...scheduling.commands,
     ],
   );
   const doors = { approvals, ledger, bus, gatekeeper, events };
-  const intake = createReceive({ ...doors, ...config.turns, commands, log, now });
+  const buttons = [createPlanButtons(control)];
+  const intake = createReceive({ ...doors, ...config.turns, commands, buttons, log, now });
 
   const health = createHealth({
     ledger,

@@ -68,6 +68,16 @@ export interface Plan {
   reason?: string | undefined;
 }
 
+/** False for good once a plan is completed or cancelled. */
+export function isOpenPlan({ state }: Pick<Plan, 'state'>): boolean {
+  return state === 'running' || state === 'paused';
+}
+
+/** The step that runs, has failed or is next; undefined when none is left. */
+export function openStep({ steps }: Pick<Plan, 'steps'>): PlanStep | undefined {
+  return steps.find(({ status }) => status !== 'done' && status !== 'skipped');
+}
+
 /** Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it. */
 export function correctionsLeft({ steps }: Pick<Plan, 'steps'>): number {
   return MAX_CORRECTIONS - steps.reduce((used, { corrections }) => used + corrections, 0);

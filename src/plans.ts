@@ -24,6 +24,36 @@ export interface PlanWish {
 /** What a person may do to a plan that is being carried out. */
 export type PlanAction = 'run' | 'skip' | 'pause' | 'resume' | 'stop';
 
+/** What a button under a plan's card does. */
+export type CardAction = Extract<PlanAction, 'pause' | 'skip' | 'stop'>;
+
+/** What the button of a card names: an old one must not mean a later plan, or a later step. */
+export type PlanButton = { planId: string } & (
+  | { action: Exclude<CardAction, 'skip'> }
+  | { action: 'skip'; stepId: string }
+);
+
+/** The value of a card's button; at most 64 bytes (Telegram's limit) where ids are those of plans that are carried out. */
+export function planButtonValue(button: PlanButton): string {
+  const value = `plan-${button.action}:${button.planId}`;
+  return button.action === 'skip' ? `${value}:${button.stepId}` : value;
+}
+
+/** What a button's value names; undefined for anything but a card's button. */
+export function readPlanButton(value: string): PlanButton | undefined {
+  const [, action, planId, stepId] =
+    /^plan-(pause|skip|stop):([\w-]{1,36})(?::([\w-]{1,36}))?$/.exec(value) ?? [];
+  if (planId === undefined) return undefined;
+  if (action === 'skip') return stepId === undefined ? undefined : { planId, action, stepId };
+  if (stepId !== undefined) return undefined;
+  return action === 'pause' || action === 'stop' ? { planId, action } : undefined;
+}
+
+/** Where the message of a plan's card stands among the deliveries. */
+export function cardRef(planId: string): string {
+  return `plan:${planId}`;
+}
+
 /** What came of it: whether anything was changed, and a sentence for the person. */
 export interface PlanAnswer {
   done: boolean;

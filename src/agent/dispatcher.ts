@@ -6,6 +6,7 @@ import type { LaneHead, LaneStep } from '../lanes.ts';
 import type { DeliveryPayload, TurnPayload } from '../ledger.ts';
 import { parseAddress, sourceOf, userIdOf } from '../message.ts';
 import type { Address, SessionKey } from '../message.ts';
+import { cancelPlan, isOpenPlan } from '../plan.ts';
 import type { OpenedTurn } from '../records.ts';
 import { ApprovalWait } from './approval-gate.ts';
 import { toGroups } from './context.ts';
@@ -18,6 +19,7 @@ import { announceDecision, parkTurn } from './parking.ts';
 import { gatherBurst } from './joining.ts';
 import type { Begun } from './joining.ts';
 import { messageText } from './message-text.ts';
+import { CANCELLED } from './planning/follow-plan.ts';
 import { openScreen } from './quiet.ts';
 import type { ScreenResult } from './quiet.ts';
 import { isSilent } from './quiet-token.ts';
@@ -198,6 +200,9 @@ async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError)
   if (payload instanceof GatewayError) return await lanes.finish(head, error.message);
   const { turnId, address } = payload;
   const text = failureText(error);
+  const plan = await ledger.planOf(turnId);
+  const open = plan !== undefined && isOpenPlan(plan);
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
   const step = await ledger.finishTurn(head, {
     turnId,
     reason: 'failed',
@@ -215,6 +220,7 @@ async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError)
     epoch: head.epoch,
     textSoFar: text,
   });
+  if (open) emitter.emit({ type: 'plan_cancelled', reason: CANCELLED.failed });
   emitter.emit({ type: 'snapshot', text });
   emitter.emit({ type: 'turn_ended', reason: 'failed' });
   return step;

@@ -6,9 +6,11 @@ import type { LiveTurnStart } from '../live.ts';
 import type { Log } from '../log.ts';
 import { parseAddress } from '../message.ts';
 import type { Place, SentMessage } from '../message.ts';
+import { cardRef } from '../plans.ts';
 import type { Sheet } from './cut.ts';
 import { nonceOf } from './nonce.ts';
-import { cardRef, planPage } from './plan-page.ts';
+import { lookOf, planButtons } from './plan-buttons.ts';
+import { planPage } from './plan-page.ts';
 import { advancePlan } from './plan-state.ts';
 import type { PlanSight } from './plan-state.ts';
 import type { LiveEdit, Scheduler } from './scheduler.ts';
@@ -35,11 +37,12 @@ interface Card {
 /** What is known of a card when its turn is over. */
 export interface CardOnScreen {
   ref: string;
-  text: string | undefined;
+  /** As `lookOf` gives it. */
+  look: string | undefined;
   sent: SentMessage | undefined;
 }
 
-/** Follows one turn. What it misses (a crash, a busy chat) the turn's final delivery brings up to date. */
+/** Follows one turn; what it shows is the plan as events tell it, and what passes at the moment (S-35, S-48). What it misses (a crash, a busy chat) the turn's final delivery brings up to date. */
 export class PlanCard implements LiveEdit {
   readonly #deps: PlanCardDeps;
   readonly #start: LiveTurnStart;
@@ -95,7 +98,7 @@ export class PlanCard implements LiveEdit {
     this.#frozen = true;
     this.#deps.scheduler.forget(this.#place.chatId, this);
     await this.#inFlight;
-    return { ref: cardRef(this.#sight?.plan.id ?? ''), text: this.#shown, sent: this.#card?.sent };
+    return { ref: cardRef(this.#sight?.plan.id ?? ''), look: this.#shown, sent: this.#card?.sent };
   }
 
   #want(): void {
@@ -109,9 +112,11 @@ export class PlanCard implements LiveEdit {
     try {
       const card = await this.#cardOf(sight.plan.id);
       const body = planPage(sight.plan, this.#sheet, sight.note);
-      if (this.#frozen || (card.sent !== undefined && this.#shown === body.text)) return false;
-      await this.#call(card, { ...this.#place, body, buttons: [], nonce: nonceOf(cardRef(card.planId), 0) });
-      this.#shown = body.text;
+      const buttons = this.#deps.channel.capabilities.buttons ? planButtons(sight.plan) : [];
+      const look = lookOf(body, buttons);
+      if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
+      await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
+      this.#shown = look;
       this.#failures = 0;
     } catch (error) {
       this.#failed(error);

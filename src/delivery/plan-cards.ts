@@ -5,9 +5,11 @@ import type { DeliveryPayload } from '../ledger.ts';
 import type { Log } from '../log.ts';
 import type { SentMessage } from '../message.ts';
 import type { Plan } from '../plan.ts';
+import { cardRef } from '../plans.ts';
 import type { PartDelivery } from './part-delivery.ts';
 import type { CardOnScreen, PlanCard } from './plan-card.ts';
-import { cardRef, planPage } from './plan-page.ts';
+import { lookOf } from './plan-buttons.ts';
+import { planPage } from './plan-page.ts';
 
 /** Cards of ended turns remembered at once; one that is forgotten is edited again, which changes nothing on screen. */
 export const MAX_CARDS = 500;
@@ -52,7 +54,7 @@ export interface LastCard {
 
 /**
  * What is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or its
- * card is right already. Throws `StoreError`.
+ * card is right already. Its turn is over, so it has no buttons. Throws `StoreError`.
  */
 export async function lastCard(
   deps: LastCardDeps,
@@ -70,7 +72,7 @@ export async function lastCard(
   const page = planPage(plan, sheet);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;
-  if (sent !== undefined && own?.text === page.text) return undefined;
+  if (sent !== undefined && own?.look === lookOf(page, [])) return undefined;
   const parts = partsOf(ref, known);
   return {
     first: sent === undefined,

@@ -34,11 +34,6 @@ interface Widths {
   why: number;
 }
 
-/** Where the ref of a plan's card stands among the deliveries. */
-export function cardRef(planId: string): string {
-  return `plan:${planId}`;
-}
-
 /** The card in a channel's markup, never longer than its message; `note` is a last line about this moment. */
 export function planPage(plan: Plan, sheet: Sheet, note?: string): Rendered {
   for (const widths of WIDTHS) {

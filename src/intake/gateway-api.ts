@@ -35,7 +35,7 @@ export interface GatewayApiDeps {
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish'>;
+  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish' | 'wishes'>;
   todos: Pick<TodoStore, 'todos'>;
   schedules: Schedules;
   usage: UsageStore;

@@ -7,5 +7,5 @@ export { createGatewayApi } from './gateway-api.ts';
 export { createLeader } from './leader.ts';
 export { queueCommand } from './queue-command.ts';
 export { createMemoryCommands } from './memory-commands.ts';
-export { createPlanCommands } from './plan-control.ts';
+export { createPlanButtons, createPlanCommands } from './plan-control.ts';
 export { createReceive } from './receive.ts';

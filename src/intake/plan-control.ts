@@ -1,10 +1,12 @@
-/** What people do to a plan while it is carried out: let a step run, leave it out, pause, go on, stop. */
+/** What people do to a plan while it is carried out: let a step run, leave it out, pause, go on, stop; by words or by buttons. */
 import type { Approvals, ApprovalRecord, Decider } from '../approvals.ts';
 import type { MessageBus } from '../bus.ts';
+import type { PressHandler } from '../button.ts';
 import type { Command, CommandCall } from '../command.ts';
 import type { LaneStore } from '../lanes.ts';
 import type { Ledger } from '../ledger.ts';
-import type { PlanStep } from '../plan.ts';
+import { isOpenPlan, openStep } from '../plan.ts';
+import { readPlanButton } from '../plans.ts';
 import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../plans.ts';
 import type { ApprovalDecision } from '../records.ts';
 import { describeDecided } from './approvals.ts';
@@ -13,9 +15,9 @@ import { modeCommand } from './modes.ts';
 import type { ModeDeps } from './modes.ts';
 
 export interface PlanControlDeps {
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish'>;
+  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish' | 'wishes'>;
   approvals: Approvals;
-  ledger: Pick<Ledger, 'turn'>;
+  ledger: Pick<Ledger, 'turn' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
 }
@@ -23,16 +25,20 @@ export interface PlanControlDeps {
 /** Questions of one session that are looked through for the plan's own; it has at most one. */
 const QUESTIONS = 20;
 
-/** Acts on a plan of a session that the asker may see. What it changes is committed when it resolves. Throws `StoreError`. */
+/**
+ * Acts on a plan of a session that the asker may see; with `stepId` a skip is meant for that step and no later one. What
+ * it changes is committed when it resolves. Throws `StoreError`.
+ */
 export async function actOnPlan(
   deps: PlanControlDeps,
   record: PlanRecord,
   action: PlanAction,
   by: Decider,
+  stepId?: string,
 ): Promise<PlanAnswer> {
   const { plan, session, turnId } = record;
-  const isOver = plan.state === 'completed' || plan.state === 'cancelled';
-  if (isOver || (await deps.ledger.turn(turnId))?.state === 'done') return no('This plan is over.');
+  if (!isOpenPlan(plan) || (await deps.ledger.turn(turnId))?.state === 'done')
+    return no('This plan is over.');
   if (action === 'stop') {
     const { stopped } = await stopSession(deps, session, false);
     return stopped ? yes('The plan is stopped.') : no('This plan is over.');
@@ -47,11 +53,9 @@ export async function actOnPlan(
     case 'resume':
       return await goOn(deps, record, waiting, by);
     case 'pause':
-      if (waiting !== undefined) return no('The plan waits already.');
-      await deps.plans.wish(plan.id, { pause: true });
-      return yes('The plan pauses before its next step.');
+      return await pause(deps, record, waiting);
     case 'skip':
-      return await skip(deps, record, waiting, by);
+      return await skip(deps, record, waiting, by, stepId);
     default:
       return action satisfies never;
   }
@@ -63,11 +67,26 @@ async function goOn(
   waiting: ApprovalRecord | undefined,
   by: Decider,
 ): Promise<PlanAnswer> {
-  if (waiting?.plan?.wait === 'step') return await decide(deps, waiting, 'approved', by, 'The step runs.');
-  // A pause that has not begun yet is taken back.
+  if (waiting !== undefined) {
+    const text = waiting.plan?.wait === 'step' ? 'The step runs.' : 'The plan goes on.';
+    return await decide(deps, waiting, 'approved', by, text);
+  }
+  const { pause: wished } = await deps.plans.wishes(plan.id);
+  if (wished !== true) return no('The plan runs; nothing of it waits for you.');
   await deps.plans.wish(plan.id, { pause: false });
-  if (waiting === undefined) return no('The plan runs; nothing of it waits for you.');
-  return await decide(deps, waiting, 'approved', by, 'The plan goes on.');
+  return yes('The plan does not pause.');
+}
+
+async function pause(
+  deps: PlanControlDeps,
+  { plan }: PlanRecord,
+  waiting: ApprovalRecord | undefined,
+): Promise<PlanAnswer> {
+  if (waiting !== undefined) return no('The plan waits already.');
+  if ((await deps.plans.wishes(plan.id)).pause === true)
+    return no('The plan pauses before its next step already.');
+  await deps.plans.wish(plan.id, { pause: true });
+  return yes('The plan pauses before its next step.');
 }
 
 async function skip(
@@ -75,20 +94,20 @@ async function skip(
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
   by: Decider,
+  stepId: string | undefined,
 ): Promise<PlanAnswer> {
+  const step = openStep(plan);
+  if (step === undefined) return no('No step is left.');
+  if (stepId !== undefined && stepId !== step.id)
+    return no('The plan is at another step by now. Nothing was changed.');
   if (waiting?.plan?.wait === 'step')
     return await decide(deps, waiting, 'denied', by, 'The step is left out.');
-  const step = plan.steps.find(isUnfinished);
-  if (step === undefined) return no('No step is left.');
-  await deps.plans.wish(plan.id, { skip: step.id });
   const place = `Step ${step.index + 1}`;
+  if ((await deps.plans.wishes(plan.id)).skip === step.id) return no(`${place} is to be left out already.`);
+  await deps.plans.wish(plan.id, { skip: step.id });
   if (step.status === 'running')
     return yes(`${place} is running. If it fails, it is left out and not repaired.`);
   return yes(`${place} is left out.`);
-}
-
-function isUnfinished({ status }: PlanStep): boolean {
-  return status !== 'done' && status !== 'skipped';
 }
 
 async function decide(
@@ -124,6 +143,21 @@ export function createPlanCommands(deps: PlanControlDeps & ModeDeps): Command[] 
     make('pause', 'Pause the plan before its next step'),
     make('resume', 'Let a paused plan go on'),
   ];
+}
+
+/** Acts on the buttons under a plan's card: as the commands do, but only on the plan and the step they stand for. */
+export function createPlanButtons(deps: PlanControlDeps): PressHandler {
+  return async ({ value, address, place, userId, senderName, owner }) => {
+    const meant = readPlanButton(value);
+    if (meant === undefined) return undefined;
+    const record = await deps.plans.plan(meant.planId);
+    if (record === undefined) return 'This plan is no longer there. Nothing was changed.';
+    if ((await deps.ledger.sessionOf(address)) !== record.session)
+      return 'This button belongs to another chat. Nothing was changed.';
+    const by: Decider = { userId, name: senderName, owner, at: { address, place } };
+    const stepId = meant.action === 'skip' ? meant.stepId : undefined;
+    return (await actOnPlan(deps, record, meant.action, by, stepId)).text;
+  };
 }
 
 async function command(deps: PlanControlDeps, action: PlanAction, call: CommandCall): Promise<string> {

@@ -8,6 +8,7 @@ import { listDir } from '../../src/tools/list-dir.ts';
 import { readFile } from '../../src/tools/read-file.ts';
 import { describeEachDatabase } from '../database.ts';
 import { effectTools, startEffects } from '../fakes/effect-tools.ts';
+import { plan } from '../fakes/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../fakes/scripted-provider.ts';
 import { openWorld } from '../fakes/turn-world.ts';
 
@@ -220,6 +221,19 @@ describeEachDatabase('a turn that meets trouble', (databases) => {
     expect(turn?.final?.content).toContain('The gateway died 20 times.');
     expect(world.types()).toEqual(['snapshot', 'turn_ended']);
     expect(await world.store.lanes.deadLetters(10)).toMatchObject([{ error: 'The gateway died 20 times.' }]);
+  });
+
+  it('gives up the plan of a message that is given up, for everybody to see (S-36)', async () => {
+    const world = await openWorld(databases, { provider: new ScriptedProvider() });
+    const { head, turnId } = await world.say('Poison');
+    if (head === undefined) throw new Error('There is no head.');
+    const { ledger } = world.store;
+    const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
+    const made = { plan: plan(2), card: 'card', todos: [], rows: [] };
+    await ledger.storePlan(head, turnId, { made, userId: 'telegram:42', model: 'm', usage });
+    await world.agent.turns.dead(head, new GatewayError('crashed', 'The gateway died 20 times.'));
+    expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'The turn failed.' });
+    expect(world.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
 
   it('takes a message away that cannot be read, so that the next one is answered', async () => {

@@ -1,6 +1,7 @@
 /** Stopping, parking, deciding and forgetting, in every state a lane can be in. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../database.ts';
+import { plan } from '../fakes/shown-plans.ts';
 import { request } from './requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said, startTurn, subject } from './turns.ts';
 
@@ -41,6 +42,21 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await lanes.sweep(node, IN_ROOM)).toEqual([]);
     const next = accepted(await ledger.accept(request('m3', {}, node)));
     expect(only(next)).toMatchObject({ seq: 3, dedupe: 'm3', stopped: false });
+  });
+
+  it('gives up the plan of a turn that nobody runs, and has its card brought up to date (S-36)', async () => {
+    const { ledger, lanes, plans, ...store } = await databases.open();
+    const { turnId, head } = await startTurn({ ledger, lanes, plans, ...store });
+    const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
+    const unrun = plan(2, { mode: 'agentic' });
+    const made = { plan: unrun, card: 'card', todos: [], rows: [] };
+    await ledger.storePlan(head, turnId, { made, userId: SESSION, model: 'm', usage });
+    await ledger.noteSent(head, 'plan:p', [{ id: '7' }]);
+    await lanes.release(head, { delayMs: HOUR_MS, attempt: true });
+    await lanes.stop(SESSION, { fresh: false });
+    expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
+    const [queued] = await store.sql`select payload from msg where lane = ${`out:${SESSION}`}`;
+    expect(queued).toMatchObject({ payload: { ref: turnId, message: { turnId, content: '*(stopped)*' } } });
   });
 
   it('hands a stopped head of a dead node on as stopped', async () => {

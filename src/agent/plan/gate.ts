@@ -34,13 +34,14 @@ async function* verdict(
 ): AsyncGenerator<EventBody, GateVerdict> {
   const { plans } = shared.deps;
   const wish = await plans.wishes(run.plan.id);
+  const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
   if (wish.pause === true) {
-    const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
     if (answer === undefined) return { kind: 'pause' };
     await plans.wish(run.plan.id, { pause: false });
-    if (answer.decision === 'denied')
-      return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
   }
+  // Also where the wish was taken back meanwhile: what was answered holds.
+  if (answer?.decision === 'denied')
+    return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
   if (wish.skip === step.id) return { kind: 'skip' };
   if (run.plan.mode !== 'teacher' || run.failed !== undefined) return { kind: 'go' };
   return yield* askToRun(shared, turn, step, run);

@@ -1,7 +1,7 @@
 /** In planner mode the model follows the plan through its todo list, and the plan follows the list: its steps tick. */
 import type { EventBody, TurnEndReason } from '../../event.ts';
 import { newId } from '../../lib/ids.ts';
-import { cancelPlan } from '../../plan.ts';
+import { cancelPlan, isOpenPlan } from '../../plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../plan.ts';
 import { SPAWN_TOOL } from '../../spawn.ts';
 import { todoText } from '../../todos.ts';
@@ -55,7 +55,7 @@ export async function* settlePlan(
   reason: TurnEndReason,
 ): AsyncGenerator<EventBody, void> {
   const { plan } = turn;
-  if (plan === undefined || plan.state === 'completed' || plan.state === 'cancelled') return;
+  if (plan === undefined || !isOpenPlan(plan)) return;
   const next: Plan =
     reason === 'completed' ? { ...plan, state: 'completed' } : cancelPlan(plan, CANCELLED[reason]);
   await shared.deps.ledger.updatePlan(turn.fence, next);
@@ -64,7 +64,8 @@ export async function* settlePlan(
   else yield { type: 'plan_cancelled', reason: CANCELLED[reason] };
 }
 
-const CANCELLED: Record<Exclude<TurnEndReason, 'completed'>, string> = {
+/** Why a plan is given up whose turn ended like this. */
+export const CANCELLED: Record<Exclude<TurnEndReason, 'completed'>, string> = {
   stopped: 'Stopped.',
   max_iterations: 'The limit of iterations was reached.',
   failed: 'The turn failed.',

@@ -219,8 +219,11 @@ describeEachDatabase('people and a plan', (databases) => {
     await people.ask('agentic');
     const { id } = await people.question();
     expect(await people.store.lanes.decide(id, 'denied', SESSION)).toBe(true);
+    // A wish that comes between the answer and the turn does not turn the answer round.
+    await people.act('resume');
     await people.resume();
     expect(people.ends()).toEqual(['plan_cancelled']);
+    expect((await people.plan()).plan).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
     expect(await people.statuses()).toEqual(['done', 'pending']);
   });
 

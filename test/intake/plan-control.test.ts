@@ -1,0 +1,149 @@
+/** What people do to a plan, by words and by the buttons of its card: what is changed, what they read, who may. */
+import { describe, expect, it } from 'vitest';
+import type { ApprovalRecord, Decided } from '../../src/approvals.ts';
+import type { Press } from '../../src/button.ts';
+import { actOnPlan, createPlanButtons } from '../../src/intake/plan-control.ts';
+import type { PlanControlDeps } from '../../src/intake/plan-control.ts';
+import { cancelPlan } from '../../src/plan.ts';
+import type { Plan } from '../../src/plan.ts';
+import { planButtonValue } from '../../src/plans.ts';
+import type { PlanAction, PlanRecord, PlanWish } from '../../src/plans.ts';
+import { plan, withStatus } from '../fakes/shown-plans.ts';
+
+const SESSION = 'telegram:1';
+const AGENTIC = withStatus(plan(3, { mode: 'agentic' }), 0, 'done');
+const by = { userId: SESSION, owner: false };
+
+/** A house with one plan; `waits` is the plan's open question. */
+function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decided }) {
+  const record: PlanRecord = {
+    plan: stored,
+    session: SESSION,
+    turnId: 't',
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+  };
+  const question = { id: 'q', plan: { id: stored.id, stepId: 's1', wait: waits?.wait } };
+  const did: string[] = [];
+  let wish: PlanWish = {};
+  const deps: PlanControlDeps = {
+    plans: {
+      plan: async (id) => (id === stored.id ? record : undefined),
+      latestPlan: async () => record,
+      wishes: async () => wish,
+      wish: async (_id, change) => {
+        did.push(`wish ${JSON.stringify(change)}`);
+        wish = { ...wish, ...change };
+      },
+    },
+    approvals: {
+      pending: async () => (waits === undefined ? [] : [question as ApprovalRecord]),
+      decide: async (_id, decision) => {
+        const answer = waits?.answer ?? { kind: 'decided', decision };
+        did.push(`${answer.kind} ${decision}`);
+        return answer;
+      },
+    },
+    ledger: {
+      turn: async () => ({ session: SESSION, state: 'running' }),
+      sessionOf: async (address) => address,
+    },
+    lanes: {
+      stop: async (session) => {
+        did.push(`stop ${session}`);
+        return { stopped: true, cancelled: 0 };
+      },
+    },
+    bus: { hintStop: () => undefined, nudge: () => undefined },
+  };
+  const press = (value: string, over: Partial<Press> = {}): Promise<string | undefined> =>
+    createPlanButtons(deps)({
+      value,
+      address: SESSION,
+      place: 'private',
+      userId: SESSION,
+      owner: false,
+      ...over,
+    });
+  const act = (action: PlanAction) => actOnPlan(deps, record, action, by);
+  return { did, press, act };
+}
+
+const value = {
+  pause: planButtonValue({ planId: 'p', action: 'pause' }),
+  stop: planButtonValue({ planId: 'p', action: 'stop' }),
+  skip: (stepId: string) => planButtonValue({ planId: 'p', action: 'skip', stepId }),
+};
+
+describe('a button under the card of a plan', () => {
+  it('pauses it, once, however often it is pressed', async () => {
+    const { press, did } = houseOf(AGENTIC);
+    expect(await press(value.pause)).toBe('The plan pauses before its next step.');
+    expect(await press(value.pause)).toBe('The plan pauses before its next step already.');
+    expect(did).toEqual(['wish {"pause":true}']);
+  });
+
+  it('skips the step it names, once, and never a later one', async () => {
+    const { press, did } = houseOf(AGENTIC);
+    expect(await press(value.skip('s0'))).toBe('The plan is at another step by now. Nothing was changed.');
+    expect(await press(value.skip('s2'))).toBe('The plan is at another step by now. Nothing was changed.');
+    expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
+    expect(did).toEqual([]);
+    expect(await press(value.skip('s1'))).toBe('Step 2 is left out.');
+    expect(await press(value.skip('s1'))).toBe('Step 2 is to be left out already.');
+    expect(did).toEqual(['wish {"skip":"s1"}']);
+  });
+
+  it('stops it', async () => {
+    const { press, did } = houseOf(AGENTIC);
+    expect(await press(value.stop)).toBe('The plan is stopped.');
+    expect(did).toEqual([`stop ${SESSION}`]);
+  });
+
+  it('stops one that the model follows by itself, and nothing else there', async () => {
+    const { press, did } = houseOf(plan(2));
+    expect(await press(value.pause)).toContain('it can only be stopped');
+    expect(await press(value.skip('s0'))).toContain('it can only be stopped');
+    expect(await press(value.stop)).toBe('The plan is stopped.');
+    expect(did).toEqual([`stop ${SESSION}`]);
+  });
+
+  it('does nothing once the plan is over, or gone, or in another chat', async () => {
+    const over = houseOf(cancelPlan(AGENTIC, 'Stopped.'));
+    for (const one of [value.pause, value.stop, value.skip('s1')])
+      expect(await over.press(one)).toBe('This plan is over.');
+    const { press, did } = houseOf(AGENTIC);
+    expect(await press(value.stop.replace(':p', ':q'))).toBe(
+      'This plan is no longer there. Nothing was changed.',
+    );
+    expect(await press(value.stop, { address: 'telegram:2' })).toBe(
+      'This button belongs to another chat. Nothing was changed.',
+    );
+    expect([...over.did, ...did]).toEqual([]);
+  });
+
+  it('leaves what is no button of a plan to others', async () => {
+    const { press } = houseOf(AGENTIC);
+    expect(await press('approve:p')).toBeUndefined();
+    expect(await press('plan-stop:')).toBeUndefined();
+  });
+});
+
+describe('a pause', () => {
+  it('that has not begun is taken back by resuming', async () => {
+    const { act, did } = houseOf(AGENTIC);
+    expect(await act('resume')).toEqual({ done: false, text: 'The plan runs; nothing of it waits for you.' });
+    await act('pause');
+    expect(await act('resume')).toEqual({ done: true, text: 'The plan does not pause.' });
+    expect(did).toEqual(['wish {"pause":true}', 'wish {"pause":false}']);
+  });
+
+  it('lasts when somebody resumes who may not', async () => {
+    const { act, did } = houseOf(
+      { ...AGENTIC, state: 'paused' },
+      { wait: 'pause', answer: { kind: 'forbidden' } },
+    );
+    expect(await act('resume')).toMatchObject({ done: false, text: expect.stringContaining('not yours') });
+    expect(did).toEqual(['forbidden approved']);
+  });
+});
