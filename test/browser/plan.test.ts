@@ -45,13 +45,13 @@ describeDoor('work on the page', (guest, at) => {
       ...now,
       steps: [
         now.steps[0]!,
-        step(1, { id: 'n', description: 'Ask the railway instead' }),
+        step(1, { id: 'n', description: 'Ask the railway instead', revision: 'no flights on Friday' }),
         ...now.steps.slice(2),
       ],
     };
     turn.emit({ type: 'plan_revised', plan: revised, reason: 'no flights on Friday' });
     await card.getByText('Ask the railway instead').waitFor();
-    await card.getByText('Changed: no flights on Friday').waitFor();
+    expect(await card.locator('.step-revision').allInnerTexts()).toEqual(['no flights on Friday']);
     turn.emit({
       type: 'retry_attempt',
       step: { ...revised.steps[1]!, status: 'running', attempts: 2 },

@@ -45,7 +45,7 @@ export class FakeHouse implements GatewayApi {
   readonly plans = new Map<SessionKey, PlanRecord>();
   waiting: ApprovalRecord[] = [];
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.waiting;
-  readonly actOnPlan = async (): Promise<undefined> => undefined;
+  actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands: CommandListing[] = [
     { name: 'stop', description: 'End the running answer and drop what is queued' },

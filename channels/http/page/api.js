@@ -105,6 +105,16 @@ export class Api {
     return this.#json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision });
   }
 
+  /**
+   * Lets a step run or leaves it out, pauses, resumes or stops a plan; gives a sentence about what comes of it.
+   * @param {string} planId
+   * @param {import('./plan-buttons.js').PlanAction} action
+   * @returns {Promise<{ text: string }>}
+   */
+  actOnPlan(planId, action) {
+    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}`);
+  }
+
   /** @param {string} key */
   forget(key) {
     return this.#json('DELETE', pathOf(key));

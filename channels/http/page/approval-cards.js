@@ -3,25 +3,27 @@ import { ApiError } from './api.js';
 import { byId, h } from './dom.js';
 
 /** @typedef {import('./follow.js').GatewayEvent} GatewayEvent */
-/** @typedef {{ id: string, session: string, tool: string, args: unknown, warning: string, expiresAt: string, plan: { wait: string } | null }} Approval */
-
-/** What the buttons of a plan's waits are called. @type {Record<string, [string, string]>} */
-const PLAN_WORDS = { step: ['Run', 'Skip'], pause: ['Resume', 'Stop'] };
+/** @typedef {{ id: string, session: string, tool: string, args: unknown, warning: string, expiresAt: string, plan: { id: string, stepId: string, wait: 'step' | 'pause' } | null }} Approval */
 
 /** One for the whole visit; the list is the gateway's, so a reload or another device shows the same. */
 export class ApprovalCards {
   #api;
   #complain;
+  #ofPlans;
   #list = byId('approvals', HTMLElement);
   #key = '';
+  /** Which reading of the list is the newest: an older one may come later. */
+  #readings = 0;
 
   /**
    * @param {import('./api.js').Api} api
    * @param {(error: unknown) => void} complain
+   * @param {(waits: Approval[]) => void} ofPlans takes the questions of plans: their panels ask them
    */
-  constructor(api, complain) {
+  constructor(api, complain, ofPlans) {
     this.#api = api;
     this.#complain = complain;
+    this.#ofPlans = ofPlans;
   }
 
   /**
@@ -36,9 +38,13 @@ export class ApprovalCards {
   /** Reads anew what waits here. */
   async refresh() {
     const key = this.#key;
+    const reading = (this.#readings += 1);
     try {
       const waiting = await this.#api.approvals();
-      if (key === this.#key) this.#show(waiting.filter(({ session }) => session === key));
+      if (key !== this.#key || reading !== this.#readings) return;
+      const here = waiting.filter(({ session }) => session === key);
+      this.#show(here.filter(({ plan }) => plan === null));
+      this.#ofPlans(here.filter(({ plan }) => plan !== null));
     } catch (error) {
       this.#complain(error);
     }
@@ -59,12 +65,11 @@ export class ApprovalCards {
   }
 
   /** @param {Approval} approval */
-  #card({ id, tool, args, warning, expiresAt, plan }) {
-    const [yes, no] = PLAN_WORDS[plan?.wait ?? ''] ?? ['Approve', 'Deny'];
+  #card({ id, tool, args, warning, expiresAt }) {
     const fault = h('p', { class: 'error-text', role: 'alert' });
     const buttons = [
-      h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, yes),
-      h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, no),
+      h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
+      h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, 'Deny'),
     ];
     /** @param {'approved' | 'denied'} decision */
     const decide = async (decision) => {
@@ -85,8 +90,8 @@ export class ApprovalCards {
     return h(
       'section',
       { id: `approval-${id}`, class: 'approval', 'aria-label': `Question about ${tool}` },
-      h('p', { class: 'approval-title' }, plan ? 'Your turn: ' : 'May I do this? ', h('code', {}, tool)),
-      ...(plan ? [] : [h('pre', { tabindex: '0' }, visible(JSON.stringify(args, null, 2)))]),
+      h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
+      h('pre', { tabindex: '0' }, visible(JSON.stringify(args, null, 2))),
       h('p', {}, warning),
       h(
         'div',

@@ -41,7 +41,7 @@ export class ChatView {
     this.#sidebar = sidebar;
     this.#host = host;
     this.#head = new SessionHead(api, host.complain);
-    this.#approvals = new ApprovalCards(api, host.complain);
+    this.#approvals = new ApprovalCards(api, host.complain, (waits) => this.#transcript?.setWaits(waits));
     this.#composer = new Composer(
       (content) => void this.#send(content),
       () => void this.#stop(),

@@ -1,30 +1,54 @@
-/** A plan as a card: goal, steps with how they stand and who carries them out, and what is happening to it now. */
-import { h, icon } from './dom.js';
-import { advancePlan } from './plan-state.js';
+/** A plan as a panel: goal, steps, what is left to mend them with, what is happening to it now, and what a person may do. */
+import { h } from './dom.js';
+import { PlanButtons } from './plan-buttons.js';
+import {
+  advancePlan,
+  correctionsLeft,
+  FEW_CORRECTIONS,
+  isBehind,
+  isOver,
+  MAX_CORRECTIONS,
+} from './plan-state.js';
+import { StepRows } from './plan-step.js';
 
 /** @typedef {import('./follow.js').GatewayEvent} GatewayEvent */
 /** @typedef {import('./plan-state.js').Plan} Plan */
-/** @typedef {import('./plan-state.js').Step} Step */
+/** @typedef {import('./approval-cards.js').Approval} Approval */
+/**
+ * @typedef {object} PlanDesk
+ * @property {(planId: string, action: import('./plan-buttons.js').PlanAction) => Promise<{ text: string }>} act
+ * @property {(planId: string) => Approval | undefined} waitOf The question of that plan which waits for an answer.
+ */
 
-/** Said to those who listen, drawn for those who look. @type {Record<import('./plan-state.js').StepStatus, [string, string]>} */
-const MARKS = {
-  pending: ['to do', ''],
-  running: ['running', ''],
-  done: ['done', 'M6 12.5l4 4 8-9'],
-  failed: ['failed', 'M7 7l10 10M17 7L7 17'],
-  skipped: ['skipped', 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3'],
-};
-const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
-/** @type {Record<string, string>} */
-const STATES = { paused: 'paused', completed: 'completed', cancelled: 'cancelled' };
-
-/** The plan of one turn; `element` is empty until there is one. */
+/** The plan of one turn; `element` is hidden until there is one. Its parts stay, and are changed where something is new. */
 export class PlanView {
-  element = h('section', { class: 'plan', 'aria-label': 'Plan', hidden: true });
+  #desk;
+  #mode = h('span', { class: 'plan-mode' });
+  #state = h('span', { class: 'plan-state', role: 'status' });
+  #count = h('span', { class: 'plan-count' });
+  #goal = h('p', { class: 'plan-goal', dir: 'auto' });
+  #progress = h('progress', { class: 'plan-progress', 'aria-label': 'Steps done' });
+  #rows = new StepRows();
+  #note = h('p', { class: 'plan-note', role: 'status', dir: 'auto' });
+  #until = h('p', { class: 'quiet' });
+  #budget = h('p', { class: 'plan-budget' });
+  #buttons;
   /** @type {import('./plan-state.js').PlanSight | undefined} */
   #sight;
-  /** Events told of it. */
-  #told = false;
+  element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
+  /** How many events told of it. */
+  told = 0;
+
+  /** @param {PlanDesk} desk */
+  constructor(desk) {
+    this.#desk = desk;
+    this.#buttons = new PlanButtons(desk.act);
+  }
+
+  /** The plan's id, once the plan is known. */
+  get planId() {
+    return this.#sight?.plan.id;
+  }
 
   /** What the steps say, to know a todo list that says the same. */
   get descriptions() {
@@ -35,9 +59,8 @@ export class PlanView {
   apply(event) {
     const next = advancePlan(this.#sight, event);
     if (next === this.#sight || next === undefined) return;
-    this.#sight = next;
-    this.#told = true;
-    this.#draw(next);
+    this.told += 1;
+    this.#show(next);
   }
 
   /**
@@ -46,9 +69,12 @@ export class PlanView {
    * @param {boolean} isNewest
    */
   set(plan, isNewest) {
-    if (this.#told && !isNewest) return;
-    this.#sight = { plan, note: '', recovering: false };
-    this.#draw(this.#sight);
+    if (this.told === 0 || isNewest) this.#show({ plan, passing: '', recovering: false });
+  }
+
+  /** What the plan waits for may be another thing now. */
+  lookAgain() {
+    if (this.#sight !== undefined) this.#draw(this.#sight);
   }
 
   /**
@@ -62,56 +88,62 @@ export class PlanView {
   }
 
   /** @param {import('./plan-state.js').PlanSight} sight */
-  #draw({ plan, note, analysed, recovering }) {
-    const over = plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
-    const state = STATES[plan.state] ?? (plan.mode === 'planner' ? '' : plan.mode);
-    this.element.className = `plan ${plan.state}${recovering ? ' recovering' : ''}`;
+  #show(sight) {
+    if (this.#sight === undefined) this.#furnish();
+    this.#sight = sight;
+    this.#draw(sight);
+  }
+
+  #furnish() {
+    const title = h('span', { class: 'plan-title' }, 'Plan');
     this.element.replaceChildren(
-      h(
-        'header',
-        { class: 'plan-head' },
-        h('span', { class: 'plan-title' }, 'Plan'),
-        ...(state === '' ? [] : [h('span', { class: `plan-state ${state}` }, state)]),
-        h('span', { class: 'plan-count' }, `${over} of ${plan.steps.length}`),
-      ),
-      h('p', { class: 'plan-goal', dir: 'auto' }, plan.goal),
-      progress(over, plan.steps.length),
-      h('ol', { class: 'plan-steps' }, ...plan.steps.map((step) => stepRow(step, step.id === analysed))),
-      ...(note === '' ? [] : [h('p', { class: 'plan-note', role: 'status' }, note)]),
+      h('header', { class: 'plan-head' }, title, this.#mode, this.#state, this.#count),
+      this.#goal,
+      this.#progress,
+      this.#rows.element,
+      this.#note,
+      this.#until,
+      h('footer', { class: 'plan-foot' }, this.#budget, this.#buttons.element),
     );
     this.element.hidden = false;
+  }
+
+  /** @param {import('./plan-state.js').PlanSight} sight */
+  #draw({ plan, passing, analysed, recovering }) {
+    const wait = isOver(plan) ? undefined : this.#desk.waitOf(plan.id);
+    const asks = wait?.plan?.wait === 'step';
+    this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${asks ? ' asks' : ''}`;
+    say(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
+    this.#mode.className = `plan-mode ${plan.mode}`;
+    say(this.#state, asks ? 'waits for you' : plan.state);
+    const behind = plan.steps.filter(isBehind).length;
+    say(this.#count, `${behind} of ${plan.steps.length}`);
+    say(this.#goal, plan.goal);
+    this.#progress.max = Math.max(1, plan.steps.length);
+    this.#progress.value = behind;
+    this.#rows.show(plan.steps, analysed);
+    say(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (wait?.warning ?? passing));
+    say(
+      this.#until,
+      wait === undefined ? '' : `Without an answer by ${timeOf(wait.expiresAt)} the plan is given up.`,
+    );
+    const left = correctionsLeft(plan);
+    say(this.#budget, left === MAX_CORRECTIONS ? '' : `Corrections left: ${left} of ${MAX_CORRECTIONS}`);
+    this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
+    this.#buttons.show(plan, wait);
   }
 }
 
 /**
- * @param {number} over
- * @param {number} all
+ * Changes a text only where it is another one: what is read aloud is not read again.
+ * @param {HTMLElement} element
+ * @param {string} text
  */
-function progress(over, all) {
-  return h('progress', {
-    class: 'plan-progress',
-    max: Math.max(1, all),
-    value: over,
-    'aria-label': 'Steps done',
-  });
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
-/**
- * @param {Step} step
- * @param {boolean} analysed
- */
-function stepRow({ index, description, executor, status, attempts }, analysed) {
-  const [word, path] = MARKS[status];
-  const mark = h('span', { class: 'step-mark', role: 'img', 'aria-label': word });
-  if (analysed) mark.append(icon(ZAP));
-  else if (path !== '') mark.append(icon(path));
-  const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';
-  return h(
-    'li',
-    { class: `step ${status}${analysed ? ' analysed' : ''}` },
-    mark,
-    h('span', { class: 'step-words', dir: 'auto' }, `${index + 1}. ${description}`),
-    ...(attempts > 1 ? [h('span', { class: 'step-attempts' }, `attempt ${attempts}`)] : []),
-    ...(by === '' ? [] : [h('span', { class: `step-by ${executor.kind}` }, by)]),
-  );
+/** @param {string} iso */
+function timeOf(iso) {
+  return new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 }

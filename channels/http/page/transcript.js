@@ -1,13 +1,17 @@
 /** One session's conversation: its stored pages, its live turns, and where the reader is in it. */
 import { byId, h } from './dom.js';
+import { isOver } from './plan-state.js';
 import { TurnView } from './turn-view.js';
 
 /** @typedef {import('./api.js').Message} Message */
 /** @typedef {import('./follow.js').GatewayEvent} GatewayEvent */
+/** @typedef {import('./approval-cards.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
 /** Nearer to the end than this, the view follows the answer as it grows. */
 const NEAR_END_PX = 120;
+/** How often a plan is read anew because events told of it meanwhile. */
+const MAX_PLAN_READS = 3;
 
 /** The conversation of one session, from opening to `close`. */
 export class Transcript {
@@ -19,6 +23,10 @@ export class Transcript {
   #turns = new Map();
   /** Turns by the subagents that work for them. @type {Map<string | undefined, string>} */
   #agents = new Map();
+  /** Questions of plans that wait for an answer, by the plan's id. @type {Map<string, Approval>} */
+  #waits = new Map();
+  /** @type {import('./plan-view.js').PlanDesk} */
+  #desk;
   #oldest = Infinity;
   #follows = true;
   #loading = false;
@@ -36,6 +44,10 @@ export class Transcript {
   constructor(api, key) {
     this.#api = api;
     this.#key = key;
+    this.#desk = {
+      act: (planId, action) => api.actOnPlan(planId, action),
+      waitOf: (planId) => this.#waits.get(planId),
+    };
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
     this.#scroller.addEventListener('scroll', () => this.#scrolled(), { signal, passive: true });
@@ -104,7 +116,7 @@ export class Transcript {
    * @param {string} content
    */
   sending(content) {
-    const turn = new TurnView(() => this.#grew());
+    const turn = new TurnView(() => this.#grew(), this.#desk);
     turn.setSending(content);
     this.#list.append(turn.element);
     this.toEnd();
@@ -147,9 +159,33 @@ export class Transcript {
    * @param {boolean} missed
    */
   async #learnPlan(missed) {
-    const { plan, turnId } = await this.#api.plan(this.#key);
-    if (plan === null || turnId === null || this.#ended.signal.aborted) return;
-    this.#turns.get(turnId)?.setPlanState(plan, missed);
+    const told = () => [...this.#turns.values()].reduce((sum, { planTold }) => sum + planTold, 0);
+    for (let reads = 1; ; reads += 1) {
+      const before = told();
+      const { plan, turnId } = await this.#api.plan(this.#key);
+      if (plan === null || turnId === null || this.#ended.signal.aborted) return;
+      // What was told while it was read may be newer than what was read.
+      if (told() !== before && reads < MAX_PLAN_READS) continue;
+      // The turn of a plan that goes on is shown, however many messages wait behind it.
+      const turn = this.#turns.get(turnId) ?? (isOver(plan) ? undefined : this.#turnOf(turnId));
+      if (turn === undefined) return;
+      turn.setPlanState(plan, missed);
+      this.#place(turn);
+      return;
+    }
+  }
+
+  /**
+   * Questions of plans that wait in this chat now; their panels ask them.
+   * @param {Approval[]} waits
+   */
+  setWaits(waits) {
+    this.#waits = new Map(waits.map((wait) => [wait.plan?.id ?? '', wait]));
+    const turns = [...this.#turns.values()];
+    for (const turn of turns) turn.planMayWait();
+    const known = turns.map(({ planId }) => planId);
+    if (waits.some(({ plan }) => !known.includes(plan?.id)))
+      void this.#learnPlan(true).catch(() => undefined);
   }
 
   toEnd() {
@@ -175,7 +211,7 @@ export class Transcript {
   #turnOf(turnId) {
     const known = this.#turns.get(turnId);
     if (known !== undefined) return known;
-    const turn = new TurnView(() => this.#grew());
+    const turn = new TurnView(() => this.#grew(), this.#desk);
     this.#turns.set(turnId, turn);
     return turn;
   }

@@ -24,16 +24,20 @@ export class TurnView {
   state = 'unknown';
   #onGrow;
   #asked = h('div', { class: 'asked' });
-  #plan = new PlanView();
+  #plan;
   #todos = new TodoView();
   #answer;
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
   element;
 
-  /** @param {() => void} onGrow called when the view may have become taller */
-  constructor(onGrow) {
+  /**
+   * @param {() => void} onGrow called when the view may have become taller
+   * @param {import('./plan-view.js').PlanDesk} desk
+   */
+  constructor(onGrow, desk) {
     this.#onGrow = onGrow;
+    this.#plan = new PlanView(desk);
     this.#answer = new AnswerParts(onGrow);
     this.element = h(
       'article',
@@ -91,6 +95,22 @@ export class TurnView {
     const text = new LiveMarkdown(this.#onGrow);
     text.set(message.content);
     this.#plan.setText(text.element);
+  }
+
+  /** The id of its plan, once that is known. */
+  get planId() {
+    return this.#plan.planId;
+  }
+
+  /** How many events told of its plan. */
+  get planTold() {
+    return this.#plan.told;
+  }
+
+  /** What its plan waits for may be another thing now. */
+  planMayWait() {
+    this.#plan.lookAgain();
+    this.#onGrow();
   }
 
   /**
