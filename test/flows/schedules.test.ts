@@ -178,6 +178,24 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   );
 
   it(
+    'a task made in a Telegram group comes to the supergroup that the group became',
+    async () => {
+      const [group, supergroup] = ['-50', '-1005000'];
+      await house().store.access.addGrant('telegram', 'group', group);
+      house().ollama.answer({ text: 'The minutes are due.' }, { when: 'Ask for the minutes' });
+      house().telegram.says(group, '/schedule add "every 60m" Ask for the minutes', ada);
+      await vi.waitFor(() => expect(screen(group)).toHaveLength(1), WAIT);
+      house().telegram.chats.open(supergroup);
+      house().telegram.chats.open(group).movedTo = supergroup;
+      const [schedule] = await house().store.schedules.schedules({ session: `telegram:${group}`, limit: 1 });
+      await comes(schedule?.id ?? '');
+      await vi.waitFor(() => expect(screen(supergroup)).toEqual(['The minutes are due.']), LOOKED);
+      expect(screen(group)).toHaveLength(1);
+    },
+    PATIENCE,
+  );
+
+  it(
     'a schedule that was removed does not run',
     async () => {
       house().telegram.says(cy, '/schedule add "every 60m" Nag Cy', cy);
