@@ -70,6 +70,9 @@ export interface MessageBus {
   running(): Record<LaneClass, number>;
 }
 
+/** Takes on heads that a commit claimed; what the rooms know of the bus that carries their work. */
+export type Carrier = Pick<MessageBus, 'claimant' | 'run'>;
+
 /** Which events a listener wants; absent fields match everything. */
 export interface EventFilter {
   sessionKey?: SessionKey;

@@ -1,12 +1,12 @@
 /** The house's own way in: messages that no person wrote (a subagent's result, a schedule, a heartbeat) start turns, too. */
-import type { EventBus, MessageBus } from '../bus.ts';
+import type { Carrier, EventBus } from '../bus.ts';
 import type { Ledger } from '../ledger.ts';
 import { systemInbound } from '../receive.ts';
 import type { Announce } from '../receive.ts';
 
 export interface AnnounceDeps {
   ledger: Pick<Ledger, 'accept'>;
-  bus: Pick<MessageBus, 'claimant' | 'run'>;
+  bus: Carrier;
   events: Pick<EventBus, 'emit'>;
 }
 

@@ -1,5 +1,5 @@
 /** Who receives for a bot: the node that holds the lane `poll:<channel>:<bot id>`, and nobody else. */
-import type { LaneHandler, LaneOutcome, MessageBus } from '../bus.ts';
+import type { Carrier, LaneHandler, LaneOutcome } from '../bus.ts';
 import type { Channel } from '../channel.ts';
 import { ChannelError, toGatewayError } from '../errors.ts';
 import type { ChannelHealth } from '../health.ts';
@@ -19,7 +19,7 @@ const START_AGAIN_MS = 10_000;
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
   lanes: Pick<LaneStore, 'append' | 'finish'>;
-  bus: Pick<MessageBus, 'claimant' | 'run'>;
+  bus: Carrier;
   receive: Receive;
   log: Log;
 }

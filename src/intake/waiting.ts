@@ -1,6 +1,6 @@
 /** Whoever writes while a turn waits for a human is told once what it waits for. */
 import type { Approvals } from '../approvals.ts';
-import type { EventBus, MessageBus } from '../bus.ts';
+import type { Carrier, EventBus } from '../bus.ts';
 import { toGatewayError } from '../errors.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Log } from '../log.ts';
@@ -10,7 +10,7 @@ import type { InboundMessage, SessionKey } from '../message.ts';
 export interface WaitingDeps {
   approvals: Pick<Approvals, 'pending'>;
   ledger: Pick<Ledger, 'enqueue'>;
-  bus: Pick<MessageBus, 'claimant' | 'run'>;
+  bus: Carrier;
   events: Pick<EventBus, 'emit'>;
   log: Log;
 }

@@ -10,12 +10,11 @@ export const PURGE_BATCH = 1_000;
 const MORE_AFTER_MS = 1_000;
 const EVERY_MS = 3_600_000;
 
-/** Begins to purge now and then; gives the end of it. */
-export function startRetention(lanes: Pick<LaneStore, 'purge'>, log: Log): () => void {
+/** Begins to purge now and then, until the signal. */
+export function startRetention(lanes: Pick<LaneStore, 'purge'>, log: Log, signal: AbortSignal): void {
   let timer: NodeJS.Timeout | undefined;
-  let ended = false;
   const plan = (ms: number): void => {
-    if (!ended) timer = setTimeout(() => void round(), ms).unref();
+    if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
   };
   const round = async (): Promise<void> => {
     try {
@@ -27,9 +26,6 @@ export function startRetention(lanes: Pick<LaneStore, 'purge'>, log: Log): () =>
       plan(EVERY_MS);
     }
   };
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   plan(MORE_AFTER_MS);
-  return () => {
-    ended = true;
-    clearTimeout(timer);
-  };
 }

@@ -12,7 +12,7 @@ describeEachDatabase('a message whose process dies', (databases) => {
   it('is sent once, wherever it died (B-23)', async () => {
     const store = await databases.open();
     const bus = { claimant: () => undefined, run: () => undefined };
-    const tools = [createMessage(createPost(store.posts, () => bus))];
+    const tools = [createMessage(createPost(store.posts, bus))];
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = new ReplayModel(asks([{ name: 'message', args: { text: 'Soon.' } }]), says('Now.'));
       const death = dyingStore(at, when);
