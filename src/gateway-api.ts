@@ -64,8 +64,16 @@ export interface GatewayApi {
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Answers a question; `forbidden` is to look like `unknown` outside. */
   decide(caller: Caller, approvalId: string, decision: ApprovalDecision): Promise<Decided>;
-  /** Acts on a plan that is being carried out; undefined when there is none such for the caller. */
-  actOnPlan(caller: Caller, planId: string, action: PlanAction): Promise<PlanAnswer | undefined>;
+  /**
+   * Acts on a plan that is being carried out; with `stepId` a skip is meant for that step and no later one. Undefined when
+   * there is none such for the caller.
+   */
+  actOnPlan(
+    caller: Caller,
+    planId: string,
+    action: PlanAction,
+    stepId?: string,
+  ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
   schedules: ScheduleDoor;
   /** `default`, the profile ids, then the provider's models. Throws `ProviderError` when the model server is away. */

@@ -93,10 +93,10 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       deps.approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
     decide: (caller, approvalId, decision) => deps.approvals.decide(approvalId, decision, deciderOf(caller)),
     schedules: createScheduleDoor(deps.schedules, visible),
-    async actOnPlan(caller, planId, action) {
+    async actOnPlan(caller, planId, action, stepId) {
       const record = await deps.plans.plan(planId);
       if (record === undefined || (await visible(caller, record.session)) === undefined) return undefined;
-      return await actOnPlan(deps, record, action, deciderOf(caller));
+      return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
     },
     turn: (turnId) => deps.ledger.turn(turnId),
     models: (signal) => deps.agent.models(signal),

@@ -66,8 +66,9 @@ export async function visit(
   page.on('console', (message) => {
     if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
   });
+  const home = `${new URL(url).origin}/`;
   page.on('request', (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith('data:'))
+    if (!request.url().startsWith(home) && !request.url().startsWith('data:'))
       complaints.push(`request: ${request.url()}`);
   });
   await page.goto(url);

@@ -59,14 +59,16 @@ describeDoor("a plan's panel", (guest, at) => {
     turn.emit({ type: 'approval_needed', approvalId: `q-${wait}` });
   }
   /** The house takes every press down, and answers it when the test says so. */
-  function presses(): { taken: PlanAction[]; answer: PromiseWithResolvers<PlanAnswer> } {
+  function presses(): { taken: PlanAction[]; steps: unknown[]; answer: PromiseWithResolvers<PlanAnswer> } {
     const taken: PlanAction[] = [];
+    const steps: unknown[] = [];
     const answer = Promise.withResolvers<PlanAnswer>();
-    at.door.house.actOnPlan = (_caller, _id, action) => {
+    at.door.house.actOnPlan = (_caller, _id, action, step) => {
       taken.push(action);
+      steps.push(step);
       return answer.promise;
     };
-    return { taken, answer };
+    return { taken, steps, answer };
   }
 
   describe('tells', () => {
@@ -203,7 +205,7 @@ describeDoor("a plan's panel", (guest, at) => {
 
     it('that ask once, however often they are pressed, until the plan has moved on', async () => {
       const turn = await follow(RUNNING);
-      const { taken, answer } = presses();
+      const { taken, steps, answer } = presses();
       await button('Pause').dblclick();
       await button('Pause').press('Enter');
       await vi.waitFor(() => expect(taken).toEqual(['pause']), WAIT);
@@ -217,6 +219,8 @@ describeDoor("a plan's panel", (guest, at) => {
       await vi.waitFor(async () => expect(await button('Pause').isDisabled()).toBe(false), WAIT);
       expect(await panel().getByText('pauses before its next step').count()).toBe(0);
       expect(taken).toEqual(['pause']);
+      await button('Skip step').click();
+      await vi.waitFor(() => expect(steps).toEqual(['s1', 's2']), WAIT);
       turn.end();
     });
 

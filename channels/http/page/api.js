@@ -109,10 +109,12 @@ export class Api {
    * Lets a step run or leaves it out, pauses, resumes or stops a plan; gives a sentence about what comes of it.
    * @param {string} planId
    * @param {import('./plan-buttons.js').PlanAction} action
+   * @param {string | undefined} stepId the step that the person saw
    * @returns {Promise<{ text: string }>}
    */
-  actOnPlan(planId, action) {
-    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}`);
+  actOnPlan(planId, action, stepId) {
+    const step = stepId === undefined ? '' : `?step=${encodeURIComponent(stepId)}`;
+    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
   }
 
   /** @param {string} key */

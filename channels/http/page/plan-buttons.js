@@ -5,6 +5,13 @@ import { currentStep, isOver } from './plan-state.js';
 /** @typedef {import('./plan-state.js').Plan} Plan */
 /** @typedef {import('./approval-cards.js').Approval} Approval */
 /** @typedef {'run' | 'resume' | 'pause' | 'skip' | 'stop'} PlanAction */
+/**
+ * @callback Act Does it, for the step that the person saw; throws with a sentence.
+ * @param {string} planId
+ * @param {PlanAction} action
+ * @param {string | undefined} stepId
+ * @returns {Promise<{ text: string }>}
+ */
 
 /** In the order they stand in. @type {[PlanAction, string][]} */
 const BUTTONS = [
@@ -46,7 +53,7 @@ export class PlanButtons {
   #wait;
   element;
 
-  /** @param {(planId: string, action: PlanAction) => Promise<{ text: string }>} act throws with a sentence */
+  /** @param {Act} act */
   constructor(act) {
     this.#act = act;
     for (const [action, words] of BUTTONS) {
@@ -113,7 +120,7 @@ export class PlanButtons {
     this.#say('', false);
     this.#draw();
     try {
-      const { text } = await this.#act(plan.id, action);
+      const { text } = await this.#act(plan.id, action, currentStep(plan)?.id);
       if (moment === this.#moment) {
         this.#taken.add(action);
         this.#say(text, false);

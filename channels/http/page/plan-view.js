@@ -16,7 +16,7 @@ import { StepRows } from './plan-step.js';
 /** @typedef {import('./approval-cards.js').Approval} Approval */
 /**
  * @typedef {object} PlanDesk
- * @property {(planId: string, action: import('./plan-buttons.js').PlanAction) => Promise<{ text: string }>} act
+ * @property {import('./plan-buttons.js').Act} act
  * @property {(planId: string) => Approval | undefined} waitOf The question of that plan which waits for an answer.
  */
 

@@ -45,7 +45,7 @@ export class Transcript {
     this.#api = api;
     this.#key = key;
     this.#desk = {
-      act: (planId, action) => api.actOnPlan(planId, action),
+      act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
       waitOf: (planId) => this.#waits.get(planId),
     };
     this.#list.replaceChildren(this.#earlier);

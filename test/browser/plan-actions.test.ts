@@ -1,0 +1,106 @@
+/** What a plan goes through when a step fails, on the page before the whole house: after every event its panel is the stored plan. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Plan } from '../../src/plan.ts';
+import type { House } from '../flows/house.ts';
+import { describePage } from './describe-page.ts';
+import { openPlanHouse, PlannedTurn } from './plan-house.ts';
+
+const FAILED = 'FAILED: the bowl is on the floor.';
+
+describePage('a plan whose second step fails', (guest) => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openPlanHouse();
+  });
+  afterAll(() => house.close());
+
+  const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
+  const revisions = ({ steps }: Plan): (string | undefined)[] => steps.map(({ revision }) => revision);
+  const thought = () =>
+    guest.page.locator('.plan-note', { hasText: 'Step 2 failed. Thinking about what to do…' });
+
+  /** Sifted, kneading failed, and the model is thinking about it; the page was reloaded meanwhile. */
+  async function failing(tag: string, correction: object, ...rest: string[]): Promise<PlannedTurn> {
+    const turn = await PlannedTurn.begin(
+      house,
+      guest,
+      tag,
+      'agentic',
+      'The flour is sifted.',
+      FAILED,
+      JSON.stringify(correction),
+      ...rest,
+    );
+    await turn.goOn(2);
+    const { call, plan } = await turn.rest();
+    expect(statuses(plan)).toEqual(['done', 'failed', 'pending']);
+    await thought().waitFor();
+    expect(await guest.page.locator('.plan.recovering .step.analysed').count()).toBe(1);
+    await guest.look(`${tag}-thinking`);
+    await turn.reload();
+    call.release();
+    return turn;
+  }
+
+  it('has it tried again (S-25)', async () => {
+    const reason = 'The bowl only slipped.';
+    const turn = await failing('retry', { action: 'retry', reason }, 'Kneaded.', 'Baked.', 'Eat.');
+    const { call, plan } = await turn.rest();
+    expect(plan.steps[1]).toMatchObject({ status: 'running', attempts: 2, corrections: 1, revision: reason });
+    await guest.page.locator('.plan-note', { hasText: 'Step 2 is tried again.' }).waitFor();
+    await guest.look('retry');
+    call.release();
+    await turn.goOn(2);
+    expect(statuses(await turn.over())).toEqual(['done', 'done', 'done']);
+  });
+
+  it('has it done in another way (S-26)', async () => {
+    const reason = 'We look first where the bowl is.';
+    const command = { tool: 'list_dir', args: { path: '.' } };
+    const turn = await failing('modify', { action: 'modify', reason, command }, 'Baked.', 'Eat.');
+    const { call, plan } = await turn.rest();
+    expect(plan.steps[1]).toMatchObject({ executor: { tool: 'list_dir' }, status: 'done', revision: reason });
+    await guest.look('modify');
+    call.release();
+    await turn.goOn(1);
+    expect((await turn.over()).state).toBe('completed');
+  });
+
+  it('has steps put before it (S-27)', async () => {
+    const reason = 'Without a bowl there is no dough.';
+    const newSteps = [
+      { description: 'Pick the bowl up', self: true },
+      { description: 'Wash it', self: true },
+    ];
+    const correction = { action: 'insert_steps', reason, newSteps };
+    const turn = await failing('insert_steps', correction, 'Up.', 'Washed.', 'Kneaded.', 'Baked.', 'Eat.');
+    const { call, plan } = await turn.rest();
+    expect(statuses(plan)).toEqual(['done', 'running', 'pending', 'pending', 'pending']);
+    expect(revisions(plan)).toEqual([undefined, reason, reason, undefined, undefined]);
+    await guest.look('insert_steps');
+    call.release();
+    await turn.goOn(4);
+    expect((await turn.over()).steps).toHaveLength(5);
+  });
+
+  it('goes on without it (S-28)', async () => {
+    const reason = 'Flat bread needs no kneading.';
+    const turn = await failing('skip', { action: 'skip', reason }, 'Baked.', 'Eat.');
+    const { call, plan } = await turn.rest();
+    expect(plan.steps[1]).toMatchObject({ status: 'skipped', revision: reason, corrections: 1 });
+    await guest.look('skip');
+    call.release();
+    await turn.goOn(1);
+    expect(statuses(await turn.over())).toEqual(['done', 'skipped', 'done']);
+  });
+
+  it('is given up, and says why (S-29)', async () => {
+    const reason = 'There is no other bowl in the house.';
+    const turn = await failing('abort', { action: 'abort', reason }, 'There will be no bread.');
+    const { call, plan } = await turn.rest();
+    expect(plan).toMatchObject({ state: 'cancelled', reason });
+    await guest.look('abort');
+    call.release();
+    expect(statuses(await turn.over())).toEqual(['done', 'failed', 'pending']);
+  });
+});

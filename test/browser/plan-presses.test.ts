@@ -1,0 +1,107 @@
+/** The buttons of a plan's panel before the whole house: each press is seen on the panel, in the store, and in what the model is asked next. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Plan } from '../../src/plan.ts';
+import type { House } from '../flows/house.ts';
+import { describePage } from './describe-page.ts';
+import { openPlanHouse, PlannedTurn } from './plan-house.ts';
+
+describePage("the buttons of a plan's panel", (guest) => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openPlanHouse();
+  });
+  afterAll(() => house.close());
+
+  const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+  const press = (name: string): Promise<void> => panel().getByRole('button', { name, exact: true }).click();
+  const reads = (text: string): Promise<void> => panel().getByText(text).first().waitFor();
+  const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
+  const begin = (tag: string, mode: 'agentic' | 'teacher', ...answers: string[]): Promise<PlannedTurn> =>
+    PlannedTurn.begin(house, guest, tag, mode, ...answers);
+
+  it('pause a plan before its next step, and let it go on, with a reload between (S-02)', async () => {
+    const turn = await begin('pause', 'agentic', 'Sifted.', 'Kneaded.', 'Baked.', 'Eat.');
+    const { call } = await turn.rest();
+    await press('Pause');
+    await reads('The plan pauses before its next step.');
+    call.release();
+    await reads('The plan is paused before step 2.');
+    const paused = await turn.settled();
+    expect([paused.state, ...statuses(paused)]).toEqual(['paused', 'done', 'pending', 'pending']);
+    await guest.look('paused');
+    await turn.reload();
+    await reads('The plan is paused before step 2.');
+    await press('Resume');
+    await turn.goOn(3);
+    expect(statuses(await turn.over())).toEqual(['done', 'done', 'done']);
+  });
+
+  it('leave out the step that runs if it fails, without a correction (S-28)', async () => {
+    const turn = await begin('leave-out', 'agentic', 'FAILED: no sieve.', 'Kneaded.', 'Baked.', 'Eat.');
+    const { call, plan: shown } = await turn.rest();
+    const late = await house.call(`/v1/plans/${shown.id}/skip?step=${shown.steps[1]?.id}`, {
+      method: 'POST',
+    });
+    expect([late.status, await late.text()]).toEqual([
+      409,
+      expect.stringContaining('at another step by now'),
+    ]);
+    await press('Skip step');
+    await reads('Step 1 is running. If it fails, it is left out and not repaired.');
+    call.release();
+    await turn.goOn(3);
+    const plan = await turn.over();
+    expect(statuses(plan)).toEqual(['skipped', 'done', 'done']);
+    expect(plan.steps[0]?.corrections).toBe(0);
+  });
+
+  it('stop a plan in the middle of a step: the model is left, and nothing more can be pressed (N-58)', async () => {
+    const turn = await begin('stop', 'agentic', 'Sifted.', 'Kneaded.');
+    await turn.goOn(1);
+    const { call } = await turn.rest();
+    await press('Stop');
+    expect((await call.closed).by).toBe('client');
+    const plan = await turn.over();
+    expect([plan.state, ...statuses(plan)]).toEqual(['cancelled', 'done', 'failed', 'pending']);
+    expect(await panel().getByRole('button').count()).toBe(0);
+  });
+
+  it('stop a plan that is paused', async () => {
+    const turn = await begin('stop-paused', 'agentic', 'Sifted.', 'Kneaded.');
+    const { call } = await turn.rest();
+    await press('Pause');
+    await reads('The plan pauses before its next step.');
+    call.release();
+    await reads('The plan is paused before step 2.');
+    await press('Stop');
+    const plan = await turn.over();
+    expect([plan.state, ...statuses(plan)]).toEqual(['cancelled', 'done', 'pending', 'pending']);
+  });
+
+  it('let each step run in teacher mode, or leave it out, with its explanation before (S-02, S-40)', async () => {
+    const words = [
+      'First we sift.',
+      'Sifted.',
+      'Then we knead.',
+      'Last we bake.',
+      'Baked.',
+      'We learned it.',
+    ];
+    const turn = await begin('teacher', 'teacher', ...words);
+    await turn.goOn(1);
+    await reads('First we sift.');
+    await reads('waits for you');
+    await guest.look('teacher');
+    await press('Run');
+    await turn.goOn(2);
+    await reads('Then we knead.');
+    await turn.reload();
+    await reads('Then we knead.');
+    await press('Skip step');
+    await turn.goOn(1);
+    await reads('Last we bake.');
+    await press('Run');
+    await turn.goOn(2);
+    expect(statuses(await turn.over())).toEqual(['done', 'skipped', 'done']);
+  });
+});
