@@ -6,6 +6,8 @@ import type { ChannelAccess } from './access.ts';
 import { ConfigError } from './errors.ts';
 import { isTimeZone } from './lib/time-zone.ts';
 import type { Address } from './message.ts';
+import { MODES } from './plan.ts';
+import { SESSION_START } from './records.ts';
 
 const platformId = z
   .union([z.string(), z.int().transform(String)])
@@ -85,7 +87,8 @@ export const fileSchema = z.strictObject({
   turns: z
     .strictObject({
       concurrency: z.int().min(1).max(4_096).default(256),
-      queueMode: z.enum(['queue', 'steer', 'interrupt', 'collect']).default('queue'),
+      mode: z.enum(MODES).default(SESSION_START.mode),
+      queueMode: z.enum(['queue', 'steer', 'interrupt', 'collect']).default(SESSION_START.queueMode),
     })
     .prefault({}),
 });

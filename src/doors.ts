@@ -43,7 +43,15 @@ export async function makeDoors(behind: Behind) {
   const control = { plans, approvals, ledger, lanes, bus };
   const profileFaults = () => profiles.faults();
   const commands = createCommands(
-    { lanes, bus, ledger, defaultModel: (id) => agent.defaultModel(id), profileFaults },
+    {
+      lanes,
+      bus,
+      ledger,
+      runs: store.runs,
+      defaultModel: (id) => agent.defaultModel(id),
+      profileFaults,
+      now: Date.now,
+    },
     [
       ...createProfileCommands({ profiles, ledger, events, agent }),
       createUsageCommand({ usage: store.usage, now: Date.now }),
@@ -56,7 +64,7 @@ export async function makeDoors(behind: Behind) {
   );
   const common = { approvals, ledger, bus, gatekeeper, events };
   const buttons = [createPlanButtons(control)];
-  const receive = createReceive({ ...common, ...config.turns, commands, buttons, log, now });
+  const receive = createReceive({ ...common, commands, buttons, log, now });
   const health = createHealth({
     ledger,
     now,

@@ -40,7 +40,8 @@ export interface Gateway {
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { log } = options;
   for (const warning of config.warnings) log.warn(warning);
-  const store = await openStore({ home: config.home, databaseUrl: config.env.DATABASE_URL, log });
+  const { home, env, turns } = config;
+  const store = await openStore({ home, databaseUrl: env.DATABASE_URL, newSessions: turns, log });
   try {
     return await build(config, options, store);
   } catch (error) {

@@ -11,6 +11,7 @@ import type {
   OpenedTurn,
   QueueMode,
   SessionRecord,
+  SessionStart,
   TurnFinish,
 } from './records.ts';
 import type { Todo } from './todos.ts';
@@ -73,8 +74,6 @@ export interface AcceptRequest {
   ownerTokenId?: string | undefined;
   /** The token may write to other tokens' sessions, too (scope `admin`). */
   anyOwner?: boolean | undefined;
-  /** The queue mode of a session that this message makes; default `queue`. */
-  queueMode?: QueueMode | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
 }
@@ -85,6 +84,8 @@ export interface AcceptRequest {
  * held open while anybody waits.
  */
 export interface Ledger {
+  /** How a session begins that a message or a command makes. */
+  readonly newSessions: SessionStart;
   /**
    * T1: the message, its user row and its turn; on a repeated id the first one's ids. With a quiet token there is no user
    * row, `seq` is the session's newest message, and the session does not rise in lists.

@@ -104,6 +104,12 @@ export interface SessionRecord {
   messageCount: number;
 }
 
+/** How a session begins; people change it later (`/mode`, `/queue`). */
+export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
+
+/** Where the configuration says nothing of it (S-04). */
+export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };
+
 /** Everything a turn needs to start or to go on, read in one round trip. */
 export interface OpenedTurn {
   session: SessionRecord;

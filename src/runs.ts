@@ -55,6 +55,9 @@ export interface RunFinish extends AgentKey, RunEnd {
   deadLetter?: string | undefined;
 }
 
+/** A subagent at work in the background. */
+export type WorkingRun = Pick<RunPayload, 'agentId' | 'profileId' | 'task' | 'deadline'>;
+
 export type RunStart =
   | ({ kind: 'started' } & LaneStep)
   /** This call has made it before. */
@@ -77,6 +80,8 @@ export interface RunStore {
   close(fence: Fence, agent: AgentKey, end: RunEnd & { result: JournalRow }): Promise<void>;
   /** How many of these are at work in the background. */
   atWork(agentIds: readonly string[]): Promise<number>;
+  /** Those of a session, the longest at work first; at most `MAX_SUBAGENTS_AT_ONCE` are at once. */
+  working(session: SessionKey): Promise<WorkingRun[]>;
   /** Queues a background subagent, while fewer than `limit` of its session are at work; `fence` is its turn's. */
   start(fence: Fence, payload: RunPayload, limit: number, node?: string): Promise<RunStart>;
   /**

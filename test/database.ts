@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { createLog, type Log } from '../src/log.ts';
 import { openEmbedded, type EmbeddedDatabase } from '../src/store/embedded.ts';
 import { newId } from '../src/lib/ids.ts';
+import type { SessionStart } from '../src/records.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
 import type { DatabasePlace } from '../src/store/database.ts';
 
@@ -36,6 +37,7 @@ export interface TestDatabases {
     beside?: TestStore;
     place?: Partial<DatabasePlace>;
     retryForMs?: number;
+    newSessions?: SessionStart;
   }): Promise<TestStore>;
 }
 
@@ -81,10 +83,11 @@ function testDatabases(kind: Store['kind']): TestDatabases {
 
   return {
     kind,
-    async open({ beside, place: change, retryForMs } = {}) {
+    async open({ beside, place: change, retryForMs, newSessions } = {}) {
       const schema = beside?.place.schema ?? `test_${newId().replaceAll('-', '')}`;
       const place = { ...server, schema, applicationName: schema, ...change };
-      const store = await openStoreAt(place, { log: silentLog, retryForMs, migrate: beside === undefined });
+      const options = { log: silentLog, retryForMs, newSessions, migrate: beside === undefined };
+      const store = await openStoreAt(place, options);
       const sql = connectForTest({ ...server, schema });
       const test = { ...store, place, sql };
       opened.push(test);

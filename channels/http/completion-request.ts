@@ -32,6 +32,8 @@ export const completionSchema = z.object({
   temperature: z.number().min(0).max(2).nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
+  /** Not OpenAI's: how a plan of this turn is followed, whatever the session's mode. */
+  mode: z.string().nullish(),
 });
 
 /** A request that passed the schema. */

@@ -3,6 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ServerResponse } from 'node:http';
 import { newId } from '../../src/lib/ids.ts';
 import type { SessionKey } from '../../src/message.ts';
+import { readMode } from '../../src/plan.ts';
 import type { Usage } from '../../src/provider.ts';
 import type { Receipt } from '../../src/receive.ts';
 import { readJson } from './body.ts';
@@ -42,13 +43,14 @@ async function answerInSession(
   const message = toInbound(incoming, caller, sessionId, { content: lastUserText(body.messages), media: [] });
   const model = body.model ?? 'default';
   const choice = await door.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
+  const mode = body.mode == null ? undefined : readMode(body.mode);
   const openAnswer = answerMaker(c, door, body);
   const key: SessionKey = `http:${sessionId}`;
   const feed = new TurnFeed(door.gateway, key);
   outgoing.once('close', () => feed.close());
   try {
     const entry = body.stream === true ? 'runStream' : 'run';
-    const receipt = await door.receive(message, { entry, caller, ...choice });
+    const receipt = await door.receive(message, { entry, caller, mode, ...choice });
     follow(receipt, key, feed, openAnswer);
   } catch (error) {
     feed.close();

@@ -6,7 +6,7 @@ import type { LaneHead, LaneStep } from '../lanes.ts';
 import type { DeliveryPayload, TurnPayload } from '../ledger.ts';
 import { parseAddress, sourceOf, userIdOf } from '../message.ts';
 import type { Address, SessionKey } from '../message.ts';
-import { cancelPlan, isOpenPlan } from '../plan.ts';
+import { cancelPlan, isOpenPlan, readMode } from '../plan.ts';
 import type { OpenedTurn } from '../records.ts';
 import { ApprovalWait } from './approval-gate.ts';
 import { toGroups } from './context.ts';
@@ -114,7 +114,8 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     broken: [],
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
     cutOff: false,
-    mode: payload.mode ?? opened.session.mode,
+    // Read like a person's word: a mode that an older house kept is refused with its new name (S-03).
+    mode: payload.mode ?? readMode(opened.session.mode),
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),

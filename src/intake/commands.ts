@@ -3,17 +3,25 @@ import type { MessageBus } from '../bus.ts';
 import type { Command, CommandListing } from '../command.ts';
 import type { LaneStore, StopResult } from '../lanes.ts';
 import type { Ledger } from '../ledger.ts';
+import { oneLine } from '../lib/text.ts';
 import type { SessionKey } from '../message.ts';
+import type { RunStore, WorkingRun } from '../runs.ts';
 
 export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
-  ledger: Pick<Ledger, 'session' | 'queue'>;
+  ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
+  runs: Pick<RunStore, 'working'>;
+  /** Epoch milliseconds. */
+  now(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined): Promise<string>;
   /** What is wrong in the files of the profiles. */
   profileFaults(): readonly string[];
 }
+
+/** Most of a subagent's task that `/status` repeats, in UTF-16 units. */
+const TASK_SHOWN = 120;
 
 /** What somebody reads who opens the chat for the first time. */
 export const GREETING =
@@ -104,14 +112,27 @@ function describeStop(result: StopResult, nothing: string): string {
 }
 
 async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<string> {
-  const [record, queue] = await Promise.all([deps.ledger.session(session), deps.ledger.queue(session)]);
+  const { ledger, runs } = deps;
+  const [record, queue, agents] = await Promise.all([
+    ledger.session(session),
+    ledger.queue(session),
+    runs.working(session),
+  ]);
   const waiting = queue.waiting === 0 ? 'nothing waits' : `${queue.waiting} waiting`;
   return [
     `${queue.busy ? 'An answer is on its way' : 'Idle'}, ${waiting}.`,
     `Model: ${record?.model ?? (await deps.defaultModel(record?.profileId))}`,
     `Profile: ${record?.profileId ?? 'default'}`,
-    `Mode: ${record?.mode ?? 'planner'}`,
+    `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
+    ...agents.map((agent) => agentLine(agent, deps.now())),
     ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have faults: /profile tells which.']),
   ].join('\n');
+}
+
+function agentLine({ profileId, task, deadline }: WorkingRun, now: number): string {
+  const words = oneLine(task);
+  const shown = words.length <= TASK_SHOWN ? words : `${words.slice(0, TASK_SHOWN).toWellFormed()}…`;
+  const minutes = Math.max(0, Math.ceil((deadline - now) / 60_000));
+  return `In the background, at most ${minutes} min more: ${profileId}: ${shown}`;
 }

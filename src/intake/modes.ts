@@ -7,9 +7,10 @@ import type { SessionKey } from '../message.ts';
 import { MODES, readMode } from '../plan.ts';
 import type { ExecutionMode } from '../plan.ts';
 import type { PlanStore } from '../plans.ts';
+import { changeSession } from './change-session.ts';
 
 export interface ModeDeps {
-  ledger: Pick<Ledger, 'session' | 'updateSession' | 'turn'>;
+  ledger: Pick<Ledger, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
   plans: Pick<PlanStore, 'latestPlan'>;
   events: Pick<EventBus, 'emit'>;
 }
@@ -41,13 +42,15 @@ export function modeCommand(deps: ModeDeps): Command {
     name: 'mode',
     description: 'Show or change how plans are followed: planner, teacher or agentic',
     argument: { name: 'mode', description: 'planner, teacher or agentic', required: false },
-    async run({ session, args }) {
-      if (args === '') return describe((await deps.ledger.session(session))?.mode ?? 'planner');
+    async run(call) {
+      const { session, args } = call;
+      if (args === '') {
+        const { mode } = (await deps.ledger.session(session)) ?? deps.ledger.newSessions;
+        return describe(mode);
+      }
       const mode = readMode(args);
       await refuseWhilePlanRuns(deps, session);
-      if ((await deps.ledger.updateSession(session, { mode })) === undefined) {
-        throw new GatewayError('no_session', 'There is no conversation here yet: write something first.');
-      }
+      await changeSession(deps.ledger, call, { mode });
       deps.events.emit(session, { type: 'mode_changed', mode });
       return `Mode: ${mode}. From your next message on, ${ABOUT[mode]}.`;
     },

@@ -3,6 +3,7 @@ import type { Command } from '../command.ts';
 import { GatewayError } from '../errors.ts';
 import type { Ledger } from '../ledger.ts';
 import type { QueueMode } from '../records.ts';
+import { changeSession } from './change-session.ts';
 
 /** Every mode, with what it means to the person who writes. */
 export const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
@@ -26,21 +27,25 @@ function modes(): QueueMode[] {
   return ['queue', 'steer', 'interrupt', 'collect'] satisfies QueueMode[];
 }
 
+export interface QueueDeps {
+  ledger: Pick<Ledger, 'session' | 'updateSession' | 'newSessions'>;
+}
+
 /** The command. It throws `GatewayError` for a mode that is none. */
-export function queueCommand({ ledger }: { ledger: Pick<Ledger, 'session' | 'updateSession'> }): Command {
+export function queueCommand({ ledger }: QueueDeps): Command {
   return {
     name: 'queue',
     description: 'What becomes of messages that come while an answer is on its way',
     argument: { name: 'mode', description: modes().join(', '), required: false },
-    async run({ session, args }) {
+    async run(call) {
+      const { session, args } = call;
       if (args === '') {
-        const now = (await ledger.session(session))?.queueMode ?? 'queue';
+        const { queueMode: now } = (await ledger.session(session)) ?? ledger.newSessions;
         const lines = modes().map((mode) => `${mode === now ? '▶' : '·'} ${mode} - ${QUEUE_MODES[mode]}`);
         return [`Messages while I answer: ${now}.`, ...lines].join('\n');
       }
       const mode = readQueueMode(args);
-      const changed = await ledger.updateSession(session, { queueMode: mode });
-      if (changed === undefined) return 'There is no conversation here yet. Write something first.';
+      await changeSession(ledger, call, { queueMode: mode });
       return `From now on ${QUEUE_MODES[mode]} (${mode}).`;
     },
   };

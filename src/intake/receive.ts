@@ -10,7 +10,6 @@ import { cleanText } from '../lib/text.ts';
 import type { Log } from '../log.ts';
 import { addressOf, userIdOf } from '../message.ts';
 import type { InboundMessage } from '../message.ts';
-import type { QueueMode } from '../records.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../receive.ts';
 import { createApprovalButtons } from './approval-doors.ts';
 import { readCommands } from './commands.ts';
@@ -33,8 +32,6 @@ export interface IntakeDeps {
   ledger: Ledger;
   bus: MessageBus;
   events: EventBus;
-  /** What a new session begins with; default `queue`. */
-  queueMode?: QueueMode | undefined;
   log: Log;
   /** Milliseconds of a steady clock. */
   now: () => number;
@@ -164,7 +161,6 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
     mode: options.mode,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
-    queueMode: deps.queueMode,
     node: deps.bus.claimant('in'),
   });
   if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };

@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { cleanJson } from '../lib/json.ts';
 import { cleanText } from '../lib/text.ts';
 import type { SentMessage, SessionKey } from '../message.ts';
-import type { QueueMode } from '../records.ts';
+import type { SessionStart } from '../records.ts';
 import type { Database, Sql } from './database.ts';
 import { noteParts } from './journal.ts';
 import {
@@ -20,7 +20,11 @@ import {
 import { dividedByZero, violatedKey } from './retry.ts';
 
 /** `Ledger.accept`. The turn's id is made once per call, so that a call whose answer was lost knows its own row. */
-export function accept(database: Database, request: AcceptRequest): Promise<AcceptResult> {
+export function accept(
+  database: Database,
+  request: AcceptRequest,
+  newSessions: SessionStart,
+): Promise<AcceptResult> {
   const { message, address, entry, quietToken, model, profileId, mode } = request;
   const turnId = newId();
   const payload: TurnPayload = { turnId, address, message, entry, quietToken, model, profileId, mode };
@@ -37,7 +41,7 @@ export function accept(database: Database, request: AcceptRequest): Promise<Acce
     override: message.sessionKey === undefined ? null : cleanText(message.sessionKey),
     ownerTokenId: request.ownerTokenId ?? null,
     anyOwner: request.anyOwner === true || request.ownerTokenId === undefined,
-    queueMode: request.queueMode ?? 'queue',
+    newSessions,
     node: request.node,
     claim: turnId,
     placeholder: message.placeholder,
@@ -58,7 +62,7 @@ interface AcceptCall {
   override: string | null;
   ownerTokenId: string | null;
   anyOwner: boolean;
-  queueMode: QueueMode;
+  newSessions: SessionStart;
   node: string | undefined;
   claim: string;
   placeholder: SentMessage | undefined;
@@ -113,8 +117,9 @@ async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | und
       insert into msg (lane, seq, dedupe, payload)
       select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
     talk as (
-      insert into session as s (key, owner_token_id, message_seq, queue_mode)
-      select session, ${call.ownerTokenId}, ${call.shown}::int, ${call.queueMode} from target, bumped
+      insert into session as s (key, owner_token_id, message_seq, mode, queue_mode)
+      select session, ${call.ownerTokenId}, ${call.shown}::int, ${call.newSessions.mode}, ${call.newSessions.queueMode}
+      from target, bumped
       on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
         case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end

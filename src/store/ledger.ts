@@ -1,6 +1,8 @@
 /** The ledger over a database: every transaction of a message's life, and the counts beside them. */
 import type { Ledger } from '../ledger.ts';
 import { cleanText } from '../lib/text.ts';
+import { SESSION_START } from '../records.ts';
+import type { SessionStart } from '../records.ts';
 import { accept } from './accept.ts';
 import type { Database, Sql } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -14,9 +16,10 @@ import { finishTurn, openTurn } from './turns.ts';
 import { noteUsage } from './usage.ts';
 
 /** The `Ledger` over a database. */
-export function createLedger(database: Database): Ledger {
+export function createLedger(database: Database, newSessions: SessionStart = SESSION_START): Ledger {
   return {
-    accept: (request) => accept(database, request),
+    newSessions,
+    accept: (request) => accept(database, request, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
       database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
     ...createJournal(database),
@@ -25,7 +28,7 @@ export function createLedger(database: Database): Ledger {
     ...createDeliveries(database),
     ...createJoining(database),
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
-    ...createSessions(database),
+    ...createSessions(database, newSessions),
     noteUsage: (note) => noteUsage(database, note),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),

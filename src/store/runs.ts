@@ -5,7 +5,7 @@ import { cleanJson } from '../lib/json.ts';
 import type { SessionKey } from '../message.ts';
 import type { ContextRecord } from '../records.ts';
 import { runLane } from '../runs.ts';
-import type { RunPayload, RunStart, RunStore } from '../runs.ts';
+import type { RunPayload, RunStart, RunStore, WorkingRun } from '../runs.ts';
 import { agentPrefix } from '../spawn.ts';
 import type { Database, Sql } from './database.ts';
 import { insertRows, writeRows } from './journal.ts';
@@ -40,6 +40,16 @@ export function createRuns(database: Database): RunStore {
         const rows =
           await sql`select key from lane where key in ${sql(agentIds.map(runLane))} and tail > head`;
         return rows.length;
+      }),
+    working: (session) =>
+      database.run(async (sql) => {
+        const rows = await sql<WorkingRun[]>`
+          select payload ->> 'agentId' as "agentId", payload ->> 'profileId' as "profileId", payload ->> 'task' as task,
+            (payload ->> 'deadline')::float8 as deadline
+          from lane join msg on msg.lane = lane.key and msg.seq = lane.head + 1
+          where class = 'run' and tail > head and starts_with(key, ${runLane(agentPrefix(session))})
+          order by deadline, key`;
+        return [...rows];
       }),
     close: (fence, agent, end) => database.run((sql) => close(sql, fence, agent, end)),
     start: (fence, payload, limit, node) =>

@@ -2,6 +2,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
 import type { Ledger } from '../ledger.ts';
 import { cleanText } from '../lib/text.ts';
+import type { SessionStart } from '../records.ts';
 import { summariesOf } from './contexts.ts';
 import type { Database, Sql } from './database.ts';
 import { address as addresses, message, session, turn } from './schema.ts';
@@ -15,7 +16,7 @@ type SessionWords = Pick<
   'sessionOf' | 'session' | 'sessions' | 'updateSession' | 'deleteSession' | 'messages' | 'turn'
 >;
 
-export function createSessions(database: Database): SessionWords {
+export function createSessions(database: Database, newSessions: SessionStart): SessionWords {
   const find: Ledger['session'] = (key) =>
     database.query(async (orm) => {
       const [row] = await orm
@@ -53,7 +54,7 @@ export function createSessions(database: Database): SessionWords {
             .returning();
         const [row] = await update();
         if (row !== undefined || make === undefined) return row && toSession(row);
-        const fresh = { key: cleanText(key), ...make, ...change };
+        const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
         const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
         // Somebody else made it meanwhile: what may be done to it is asked anew.
         return made && toSession(made);

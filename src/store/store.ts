@@ -6,6 +6,7 @@ import type { ContextStore } from '../compression.ts';
 import type { LaneStore } from '../lanes.ts';
 import type { Ledger } from '../ledger.ts';
 import type { PostStore } from '../posts.ts';
+import type { SessionStart } from '../records.ts';
 import type { RunStore } from '../runs.ts';
 import type { MemoryStore } from '../memory.ts';
 import type { PlanStore } from '../plans.ts';
@@ -59,17 +60,19 @@ export interface UseOptions {
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
+  /** How sessions begin; default `SESSION_START`. */
+  newSessions?: SessionStart | undefined;
 }
 
 /** Opens the store in a database that runs; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
 export async function openStoreAt(
   place: DatabasePlace,
-  { log, migrate, retryForMs, poolSize }: UseOptions & { migrate: boolean },
+  { log, migrate, retryForMs, poolSize, newSessions }: UseOptions & { migrate: boolean },
 ): Promise<Store> {
   if (migrate) await migrateDatabase(place, { retryForMs });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const words = {
-    ledger: createLedger(database),
+    ledger: createLedger(database, newSessions),
     lanes: createLanes(database),
     runs: createRuns(database),
     posts: createPosts(database),

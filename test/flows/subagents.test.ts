@@ -103,7 +103,7 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     expect(messages[4]?.content).toContain('the answer is 42');
   });
 
-  it('in the background end with /stop, which says so, and nothing more is heard of them', async () => {
+  it('in the background are told of by /status, and end with /stop, which says so, and nothing more is heard of them', async () => {
     const chat = people.next().value ?? '';
     answers(
       `begin ${chat}`,
@@ -114,8 +114,14 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     house().telegram.says(chat, `begin ${chat}`, chat);
     await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
     const call = await house().modelCall(`endless ${chat}`);
+    house().telegram.says(chat, '/status', chat);
+    const line = `In the background, at most 60 min more: default: endless ${chat}`;
+    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toContain(line), WAIT);
     house().telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(house().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);
+    house().telegram.says(chat, '/status', chat);
+    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toMatch(/^Idle/), WAIT);
+    expect(house().telegram.screen(chat).at(-1)).not.toContain('In the background');
     expect((await call.closed).by).toBe('client');
     await house().idle(`telegram:${chat}`);
     expect((await house().messages(`telegram:${chat}`)).map(({ role }) => role)).toEqual([

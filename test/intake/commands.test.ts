@@ -2,13 +2,17 @@
 import { describe, expect, it } from 'vitest';
 import { createCommands, GREETING, listingOf, readCommands } from '../../src/intake/commands.ts';
 
+import { SESSION_START } from '../../src/records.ts';
+
 const none = (): never => {
   throw new Error('nothing is run here');
 };
 const commands = createCommands({
   lanes: { stop: none },
   bus: { hintStop: none, nudge: none },
-  ledger: { session: none, queue: none },
+  ledger: { session: none, queue: none, newSessions: SESSION_START },
+  runs: { working: none },
+  now: none,
   defaultModel: none,
   profileFaults: none,
 });

@@ -37,6 +37,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const deps = {
     lanes: store.lanes,
     ledger: store.ledger,
+    runs: store.runs,
     plans: store.plans,
     bus,
     gatekeeper,

@@ -70,6 +70,21 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "msg where lane like 'run:%'")).toBe(2);
   });
 
+  it('lists those of a session that are at work, until they have ended', async () => {
+    const store = await databases.open();
+    const { head, node, turnId } = await begin(store);
+    const [slow, quick] = [payload(turnId, 'a'), { ...payload(turnId, 'b'), task: 'run', deadline: -1 }];
+    await store.runs.start(head, slow, 4, node);
+    const started = await store.runs.start(head, quick, 4, node);
+    expect(await store.runs.working(SESSION)).toEqual([
+      { agentId: quick.agentId, profileId: 'default', task: 'run', deadline: -1 },
+      { agentId: slow.agentId, profileId: 'default', task: 'look', deadline: 0 },
+    ]);
+    expect(await store.runs.working('telegram:4')).toEqual([]);
+    if (started.kind === 'started') await store.runs.finish(started.heads[0]!, finishOf(quick));
+    expect((await store.runs.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
+  });
+
   it('makes none for a turn that lost its lane, or was stopped', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
