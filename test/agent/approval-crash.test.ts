@@ -1,52 +1,25 @@
 /** A process that dies anywhere around a question: asked once, decided once, run once. */
 import { expect, it } from 'vitest';
-import type { LaneStore } from '../../src/lanes.ts';
-import type { Ledger } from '../../src/ledger.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
+import { dyingAt, SimulatedCrash } from '../fakes/dying-store.ts';
 import { riskyTools } from '../fakes/risky-tools.ts';
 import { ReplayModel } from '../fakes/replay-model.ts';
 import { asks, says } from '../fakes/scripted-provider.ts';
 import { TurnWorld } from '../fakes/turn-world.ts';
 
-class SimulatedCrash extends Error {}
-
 /** What a process does around a question, and may die before or after. */
 const STEPS = ['openTurn', 'journalAnswer', 'park', 'enqueue', 'toolIntent', 'toolResult', 'finishTurn'];
-
-interface Fuse {
-  at: number;
-  when: 'before' | 'after';
-  seen: string[];
-}
-
-/** The same store in a process whose n-th step kills it. */
-function dying<S extends { ledger: Ledger; lanes: LaneStore }>(store: S, { at, when, seen }: Fuse): S {
-  const guarded = <T extends object>(word: T): T =>
-    new Proxy(word, {
-      get(target, name, receiver) {
-        const step: unknown = Reflect.get(target, name, receiver);
-        if (typeof step !== 'function' || !STEPS.includes(String(name))) return step;
-        return async (...args: unknown[]): Promise<unknown> => {
-          const dies = seen.push(String(name)) - 1 === at;
-          if (dies && when === 'before') throw new SimulatedCrash(`before ${String(name)}`);
-          const done: unknown = await Reflect.apply(step, target, args);
-          if (dies) throw new SimulatedCrash(`after ${String(name)}`);
-          return done;
-        };
-      },
-    });
-  return { ...store, ledger: guarded(store.ledger), lanes: guarded(store.lanes) };
-}
 
 describeEachDatabase('a question whose process dies', (databases) => {
   const call = [{ name: 'wipe', args: { word: 'disk' } }];
 
-  /** One turn over as many processes as it takes; the first has the fuse, a person approves whatever is asked. */
-  async function live(store: TestStore, fuse: Fuse) {
+  /** One turn over as many processes as it takes; the first may die, a person approves whatever is asked. */
+  async function live(store: TestStore, at: number, when: 'before' | 'after') {
+    const death = dyingAt(at, when, STEPS);
     const ran: string[] = [];
     const provider = new ReplayModel(asks(call, 'Let me.'), says('Done.'));
-    const chatId = `${fuse.when}-${fuse.at}`;
+    const chatId = `${when}-${at}`;
     const session = `telegram:${chatId}` as const;
     let turnId: string | undefined;
     let asked = 0;
@@ -57,7 +30,8 @@ describeEachDatabase('a question whose process dies', (databases) => {
       }
     };
     for (let process = 0; process < 6; process += 1) {
-      const own = process === 0 ? dying(store, fuse) : store;
+      const dying = { ...store, ledger: death.of(store.ledger), lanes: death.of(store.lanes) };
+      const own = process === 0 ? dying : store;
       const world = new TurnWorld({ store: own, provider, tools: riskyTools(ran) });
       await world.start();
       const head = turnId === undefined ? await world.say('clean up', { chatId }) : undefined;
@@ -75,18 +49,18 @@ describeEachDatabase('a question whose process dies', (databases) => {
     }
     const questions = await store.sql<{ dedupe: string }[]>`
       select dedupe from msg where lane = ${`out:${session}`} and dedupe like 'approval:%' order by seq`;
-    return { ran, asked, turn: await store.ledger.turn(turnId ?? ''), questions };
+    return { seen: death.seen, ran, asked, turn: await store.ledger.turn(turnId ?? ''), questions };
   }
 
   it('asks once, and runs once what was allowed once, wherever it died (S-45)', async () => {
     const store = await databases.open();
-    const whole: Fuse = { at: Number.POSITIVE_INFINITY, when: 'after', seen: [] };
-    expect((await live(store, whole)).ran).toEqual(['wipe disk']);
+    const whole = await live(store, Number.POSITIVE_INFINITY, 'after');
+    expect(whole.ran).toEqual(['wipe disk']);
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
     const faults: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
-        const { ran, asked, turn, questions } = await live(store, { at, when, seen: [] });
+        const { ran, asked, turn, questions } = await live(store, at, when);
         // Its intent was journaled and the process died: nobody may run it again.
         const unknown = whole.seen[at] === 'toolIntent' && when === 'after';
         const found = [

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createPost } from '../../src/delivery/index.ts';
 import { createMessage } from '../../src/tools/message.ts';
 import { describeEachDatabase } from '../database.ts';
-import { dyingStore } from '../fakes/dying-store.ts';
+import { dyingAt, TURN_STEPS } from '../fakes/dying-store.ts';
 import { ReplayModel } from '../fakes/replay-model.ts';
 import { asks, says } from '../fakes/scripted-provider.ts';
 import { TurnWorld } from '../fakes/turn-world.ts';
@@ -15,8 +15,8 @@ describeEachDatabase('a message whose process dies', (databases) => {
     const tools = [createMessage(createPost(store.posts, bus))];
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = new ReplayModel(asks([{ name: 'message', args: { text: 'Soon.' } }]), says('Now.'));
-      const death = dyingStore(at, when);
-      const first = new TurnWorld({ store, provider, tools, around: death.ledger });
+      const death = dyingAt(at, when, TURN_STEPS);
+      const first = new TurnWorld({ store, provider, tools, around: death.of });
       await first.start();
       const chatId = `${when}-${at}`;
       const { head } = await first.say('Do it', { chatId });

@@ -7,7 +7,7 @@ import { agentIdOf } from '../../src/spawn.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
-import { dyingStore } from '../fakes/dying-store.ts';
+import { dyingAt, RUN_STEPS, TURN_STEPS } from '../fakes/dying-store.ts';
 import { effectTools, startEffects } from '../fakes/effect-tools.ts';
 import type { EffectsServer } from '../fakes/effect-tools.ts';
 import { ReplayCast } from '../fakes/replay-cast.ts';
@@ -52,8 +52,8 @@ async function dieAndResume(
   const tools = [spawnAgent, ...effectTools(effects.url)];
   const provider = cast(background);
   const chat = `${background}-${when}-${at}`;
-  const death = dyingStore(at, when);
-  const first = new TurnWorld({ store, provider, tools, around: death.ledger, aroundRuns: death.runs });
+  const death = dyingAt(at, when, [...TURN_STEPS, ...RUN_STEPS]);
+  const first = new TurnWorld({ store, provider, tools, around: death.of, aroundRuns: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do it', { chatId: chat });
   await runAll(first, head).catch(() => undefined);
@@ -98,18 +98,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: false });
-    expect(new Set(whole.seen)).toEqual(
-      new Set([
-        'openTurn',
-        'journalAnswer',
-        'toolIntent',
-        'toolResult',
-        'finishTurn',
-        'journal',
-        'write',
-        'close',
-      ]),
-    );
+    expect(new Set(whole.seen)).toEqual(new Set([...TURN_STEPS, 'journal', 'write', 'close']));
     const faults: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {

@@ -1,48 +1,16 @@
 /** How a subagent that a turn waits for ends: its bounds, faults and stops, and how many there may be. */
 import { expect, it, vi } from 'vitest';
-import { z } from 'zod';
 import { LaneAbort } from '../../src/bus.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { EventBody } from '../../src/event.ts';
 import { MAX_SUBAGENTS_AT_ONCE, MAX_SUBAGENTS_PER_TURN, SUBAGENT_TOKENS } from '../../src/spawn.ts';
-import { defineTool, type ToolContext } from '../../src/tool.ts';
+import { defineTool } from '../../src/tool.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { describeEachDatabase } from '../database.ts';
 import { ReplayCast } from '../fakes/replay-cast.ts';
 import { asks, fails, fallsSilent, says } from '../fakes/scripted-provider.ts';
 import type { ScriptStep } from '../fakes/scripted-provider.ts';
+import { parts, probe, resultOf, spawn } from '../fakes/spawning.ts';
 import { openWorld } from '../fakes/turn-world.ts';
-
-const spawn = (task: string, more: Record<string, unknown> = {}) => ({
-  name: 'spawn_agent',
-  args: { task, ...more },
-});
-
-/** A tool that only remembers where it was called. */
-function probe() {
-  const seen: ToolContext[] = [];
-  const tool = defineTool({
-    name: 'probe',
-    description: 'Looks at where it is called from.',
-    parameters: z.strictObject({}),
-    effect: 'pure',
-    risk: () => 'safe',
-    execute: async (_args, ctx: ToolContext) => {
-      seen.push(ctx);
-      return { content: 'seen' };
-    },
-  });
-  return { tool, seen };
-}
-
-/** The parts of a turn that asks one subagent and then says its result. */
-const parts = (child: readonly ScriptStep[], more: Record<string, unknown> = {}) => ({
-  'Do it': [asks([spawn('The task', more)], 'I ask.'), says('All done.')],
-  'The task': child,
-});
-
-const resultOf = (events: readonly EventBody[]) =>
-  events.filter((event) => event.type === 'tool_result' && event.name === 'spawn_agent');
 
 describeEachDatabase('the end of a subagent', (databases) => {
   it('says that it did not end normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {

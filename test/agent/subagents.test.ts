@@ -1,7 +1,5 @@
 /** Subagents that a turn waits for: what they are given and what they leave behind. */
 import { expect, it } from 'vitest';
-import { z } from 'zod';
-import type { EventBody } from '../../src/event.ts';
 import { defaultProfile, type Profile } from '../../src/profile.ts';
 import { defineTool, type ToolContext } from '../../src/tool.ts';
 import { readFile } from '../../src/tools/read-file.ts';
@@ -10,39 +8,8 @@ import { writeFile } from '../../src/tools/write-file.ts';
 import { describeEachDatabase } from '../database.ts';
 import { ReplayCast } from '../fakes/replay-cast.ts';
 import { asks, says } from '../fakes/scripted-provider.ts';
-import type { ScriptStep } from '../fakes/scripted-provider.ts';
+import { parts, probe, resultOf, spawn } from '../fakes/spawning.ts';
 import { openWorld } from '../fakes/turn-world.ts';
-
-const spawn = (task: string, more: Record<string, unknown> = {}) => ({
-  name: 'spawn_agent',
-  args: { task, ...more },
-});
-
-/** A tool that only remembers where it was called. */
-function probe() {
-  const seen: ToolContext[] = [];
-  const tool = defineTool({
-    name: 'probe',
-    description: 'Looks at where it is called from.',
-    parameters: z.strictObject({}),
-    effect: 'pure',
-    risk: () => 'safe',
-    execute: async (_args, ctx: ToolContext) => {
-      seen.push(ctx);
-      return { content: 'seen' };
-    },
-  });
-  return { tool, seen };
-}
-
-/** The parts of a turn that asks one subagent and then says its result. */
-const parts = (child: readonly ScriptStep[], more: Record<string, unknown> = {}) => ({
-  'Do it': [asks([spawn('The task', more)], 'I ask.'), says('All done.')],
-  'The task': child,
-});
-
-const resultOf = (events: readonly EventBody[]) =>
-  events.filter((event) => event.type === 'tool_result' && event.name === 'spawn_agent');
 
 describeEachDatabase('a subagent that is waited for', (databases) => {
   it('returns its last words and that it ended normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {

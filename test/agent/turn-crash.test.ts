@@ -3,16 +3,14 @@ import { expect, it } from 'vitest';
 import { STOPPED_MARK } from '../../src/agent/turn.ts';
 import { LaneAbort } from '../../src/bus.ts';
 import type { EventBody } from '../../src/event.ts';
-import type { Ledger } from '../../src/ledger.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
+import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../fakes/dying-store.ts';
 import { effectTools, startEffects } from '../fakes/effect-tools.ts';
 import type { EffectsServer } from '../fakes/effect-tools.ts';
 import { ReplayModel } from '../fakes/replay-model.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../fakes/scripted-provider.ts';
 import { openWorld, TurnWorld } from '../fakes/turn-world.ts';
-
-class SimulatedCrash extends Error {}
 
 /** The turn: ten calls of every effect in two answers, and the last words. */
 const model = (): ReplayModel =>
@@ -27,32 +25,6 @@ function calls(...effects: string[]) {
 
 const ANSWER = 'First I look.\n\nThen I answer.';
 
-const STEPS = ['openTurn', 'journalAnswer', 'toolIntent', 'toolResult', 'finishTurn'] as const;
-type Step = (typeof STEPS)[number];
-
-/** A ledger whose n-th step dies before or after its commit; `seen` gets the steps as they are begun. */
-function dying(at: number, when: 'before' | 'after', seen: Step[] = []) {
-  return (ledger: Ledger): Ledger => {
-    const broken: Ledger = { ...ledger };
-    const guard =
-      <A extends unknown[], R>(step: Step, commit: (...args: A) => Promise<R>) =>
-      async (...args: A): Promise<R> => {
-        seen.push(step);
-        const dies = seen.length - 1 === at;
-        if (dies && when === 'before') throw new SimulatedCrash(`before ${step}`);
-        const done = await commit(...args);
-        if (dies) throw new SimulatedCrash(`after ${step}`);
-        return done;
-      };
-    broken.openTurn = guard('openTurn', ledger.openTurn.bind(ledger));
-    broken.journalAnswer = guard('journalAnswer', ledger.journalAnswer.bind(ledger));
-    broken.toolIntent = guard('toolIntent', ledger.toolIntent.bind(ledger));
-    broken.toolResult = guard('toolResult', ledger.toolResult.bind(ledger));
-    broken.finishTurn = guard('finishTurn', ledger.finishTurn.bind(ledger));
-    return broken;
-  };
-}
-
 /** Runs one turn that dies at a point, then goes on in a new process of the same instance. */
 async function dieAndResume(
   store: TestStore,
@@ -60,7 +32,7 @@ async function dieAndResume(
   at: number,
   when: 'before' | 'after',
 ): Promise<{
-  seen: Step[];
+  seen: string[];
   events: EventBody[];
   second: TurnWorld;
   turnId: string;
@@ -69,21 +41,18 @@ async function dieAndResume(
 }> {
   const tools = effectTools(effects.url);
   const provider = model();
-  const seen: Step[] = [];
-  const first = new TurnWorld({ store, provider, tools, around: dying(at, when, seen) });
+  const death = dyingAt(at, when, TURN_STEPS);
+  const first = new TurnWorld({ store, provider, tools, around: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do it', { chatId: `${when}-${at}` });
-  const died = await first.run(head).then(
-    () => false,
-    (error: unknown) => error instanceof SimulatedCrash,
-  );
+  await first.run(head).catch(notOfDeath);
   const second = new TurnWorld({ store, provider, tools });
   await second.start();
   const resumed = await second.sweep();
   if (resumed !== undefined) await second.run(resumed);
   await Promise.all([first.close(), second.close()]);
   const events = [...first.events, ...second.events];
-  return { seen, events, second, turnId, calls: provider.requests.length, died };
+  return { seen: death.seen, events, second, turnId, calls: provider.requests.length, died: death.died() };
 }
 
 describeEachDatabase('a turn whose process dies', (databases) => {
@@ -93,7 +62,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');
     expect(whole.seen.filter((step) => step === 'toolIntent')).toHaveLength(7);
     expect(whole.seen.filter((step) => step === 'toolResult')).toHaveLength(10);
-    expect(new Set(whole.seen)).toEqual(new Set(STEPS));
+    expect(new Set(whole.seen)).toEqual(new Set(TURN_STEPS));
     const faults: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
@@ -134,7 +103,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     const provider = model();
     const effects = await startEffects();
     const tools = effectTools(effects.url);
-    const first = new TurnWorld({ store, provider, tools, around: dying(3, 'before') });
+    const first = new TurnWorld({ store, provider, tools, around: dyingAt(3, 'before', TURN_STEPS).of });
     await first.start();
     const { head, turnId } = await first.say('Do it', { placeholder: { id: 'deferred-1' } });
     if (head === undefined) throw new Error('There is no head.');
@@ -153,7 +122,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
   it('takes back what was not journaled when the turn was stopped while its node was dead', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Never committed.'));
-    const first = new TurnWorld({ store, provider, around: dying(1, 'before') });
+    const first = new TurnWorld({ store, provider, around: dyingAt(1, 'before', TURN_STEPS).of });
     await first.start();
     const { head, turnId } = await first.say('Hi');
     await expect(first.run(head)).rejects.toThrow(SimulatedCrash);

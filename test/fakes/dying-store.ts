@@ -1,50 +1,50 @@
 /** A store whose process dies at its n-th step: before the commit or after it, and nothing is committed from then on. */
-import type { Ledger } from '../../src/ledger.ts';
-import type { RunStore } from '../../src/runs.ts';
 
-class SimulatedCrash extends Error {}
+/** What every step of a dead process ends with. */
+export class SimulatedCrash extends Error {}
 
-export interface Death {
-  ledger: (ledger: Ledger) => Ledger;
-  runs: (runs: RunStore) => RunStore;
-  /** The steps as they were begun. */
-  readonly seen: string[];
-  died: () => boolean;
+/** For whoever waits on a process that may die: any other error is one. */
+export function notOfDeath(error: unknown): void {
+  if (!(error instanceof SimulatedCrash)) throw error;
 }
 
-export function dyingStore(at: number, when: 'before' | 'after'): Death {
+export interface Death {
+  /** One of the store's words in the process that dies; its functions that are named among the steps are steps. */
+  readonly of: <Word extends object>(word: Word) => Word;
+  /** The steps as they were begun. */
+  readonly seen: string[];
+  died(): boolean;
+}
+
+/** The death at the `at`-th of these steps, counted from 0 and over all words; none at infinity. */
+export function dyingAt(at: number, when: 'before' | 'after', steps: readonly string[]): Death {
   const seen: string[] = [];
   let dead = false;
-  const guard =
-    <A extends unknown[], R>(step: string, commit: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      if (dead) throw new SimulatedCrash(`${step} of a dead process`);
-      seen.push(step);
-      const dies = seen.length - 1 === at;
-      if (dies) dead = true;
-      if (dies && when === 'before') throw new SimulatedCrash(`before ${step}`);
-      const done = await commit(...args);
-      if (dies) throw new SimulatedCrash(`after ${step}`);
-      return done;
-    };
+  const begin = async (name: string, commit: () => Promise<unknown>): Promise<unknown> => {
+    if (dead) throw new SimulatedCrash(`${name} of a dead process`);
+    dead = seen.push(name) - 1 === at;
+    if (dead && when === 'before') throw new SimulatedCrash(`before ${name}`);
+    const dies = dead;
+    const done = await commit();
+    if (dies) throw new SimulatedCrash(`after ${name}`);
+    return done;
+  };
   return {
     seen,
     died: () => dead,
-    ledger: (ledger) => ({
-      ...ledger,
-      openTurn: guard('openTurn', ledger.openTurn.bind(ledger)),
-      journalAnswer: guard('journalAnswer', ledger.journalAnswer.bind(ledger)),
-      toolIntent: guard('toolIntent', ledger.toolIntent.bind(ledger)),
-      toolResult: guard('toolResult', ledger.toolResult.bind(ledger)),
-      finishTurn: guard('finishTurn', ledger.finishTurn.bind(ledger)),
-    }),
-    runs: (runs) => ({
-      ...runs,
-      journal: guard('journal', runs.journal.bind(runs)),
-      write: guard('write', runs.write.bind(runs)),
-      close: guard('close', runs.close.bind(runs)),
-      start: guard('start', runs.start.bind(runs)),
-      finish: guard('finish', runs.finish.bind(runs)),
-    }),
+    of: (word) =>
+      new Proxy(word, {
+        get(target, name, receiver) {
+          const step: unknown = Reflect.get(target, name, receiver);
+          if (typeof step !== 'function' || !steps.includes(String(name))) return step;
+          return (...args: unknown[]) =>
+            begin(String(name), async (): Promise<unknown> => await Reflect.apply(step, target, args));
+        },
+      }),
   };
 }
+
+/** What a turn commits, from its start to its end. */
+export const TURN_STEPS = ['openTurn', 'journalAnswer', 'toolIntent', 'toolResult', 'finishTurn'] as const;
+/** What a subagent commits. */
+export const RUN_STEPS = ['journal', 'write', 'close', 'start', 'finish'] as const;

@@ -10,6 +10,7 @@ import { createScript } from './ollama-hand.ts';
 import type { Hand, Script } from './ollama-hand.ts';
 import { createPlaces } from './ollama-places.ts';
 import type { Places } from './ollama-places.ts';
+import { readText } from './read-text.ts';
 
 export interface FakeLlamaOptions {
   /** What GET /v1/models lists; default one model, `fake`, as llama-server does. Others serve several. */
@@ -136,15 +137,4 @@ async function chat(text: string, response: ServerResponse, house: House): Promi
     });
   }
   await playLlama(toLlamaReply(house.script.choose(body), body), response, call);
-}
-
-/** The whole body, or undefined when the caller left before its end. */
-async function readText(request: IncomingMessage): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  try {
-    for await (const part of request) parts.push(part);
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(parts).toString('utf8');
 }

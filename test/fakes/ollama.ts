@@ -14,6 +14,7 @@ import { toReply } from './ollama-reply.ts';
 import type { Answer } from './ollama-reply.ts';
 import { lastUserText, readChatBody, readModelName } from './ollama-request.ts';
 import type { ChatBody } from './ollama-request.ts';
+import { readText } from './read-text.ts';
 
 export type { Answer, Fault, FakeToolCall, Reply } from './ollama-reply.ts';
 export type { ChatBody } from './ollama-request.ts';
@@ -205,15 +206,4 @@ function sendText(response: ServerResponse, status: number, text: string): void 
 function isLocalHost(header: string): boolean {
   const name = header.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   return name === '' || isIP(name) !== 0 || /^(localhost|.*\.(localhost|local|internal))$/.test(name);
-}
-
-/** The whole body, or undefined when the caller left before its end. */
-async function readText(request: IncomingMessage): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  try {
-    for await (const part of request) parts.push(part);
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(parts).toString('utf8');
 }

@@ -5,7 +5,8 @@ import { collectChat } from '../fakes/collect-chat.ts';
 import type { ChatRequest, LLMProvider } from '../../src/provider.ts';
 import { MAX_WAITING_CALLS } from '../../src/providers/places.ts';
 import { drain } from '../contracts/provider.ts';
-import { createPairs, never, question } from './ollama-setup.ts';
+import { createPairs } from './ollama-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());

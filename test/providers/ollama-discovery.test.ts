@@ -4,7 +4,8 @@ import { collectChat } from '../fakes/collect-chat.ts';
 import { DISCOVERY_TTL_MS } from '../../src/providers/discovery.ts';
 import { drain } from '../contracts/provider.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
-import { createPairs, never, question } from './ollama-setup.ts';
+import { createPairs } from './ollama-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());

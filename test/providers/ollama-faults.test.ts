@@ -5,7 +5,8 @@ import { collectChat } from '../fakes/collect-chat.ts';
 import { MAX_LINE_BYTES } from '../../src/providers/line-filter.ts';
 import { drain } from '../contracts/provider.ts';
 import type { Fault } from '../fakes/ollama.ts';
-import { createPairs, never, question } from './ollama-setup.ts';
+import { createPairs } from './ollama-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());

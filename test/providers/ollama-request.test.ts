@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../fakes/collect-chat.ts';
 import type { ChatMessage, ChatRequest, ToolSchema } from '../../src/provider.ts';
-import { createPairs, never, question } from './ollama-setup.ts';
+import { createPairs } from './ollama-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());

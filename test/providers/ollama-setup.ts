@@ -1,7 +1,7 @@
 /** A fake Ollama and a provider for it, closed together after the test. */
 import { createProviders } from '../../src/providers/index.ts';
 import type { OllamaOptions } from '../../src/providers/ollama.ts';
-import type { ChatRequest, LLMProvider } from '../../src/provider.ts';
+import type { LLMProvider } from '../../src/provider.ts';
 import { startFakeOllama } from '../fakes/ollama.ts';
 import type { FakeOllama, FakeOllamaOptions, Fault, Reply } from '../fakes/ollama.ts';
 import type { ContractReply } from '../contracts/provider.ts';
@@ -10,8 +10,6 @@ export interface Pair {
   fake: FakeOllama;
   ollama: LLMProvider;
 }
-
-export const never = new AbortController().signal;
 
 /** Makes pairs and single providers, and closes whatever it made. */
 export function createPairs() {
@@ -33,11 +31,6 @@ export function createPairs() {
       for (const thing of open.splice(0).toReversed()) await thing.close();
     },
   };
-}
-
-/** A plain question. */
-export function question(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
-  return { model: 'fake', messages: [{ role: 'user', content }], contextWindow: 8_192, ...more };
 }
 
 /** A reply of the contract in Ollama's words. */

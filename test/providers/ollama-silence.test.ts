@@ -1,7 +1,8 @@
 /** That no limit of the HTTP client ends a long silence; alone in its file, since the clock must be false before undici's first timer. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { collectChat } from '../fakes/collect-chat.ts';
-import { createPairs, never, question } from './ollama-setup.ts';
+import { createPairs } from './ollama-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createPairs();
 afterEach(async () => {

@@ -5,7 +5,8 @@ import type { ChatMessage, ToolSchema } from '../../src/provider.ts';
 import { createAnswerReader, MAX_CALL_CHARS } from '../../src/providers/openai-wire.ts';
 import { drain } from '../contracts/provider.ts';
 import type { LlamaReply } from '../fakes/llama-server-reply.ts';
-import { createLlamaPairs, never, question } from './openai-setup.ts';
+import { createLlamaPairs } from './openai-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createLlamaPairs();
 afterEach(() => pairs.closeAll());

@@ -6,7 +6,8 @@ import { collectChat } from '../fakes/collect-chat.ts';
 import { drain } from '../contracts/provider.ts';
 import type { LlamaFault } from '../fakes/llama-server-reply.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
-import { createLlamaPairs, never, question } from './openai-setup.ts';
+import { createLlamaPairs } from './openai-setup.ts';
+import { never, question } from './question.ts';
 
 const pairs = createLlamaPairs();
 afterEach(() => pairs.closeAll());

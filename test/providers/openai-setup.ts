@@ -1,11 +1,9 @@
 /** A fake llama-server and a provider for it, closed together after the test. */
 import { createProviders } from '../../src/providers/index.ts';
 import type { OpenaiOptions } from '../../src/providers/openai.ts';
-import type { ChatRequest, LLMProvider } from '../../src/provider.ts';
+import type { LLMProvider } from '../../src/provider.ts';
 import { startFakeLlama } from '../fakes/llama-server.ts';
 import type { FakeLlama, FakeLlamaOptions } from '../fakes/llama-server.ts';
-
-export const never = new AbortController().signal;
 
 /** Makes pairs and single providers, and closes whatever it made. */
 export function createLlamaPairs() {
@@ -30,9 +28,4 @@ export function createLlamaPairs() {
       for (const thing of open.splice(0).toReversed()) await thing.close();
     },
   };
-}
-
-/** A plain question. */
-export function question(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
-  return { model: 'fake', messages: [{ role: 'user', content }], contextWindow: 8_192, ...more };
 }

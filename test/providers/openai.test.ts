@@ -5,29 +5,19 @@ import { providerContract } from '../contracts/provider.ts';
 import type { ContractReply } from '../contracts/provider.ts';
 import { startFakeLlama } from '../fakes/llama-server.ts';
 import type { LlamaFault, LlamaReply } from '../fakes/llama-server-reply.ts';
+import { harnessOf } from './harness.ts';
 
 providerContract('openai', async () => {
   const fake = await startFakeLlama({ window: 2_048 });
-  const made: LLMProvider[] = [];
-  const providerAt = (baseUrl: string): LLMProvider => {
-    const ollama = { host: 'http://127.0.0.1:1' };
-    const provider = createProviders({ ollama, openai: { baseUrl } }).get('openai');
-    if (provider === undefined) throw new Error('the list has no openai');
-    made.push(provider);
-    return provider;
-  };
-  return {
-    provider: providerAt(fake.url),
-    model: 'fake',
-    answer: (reply) => fake.answer(toReply(reply)),
-    nextCall: () => fake.nextCall(),
-    providerAt,
-    async close() {
-      for (const provider of made) await provider.close();
-      await fake.close();
-    },
-  };
+  return harnessOf(fake, providerAt, (reply) => fake.answer(toReply(reply)));
 });
+
+function providerAt(baseUrl: string): LLMProvider {
+  const ollama = { host: 'http://127.0.0.1:1' };
+  const provider = createProviders({ ollama, openai: { baseUrl } }).get('openai');
+  if (provider === undefined) throw new Error('the list has no openai');
+  return provider;
+}
 
 function toReply({ tooLong, fault, ...same }: ContractReply): LlamaReply {
   return {

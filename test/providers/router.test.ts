@@ -9,7 +9,8 @@ import { startFakeLlama } from '../fakes/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
 import { toReply } from './ollama-setup.ts';
-import { never, question } from './openai-setup.ts';
+import { never, question } from './question.ts';
+import { harnessOf } from './harness.ts';
 
 describe('the router over two servers', () => {
   const open: { close(): Promise<void> }[] = [];
@@ -73,21 +74,6 @@ describe('the router over two servers', () => {
 
 providerContract('router', async () => {
   const fake = await startFakeOllama();
-  const made: LLMProvider[] = [];
-  const providerAt = (host: string): LLMProvider => {
-    const router = createRouter(createProviders({ ollama: { host } }));
-    made.push(router);
-    return router;
-  };
-  return {
-    provider: providerAt(fake.url),
-    model: 'fake',
-    answer: (reply) => fake.answer(toReply(reply)),
-    nextCall: () => fake.nextCall(),
-    providerAt,
-    async close() {
-      for (const provider of made) await provider.close();
-      await fake.close();
-    },
-  };
+  const routerTo = (host: string): LLMProvider => createRouter(createProviders({ ollama: { host } }));
+  return harnessOf(fake, routerTo, (reply) => fake.answer(toReply(reply)));
 });

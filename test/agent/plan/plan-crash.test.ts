@@ -1,11 +1,11 @@
 /** A process that dies at every point of a plan's journal: the same plan, the same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
 import { SUMMARY_PROMPT } from '../../../src/agent/plan/mode-prompts.ts';
-import type { Ledger } from '../../../src/ledger.ts';
 import type { Plan } from '../../../src/plan.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../../src/provider.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
+import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/effect-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
@@ -15,44 +15,7 @@ import { defineTool } from '../../../src/tool.ts';
 import type { Tool } from '../../../src/tool.ts';
 import { z } from 'zod';
 
-class SimulatedCrash extends Error {}
-
-const STEPS = [
-  'openTurn',
-  'storePlan',
-  'planFact',
-  'journalAnswer',
-  'toolIntent',
-  'toolResult',
-  'finishTurn',
-] as const;
-type Step = (typeof STEPS)[number];
-
-/** A ledger whose n-th commit dies before or after it is made; `seen` gets the commits as they are begun. */
-function dying(at: number, when: 'before' | 'after', seen: Step[]) {
-  return (ledger: Ledger): Ledger => {
-    const guard = <A extends unknown[], R>(step: Step, commit: (...args: A) => Promise<R>) => {
-      return async (...args: A): Promise<R> => {
-        seen.push(step);
-        const dies = seen.length - 1 === at;
-        if (dies && when === 'before') throw new SimulatedCrash(`before ${step}`);
-        const done = await commit(...args);
-        if (dies) throw new SimulatedCrash(`after ${step}`);
-        return done;
-      };
-    };
-    return {
-      ...ledger,
-      openTurn: guard('openTurn', ledger.openTurn.bind(ledger)),
-      storePlan: guard('storePlan', ledger.storePlan.bind(ledger)),
-      planFact: guard('planFact', ledger.planFact.bind(ledger)),
-      journalAnswer: guard('journalAnswer', ledger.journalAnswer.bind(ledger)),
-      toolIntent: guard('toolIntent', ledger.toolIntent.bind(ledger)),
-      toolResult: guard('toolResult', ledger.toolResult.bind(ledger)),
-      finishTurn: guard('finishTurn', ledger.finishTurn.bind(ledger)),
-    };
-  };
-}
+const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];
 
 const PLAN = [
   '1. [TOOL: unsafe_probe] One',
@@ -129,7 +92,7 @@ const brokenProbe: Tool = defineTool({
 });
 
 interface Ran {
-  seen: Step[];
+  seen: string[];
   turnId: string;
   died: boolean;
   calls: number;
@@ -147,15 +110,12 @@ async function dieAndResume(
 ): Promise<Ran> {
   const provider = new PlanModel();
   const tools = [...effectTools(effects.url), brokenProbe];
-  const seen: Step[] = [];
+  const death = dyingAt(at, when, STEPS);
   const profile = { planningEnabled: true };
-  const first = new TurnWorld({ store, provider, tools, profile, around: dying(at, when, seen) });
+  const first = new TurnWorld({ store, provider, tools, profile, around: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do six things', { chatId: `${when}-${at}` }, { mode: 'agentic' });
-  const died = await first.run(head).then(
-    () => false,
-    (error: unknown) => error instanceof SimulatedCrash,
-  );
+  await first.run(head).catch(notOfDeath);
   const second = new TurnWorld({ store, provider, tools, profile });
   await second.start();
   const resumed = await second.sweep();
@@ -167,7 +127,9 @@ async function dieAndResume(
     const ends = world.types().filter((type) => /^plan_(completed|cancelled)$/.test(type));
     return { ends: ends.length, showed: world.types().includes('plan_ready') };
   });
-  return { seen, turnId, died, calls: provider.calls, plan: stored?.plan, told, text: turn?.final?.content };
+  const { seen } = death;
+  const ended = { plan: stored?.plan, told, text: turn?.final?.content };
+  return { seen, turnId, died: death.died(), calls: provider.calls, ...ended };
 }
 
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };

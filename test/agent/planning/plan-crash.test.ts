@@ -2,66 +2,36 @@
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/bus.ts';
 import type { EventBody } from '../../../src/event.ts';
-import type { Ledger } from '../../../src/ledger.ts';
 import { listDir } from '../../../src/tools/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, PlanningModel, update } from '../../fakes/planned-turn.ts';
+import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/dying-store.ts';
 import { fallsSilent, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
 import { TurnWorld } from '../../fakes/turn-world.ts';
 
-class SimulatedCrash extends Error {}
-
-const STEPS = new Set<PropertyKey>([
-  'openTurn',
-  'storePlan',
-  'journalAnswer',
-  'toolIntent',
-  'toolResult',
-  'updatePlan',
-  'finishTurn',
-]);
+const STEPS = [...TURN_STEPS, 'storePlan', 'updatePlan'];
 const ANSWER = 'I begin.\n\nBread.';
-
-/** A ledger whose n-th step dies before or after its commit; `seen` gets the steps as they are begun. */
-function dying(at: number, when: 'before' | 'after', seen: string[]) {
-  return (ledger: Ledger): Ledger =>
-    new Proxy(ledger, {
-      get(target, name) {
-        const step: unknown = Reflect.get(target, name);
-        if (!STEPS.has(name) || typeof step !== 'function') return step;
-        return async (...args: unknown[]): Promise<unknown> => {
-          const dies = seen.push(String(name)) - 1 === at;
-          if (dies && when === 'before') throw new SimulatedCrash(`before ${String(name)}`);
-          const done: unknown = await Reflect.apply(step, target, args);
-          if (dies) throw new SimulatedCrash(`after ${String(name)}`);
-          return done;
-        };
-      },
-    });
-}
 
 /** Runs one planned turn that dies at a point, then goes on in a new process of the same instance. */
 async function dieAndResume(store: TestStore, at: number, when: 'before' | 'after') {
   const provider = new PlanningModel(update(1, 'done', 'I begin.'), update(2, 'done'), says('Bread.'));
   const tools = [listDir, createTodoTool(store.todos)];
-  const seen: string[] = [];
+  const death = dyingAt(at, when, STEPS);
   const chatId = `${when}-${at}`;
-  const first = new TurnWorld({ store, provider, tools, profile: planned, around: dying(at, when, seen) });
+  const first = new TurnWorld({ store, provider, tools, profile: planned, around: death.of });
   await first.start();
   const { head, turnId } = await first.say('Bake', { chatId });
-  const died = await first.run(head).then(
-    () => false,
-    (error: unknown) => error instanceof SimulatedCrash,
-  );
+  await first.run(head).catch(notOfDeath);
   const second = new TurnWorld({ store, provider, tools, profile: planned });
   await second.start();
   const resumed = await second.sweep();
   if (resumed !== undefined) await second.run(resumed);
   await Promise.all([first.close(), second.close()]);
   const events = [...first.events, ...second.events];
-  return { seen, died, provider, turnId, session: `telegram:${chatId}` as const, events, first, second };
+  const session = `telegram:${chatId}` as const;
+  return { seen: death.seen, died: death.died(), provider, turnId, session, events, first, second };
 }
 
 type Run = Awaited<ReturnType<typeof dieAndResume>>;
@@ -73,7 +43,7 @@ describeEachDatabase('a planned turn whose process dies', (databases) => {
   it('has one plan, one card and one list, wherever it died, and plans no more once it has them (N-25, N-26, N-27)', async () => {
     const store = await databases.open();
     const whole = await dieAndResume(store, Number.POSITIVE_INFINITY, 'after');
-    expect(new Set(whole.seen)).toEqual(STEPS);
+    expect(new Set(whole.seen)).toEqual(new Set(STEPS));
     const stored = whole.seen.indexOf('storePlan');
     const faults: string[] = [];
     for (const at of whole.seen.keys()) {
@@ -110,7 +80,12 @@ describeEachDatabase('a planned turn whose process dies', (databases) => {
   it('plans nothing for a turn that was stopped while its node was dead (N-43)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says(ANALYSIS), says(PLAN));
-    const first = new TurnWorld({ store, provider, profile: planned, around: dying(1, 'before', []) });
+    const first = new TurnWorld({
+      store,
+      provider,
+      profile: planned,
+      around: dyingAt(1, 'before', STEPS).of,
+    });
     await first.start();
     const { head, turnId } = await first.say('Bake');
     await expect(first.run(head)).rejects.toThrow(SimulatedCrash);

@@ -1,0 +1,28 @@
+/** How a fake server and the providers made for it come under the contract of all providers. */
+import type { LLMProvider } from '../../src/provider.ts';
+import type { ProviderHarness } from '../contracts/provider.ts';
+
+/** The harness of a fake server with the model `fake`; `make` makes a provider for a URL, `answer` puts a reply in the server's words. */
+export function harnessOf(
+  fake: Pick<ProviderHarness, 'nextCall' | 'close'> & { url: string },
+  make: (url: string) => LLMProvider,
+  answer: ProviderHarness['answer'],
+): ProviderHarness {
+  const made: LLMProvider[] = [];
+  const providerAt = (url: string): LLMProvider => {
+    const provider = make(url);
+    made.push(provider);
+    return provider;
+  };
+  return {
+    provider: providerAt(fake.url),
+    model: 'fake',
+    answer,
+    nextCall: () => fake.nextCall(),
+    providerAt,
+    async close() {
+      for (const provider of made) await provider.close();
+      await fake.close();
+    },
+  };
+}
