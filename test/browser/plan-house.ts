@@ -66,7 +66,7 @@ export class PlannedTurn {
     }
     const json = { content: `bread, ${tag}`, mode, model: 'worker' };
     const posted = await house.call(`/v1/sessions/http:${tag}/messages`, { json });
-    expect(posted.status).toBe(202);
+    if (posted.status !== 202) throw new Error(await posted.text());
     const analysis = await turn.#nextCall();
     await guest.enter(`${house.gateway.url}/#http:${tag}`, { token: OWNER });
     await guest.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
@@ -91,7 +91,7 @@ export class PlannedTurn {
   async settled(): Promise<Plan> {
     return await vi.waitFor(async () => {
       const plan = await this.stored();
-      expect(await readPanel(this.#guest.page)).toEqual(panelOf(plan));
+      expectSame([await readPanel(this.#guest.page)], [plan]);
       return plan;
     }, WAIT);
   }
@@ -118,7 +118,10 @@ export class PlannedTurn {
     const versions = await this.#house.sql<{ doc: Plan }[]>`
       select doc from plan_version where id = ${plan.id} order by n`;
     const seen = [...this.#seen, ...(await recordedPanels(this.#guest.page))];
-    expect(withoutRepeats(seen)).toEqual(withoutRepeats(versions.map(({ doc }) => panelOf(doc))));
+    expectSame(
+      seen,
+      versions.map(({ doc }) => doc),
+    );
     await this.#guest.page.reload();
     return await this.settled();
   }
@@ -137,6 +140,11 @@ export class PlannedTurn {
   #asks(body: FakeCall['body']): boolean {
     return JSON.stringify(body).includes(`bread, ${this.#tag}`);
   }
+}
+
+/** What was seen is what these plans look like, one after the other. */
+function expectSame(seen: readonly ShownPlan[], plans: readonly Plan[]): void {
+  expect(withoutRepeats(seen)).toEqual(withoutRepeats(plans.map(panelOf)));
 }
 
 function withoutRepeats(shown: readonly ShownPlan[]): ShownPlan[] {
