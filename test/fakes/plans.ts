@@ -75,7 +75,7 @@ export class PlanWorld {
   readonly failures: Failure[] = [];
   parked = 0;
   /** Told of each event as it happens. */
-  onEvent: ((event: EventBody) => void) | undefined;
+  onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
   readonly #options: PlanWorldOptions;
 
   constructor(options: PlanWorldOptions) {
@@ -93,7 +93,7 @@ export class PlanWorld {
       const next = await events.next();
       if (next.done === true) return next.value;
       this.events.push(next.value);
-      this.onEvent?.(next.value);
+      await this.onEvent?.(next.value);
     }
   }
 
