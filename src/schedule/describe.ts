@@ -31,7 +31,8 @@ export function describeSchedule(schedule: ScheduleRecord, timeZone: string): st
   return `${describeTiming(schedule.timing)}, ${stateOf(schedule, zone)}: ${shown}`;
 }
 
-function describeTiming(timing: ScheduleTiming): string {
+/** `every 90 minutes`. */
+export function describeTiming(timing: ScheduleTiming): string {
   switch (timing.kind) {
     case 'at':
       return 'once';

@@ -9,6 +9,7 @@ import type { Address } from '../message.ts';
 import type { Announce } from '../receive.ts';
 import type { ScheduleStore } from '../schedules.ts';
 import type { DueSchedule } from './fire.ts';
+import { describeTiming } from './describe.ts';
 import { HOUSE } from './schedules.ts';
 import { nextSlot } from './timing.ts';
 
@@ -22,6 +23,9 @@ export const MAX_INSTRUCTIONS = 20_000;
 /** The row belongs to no chat: forgetting the chat must not end the heartbeat. */
 const HEARTBEAT_SESSION = 'system:heartbeat';
 
+const FOR_ALL =
+  'for all gateways of this database; where there are several, heartbeat.everyMinutes must be the same in each';
+
 export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
   announce: Announce;
@@ -32,11 +36,17 @@ export interface HeartbeatDeps {
   file: string;
   /** Where it speaks. */
   address: Address;
+  /** Its interval by this gateway's configuration. */
+  everyMs: number;
 }
 
-/** Makes the heartbeat's schedule what the configuration says; 0 = none. `now` is epoch milliseconds. Throws only `StoreError`. */
+/**
+ * Makes the heartbeat's schedule what the configuration says; 0 = none. All gateways of one database share it: one that
+ * finds another setting than its own says so, for it cannot know whether its own was changed or another gateway's
+ * differs. `now` is epoch milliseconds. Throws only `StoreError`.
+ */
 export async function settleHeartbeat(
-  store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>,
+  { store, log }: { store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>; log: Log },
   everyMs: number,
   now: number,
 ): Promise<void> {
@@ -44,7 +54,13 @@ export async function settleHeartbeat(
   const timing = { kind: 'every', everyMs } as const;
   if (there?.nextAt !== undefined && there.timing.kind === 'every' && there.timing.everyMs === everyMs)
     return;
-  if (there !== undefined) await store.removeSchedule(HEARTBEAT_ID);
+  if (there !== undefined) {
+    await store.removeSchedule(HEARTBEAT_ID);
+    const before = describeTiming(there.timing);
+    if (everyMs === 0) log.warn({ before }, `the heartbeat is off now ${FOR_ALL}`);
+    else
+      log.warn({ before, now: describeTiming(timing) }, `the heartbeat has another interval now ${FOR_ALL}`);
+  }
   if (everyMs === 0) return;
   await store.addSchedule({
     id: HEARTBEAT_ID,
@@ -64,6 +80,10 @@ export async function settleHeartbeat(
  */
 export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: DueSchedule): Promise<void> {
   const { address, log } = deps;
+  if (timing.kind !== 'every' || timing.everyMs !== deps.everyMs) {
+    const here = describeTiming({ kind: 'every', everyMs: deps.everyMs });
+    log.warn({ here, there: describeTiming(timing) }, `another gateway set another interval ${FOR_ALL}`);
+  }
   const session = await deps.ledger.sessionOf(address);
   const instructions = await readInstructions(deps);
   // A chat that is talking needs no reminder, and beats must not pile up behind a slow model.

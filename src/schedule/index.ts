@@ -54,7 +54,7 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
     schedules,
     commands: [createScheduleCommand(schedules)],
     async start() {
-      await settleHeartbeat(store, heartbeat?.everyMs ?? 0, now());
+      await settleHeartbeat(deps, heartbeat?.everyMs ?? 0, now());
       driver ??= startDriver({
         store,
         log,

@@ -113,6 +113,20 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(words).toMatch(/characters left out[\s\S]*- last$/);
   });
 
+  it('says so where several gateways are set to different intervals, at the start and at each beat', async () => {
+    const store = await databases.open();
+    const first = nodeOf(store, { heartbeat: await heartbeat('', 30 * MINUTE_MS) });
+    await first.start();
+    expect(first.log.join('')).not.toContain('must be the same');
+    const second = nodeOf(store, { heartbeat: await heartbeat('', 60 * MINUTE_MS) });
+    await second.start();
+    expect(second.log.join('')).toMatch(/"before":"every 30 minutes","now":"every hour".*must be the same/);
+    await second.stop();
+    await comes(store);
+    await vi.waitFor(() => expect(ticks(first.events)).toHaveLength(1), WAIT);
+    expect(first.log.join('')).toMatch(/"here":"every 30 minutes","there":"every hour".*must be the same/);
+  });
+
   it('follows the configuration: kept as it beats, begun anew with another interval, gone when it is off', async () => {
     const store = await databases.open();
     const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
@@ -130,6 +144,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect((await nextAt())?.getTime()).toBe(now + 5_000 + 60 * MINUTE_MS);
     const off = nodeOf(store);
     await off.start();
+    expect(off.log.join('')).toMatch(/"before":"every hour".*the heartbeat is off now for all gateways/);
     expect(await store.schedules.schedule(HEARTBEAT_ID)).toBeUndefined();
   });
 });
