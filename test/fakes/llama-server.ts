@@ -23,6 +23,8 @@ export interface FakeLlamaOptions {
   apiKey?: string;
   /** The model is still being loaded. */
   loading?: boolean;
+  /** Where it listens; default a free port. */
+  port?: number;
 }
 
 export interface FakeLlama extends Hand<LlamaBody, LlamaAnswer> {
@@ -48,7 +50,7 @@ interface House {
   places: Places;
 }
 
-/** Starts a fake llama-server on a free port of loopback. */
+/** Starts a fake llama-server on loopback. */
 export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<FakeLlama> {
   const options = { ...given };
   const script = createScript<LlamaBody, LlamaAnswer>((body) => `echo: ${lastWords(body)}`, lastWords);
@@ -67,7 +69,7 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
   });
   server.on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, resolve);
+    server.listen({ port: options.port ?? 0, host: '127.0.0.1', backlog: 4_096 }, resolve);
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;

@@ -22,6 +22,11 @@ async function say(house: House, id: string, content: string): Promise<string> {
   return reply ?? '';
 }
 
+async function patchModel(house: House, id: string, model: string): Promise<[number, string]> {
+  const answer = await house.call(`/v1/sessions/http:${id}`, { method: 'PATCH', json: { model } });
+  return [answer.status, await answer.text()];
+}
+
 async function lastWords(house: House, id: string): Promise<string> {
   return (await house.messages(`http:${id}`)).findLast(({ role }) => role === 'assistant')?.content ?? '';
 }
@@ -75,6 +80,17 @@ describe('two model servers in one house', { timeout: START_MS }, () => {
     expect(house.ollama.calls).toHaveLength(calls + 1);
   });
 
+  it('shows the models of both by /model to an owner, the one that answers first and marked', async () => {
+    expect(await say(house, 'shows', '/model')).toBe(
+      'Model: `fake`\nChange it with /model NAME:\n▶ fake:latest\n· plain:latest\n· openai/fake',
+    );
+    await say(house, 'shows', '/model openai/fake');
+    expect(await say(house, 'shows', '/model')).toBe(
+      'Model: `openai/fake` (chosen for this conversation; /model default undoes it)\n' +
+        'Change it with /model NAME:\n▶ openai/fake\n· fake:latest\n· plain:latest',
+    );
+  });
+
   it('changes the server of a conversation by /model, and says where a model is that is nowhere', async () => {
     expect(await say(house, 'moves', '/model openai/fake')).toContain('openai/fake');
     llama.answer('from llama-server');
@@ -106,12 +122,95 @@ it(
     const house = await openHouse('embedded');
     try {
       expect(await say(house, 'switch', '/model openai/gpt')).toMatch(/"openai\/gpt".*set OPENAI_BASE_URL/);
+      expect(await say(house, 'switch', '/model plain')).toContain('plain:latest');
+      expect(await patchModel(house, 'switch', 'openai/gpt')).toEqual([
+        404,
+        expect.stringContaining('set OPENAI_BASE_URL'),
+      ]);
+      expect((await house.store.ledger.session('http:switch'))?.model).toBe('plain:latest');
       await house.post('switch', 'still there?');
       await house.idle('http:switch');
       expect(await lastWords(house, 'switch')).toBe('echo: still there?');
       expect(await answerOf(house, 'openai/gpt')).toEqual([404, expect.stringContaining('OPENAI_BASE_URL')]);
     } finally {
       await house.close();
+    }
+  },
+  START_MS,
+);
+
+it(
+  'needs no server of a model before its first use, and no restart once that is there (S-43, S-49)',
+  async () => {
+    const early = await startFakeLlama();
+    const port = Number(new URL(early.url).port);
+    await early.close();
+    const house = await openHouse('embedded', { env: { OPENAI_BASE_URL: early.url, MODEL: 'fake' } });
+    let llama: FakeLlama | undefined;
+    try {
+      await house.post('waits', 'anybody there?');
+      await house.idle('http:waits');
+      expect(await lastWords(house, 'waits')).toBe('echo: anybody there?');
+      expect(await say(house, 'waits', '/model openai/fake')).toContain('OPENAI_BASE_URL');
+      expect(await patchModel(house, 'waits', 'openai/fake')).toEqual([
+        503,
+        expect.stringContaining('OPENAI_BASE_URL'),
+      ]);
+      expect((await house.store.ledger.session('http:waits'))?.model).toBeUndefined();
+
+      llama = await startFakeLlama({ port });
+      expect(await patchModel(house, 'waits', 'openai/fake')).toEqual([
+        200,
+        expect.stringContaining('"openai/fake"'),
+      ]);
+      llama.answer('at last');
+      await house.post('waits', 'and now?');
+      await house.idle('http:waits');
+      expect(await lastWords(house, 'waits')).toBe('at last');
+
+      await llama.close();
+      await house.post('waits', 'gone again?');
+      const told = (): boolean => house.log.some((line) => line.includes('model_call_repeated'));
+      await vi.waitFor(() => expect(told()).toBe(true), WAIT);
+      llama = await startFakeLlama({ port });
+      llama.answer('only for a moment');
+      await house.idle('http:waits');
+      expect(await lastWords(house, 'waits')).toBe('only for a moment');
+    } finally {
+      await house.close();
+      await llama?.close();
+    }
+  },
+  START_MS,
+);
+
+it(
+  'says which key is missing, keeps the model a conversation has, and lets go of a profile that needs it (S-43)',
+  async () => {
+    const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
+    const house = await openHouse('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
+    const folder = path.join(house.home, 'profiles', 'far');
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'config.json'), JSON.stringify({ model: 'openai/fake' }));
+    try {
+      const missing = expect.stringContaining('set OPENAI_API_KEY');
+      expect(await say(house, 'keys', '/model openai/fake')).toEqual(missing);
+      await house.post('keys', 'hello');
+      expect(await patchModel(house, 'keys', 'openai/fake')).toEqual([503, missing]);
+      expect((await house.store.ledger.session('http:keys'))?.model).toBeUndefined();
+      const switched = async (): Promise<void> =>
+        expect(await say(house, 'keys', '/profile far')).toContain('`far`');
+      await vi.waitFor(switched, WAIT);
+      await house.post('keys', 'who are you?');
+      await house.idle('http:keys');
+      expect(await lastWords(house, 'keys')).toEqual(missing);
+      expect(await say(house, 'keys', '/profile default')).toContain('`default`');
+      await house.post('keys', 'and you?');
+      await house.idle('http:keys');
+      expect(await lastWords(house, 'keys')).toBe('echo: and you?');
+    } finally {
+      await house.close();
+      await llama.close();
     }
   },
   START_MS,

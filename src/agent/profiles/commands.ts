@@ -86,16 +86,20 @@ async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<s
   const model = record?.model ?? (await deps.agent.defaultModel(record?.profileId));
   const whose =
     record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
-  return [`Model: \`${model}\`${whose}`, ...(call.owner ? await otherModels(deps) : [])].join('\n');
+  return [`Model: \`${model}\`${whose}`, ...(call.owner ? await allModels(deps, model) : [])].join('\n');
 }
 
-async function otherModels(deps: ProfileCommandDeps): Promise<string[]> {
+/** The models of all servers, the one that answers marked and first. */
+async function allModels(deps: ProfileCommandDeps, current: string): Promise<string[]> {
   try {
     const names = await deps.agent.models(AbortSignal.timeout(SERVERS_MS));
     const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
     const models = names.filter((name) => !profiles.has(name));
-    const more = models.length > MODELS_SHOWN ? `, and ${models.length - MODELS_SHOWN} more` : '';
-    return [`Change it with /model NAME: ${models.slice(0, MODELS_SHOWN).join(', ')}${more}.`];
+    const isCurrent = (name: string): boolean => name === current || name === `${current}:latest`;
+    const sorted = [...models.filter(isCurrent), ...models.filter((name) => !isCurrent(name))];
+    const lines = sorted.slice(0, MODELS_SHOWN).map((name) => `${isCurrent(name) ? '▶' : '·'} ${name}`);
+    const more = models.length > MODELS_SHOWN ? [`and ${models.length - MODELS_SHOWN} more`] : [];
+    return ['Change it with /model NAME:', ...lines, ...more];
   } catch (error) {
     return [toGatewayError(error).message];
   }
