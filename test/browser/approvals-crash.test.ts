@@ -1,0 +1,37 @@
+/** A question of a Telegram chat, its process killed while it waits, answered on the page: decided there for every door, and run once. */
+import { expect, it, vi } from 'vitest';
+import { killedWhileAsking } from '../flows/asking-gateway.ts';
+import { OWNER } from '../flows/house.ts';
+import { WAIT } from './browser.ts';
+import { describePage } from './describe-page.ts';
+
+describePage('a question that outlived its process', (guest) => {
+  it('asked on Telegram is answered on the page: the call runs once, Telegram shows it, a second answer is refused (S-45)', async () => {
+    const { gateway, api, id, chat, telegram, effects, shows, press } = await killedWhileAsking();
+    expect([...effects.counts().values()]).toEqual([]);
+    const page = await guest.enter(await gateway.url(), { token: OWNER });
+    await page.getByRole('navigation', { name: 'Your chats' }).getByText('do it').click();
+    const card = page.getByRole('region', { name: 'Question about unsafe_probe' });
+    await card.getByText('"word": "once"').waitFor();
+    await guest.look('question-of-telegram');
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await card.waitFor({ state: 'detached' });
+    await page.locator('.md', { hasText: 'echo: do it' }).waitFor();
+    await guest.look('question-answered');
+    await shows(/Approved by the HTTP API/);
+    await shows(/echo: do it/);
+    expect(telegram.messages(chat).flatMap(({ buttons }) => buttons)).toEqual([]);
+    expect([...effects.counts().values()]).toEqual([1]);
+
+    expect(await press(`approve:${id}`)).toContain('already');
+    const again = await api(`/v1/approvals/${id}`, { decision: 'approved' });
+    expect(again.status).toBe(409);
+    expect(await again.json()).toMatchObject({
+      error: { code: 'already_decided', message: 'This was approved before; nothing changed.' },
+    });
+    await page.reload();
+    await page.locator('.md', { hasText: 'echo: do it' }).waitFor();
+    await vi.waitFor(async () => expect(await page.locator('.approval').count()).toBe(0), WAIT);
+    expect([...effects.counts().values()]).toEqual([1]);
+  }, 240_000);
+});
