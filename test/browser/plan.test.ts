@@ -84,7 +84,7 @@ describeDoor('work on the page', (guest, at) => {
     expect(await fold.textContent()).not.toContain('There is one at');
     turn.say('I found one.');
     turn.end();
-    await guest.page.getByText('I found one.').waitFor();
+    await guest.page.locator('.turn .md', { hasText: 'I found one.' }).waitFor();
     expect(await guest.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
   });
 
