@@ -95,7 +95,11 @@ function askedCall(
 ): AsyncGenerator<EventBody, StepOutcome> {
   const n = stepIteration(work.run, 1);
   return inStep(shared, turn, work, task, async function* (own) {
-    const answer = own.rows.answer(n) ?? (yield* askModel(shared, own, n));
+    const known = own.rows.answer(n);
+    // Profiles are read anew while plans wait: nobody is asked for a call that cannot be made.
+    if (known === undefined && !own.prepared.tools.has(name))
+      return { content: `There is no tool "${name}" any more.`, isError: true };
+    const answer = known ?? (yield* askModel(shared, own, n));
     if (answer.toolCalls.length > 0) return yield* firstCall(shared, own, n, answer);
     return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
   });

@@ -119,12 +119,24 @@ describe('the correction call', () => {
   });
 
   it('keeps the first three of more new steps (S-13)', async () => {
-    const newSteps = Array.from({ length: 5 }, (_, n) => ({ description: `step ${n}`, self: true }));
+    const newSteps = Array.from({ length: 50 }, (_, n) => ({ description: `step ${n}`, self: true }));
     const correction = await answering(JSON.stringify({ action: 'insert_steps', reason: 'r', newSteps }));
     expect(correction).toMatchObject({
       newSteps: [{ description: 'step 0' }, { description: 'step 1' }, { description: 'step 2' }],
     });
     expect('newSteps' in correction && correction.newSteps).toHaveLength(MAX_NEW_STEPS);
+  });
+
+  it('is about the step that failed, whatever other steps it names', async () => {
+    const named = { action: 'skip', reason: 'not that one', step: 's99', stepId: 's2', index: 1 };
+    expect(await answering(JSON.stringify(named))).toEqual({ action: 'skip', reason: 'not that one' });
+    const newSteps = [{ description: 'Look', self: true, id: 's1', after: 's99', status: 'done' }];
+    const insert = { action: 'insert_steps', reason: 'first', newSteps, before: 's99' };
+    expect(await answering(JSON.stringify(insert))).toEqual({
+      action: 'insert_steps',
+      reason: 'first',
+      newSteps: [{ description: 'Look', executor: { kind: 'self' } }],
+    });
   });
 
   it('gives steps for tools and profiles that are none to the agent itself, and says so', async () => {

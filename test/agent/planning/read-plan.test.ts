@@ -142,9 +142,11 @@ describe('the plan', () => {
   it('keeps 15 of 20 steps, and any number below (N-23)', () => {
     const steps = (count: number): string =>
       Array.from({ length: count }, (_, n) => `${n + 1}. Step ${n + 1}`).join('\n');
-    const kept = readPlan(steps(20), known)?.steps ?? [];
-    expect(kept).toHaveLength(MAX_PLAN_STEPS);
-    expect(kept.at(-1)?.description).toBe('Step 15');
+    for (const written of [20, 200]) {
+      const kept = readPlan(steps(written), known)?.steps ?? [];
+      expect(kept).toHaveLength(MAX_PLAN_STEPS);
+      expect(kept.at(-1)?.description).toBe('Step 15');
+    }
     expect([1, 4, 15].map((count) => readPlan(steps(count), known)?.steps.length)).toEqual([1, 4, 15]);
   });
 
