@@ -179,6 +179,7 @@ describeDoor("a plan's panel", (guest, at) => {
       await offers('Run', 'Skip step', 'Stop');
       await panel().getByText('Now we mix the dough.').waitFor();
       await panel().getByText('waits for you').waitFor();
+      expect(await panel().locator('[aria-current=step]').allInnerTexts()).toEqual(['2. Do thing number 2']);
       expect(await guest.page.locator('.approval').count()).toBe(0);
       await guest.look('panel-teacher');
       await guest.page.reload();

@@ -1,17 +1,14 @@
 /** One planned turn with subagents as people see it: in a Telegram chat, in a Discord chat, and on the page. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { announceSkip, findChromium, launch, signIn, visit, write } from '../browser/browser.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { write } from '../browser/browser.ts';
+import { describePage } from '../browser/describe-page.ts';
 import type { FakeToolCall } from '../fakes/ollama.ts';
 import { ANALYSIS, PLAN } from '../fakes/planned-turn.ts';
 import { openHouse, OWNER, WAIT } from './house.ts';
 import type { House } from './house.ts';
 
-const chromiumPath = findChromium();
-if (chromiumPath === undefined) announceSkip();
-/** A folder for pictures of what was seen; unset = none are taken. */
-const pictures = process.env['PARLEY_SCREENSHOTS'];
 const PERSON = '7001';
 const SLOW = { ...WAIT, timeout: 30_000 };
 
@@ -118,16 +115,9 @@ describe('a planned turn with subagents', () => {
     expectDone(bot());
   }, 90_000);
 
-  it.skipIf(chromiumPath === undefined)(
-    'ticks on its card on the page, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)',
-    async () => {
-      const browser = await launch(chromiumPath ?? '');
-      onTestFinished(() => browser.close());
-      const { page, complaints } = await visit(browser, house.gateway.url);
-      const look = async (name: string): Promise<void> => {
-        if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
-      };
-      await signIn(page, OWNER);
+  describePage('on the page', (guest) => {
+    it('ticks on its card, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+      const page = await guest.enter(house.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'echo: hello' }).waitFor();
       const [session] = (await (await house.call('/v1/sessions')).json()).sessions;
@@ -137,10 +127,10 @@ describe('a planned turn with subagents', () => {
       const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
       const seen = follow('pat', screen, /Knead[^]*knead for pat/);
       await page.getByText('knead for pat').first().waitFor();
-      await look('mind-at-work');
+      await guest.look('mind-at-work');
       await seen;
       await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
-      await look('mind-done');
+      await guest.look('mind-done');
       house.ollama.answer('Ding.', { when: 'Ring for pat' });
       const at = new Date(Date.now() + 1_500).toISOString();
       const made = await house.call('/v1/schedules', {
@@ -148,9 +138,7 @@ describe('a planned turn with subagents', () => {
       });
       expect(made.ok).toBe(true);
       await page.locator('.md', { hasText: 'Ding.' }).waitFor({ timeout: 30_000 });
-      await look('mind-scheduled');
-      expect(complaints).toEqual([]);
-    },
-    90_000,
-  );
+      await guest.look('mind-scheduled');
+    }, 90_000);
+  });
 });

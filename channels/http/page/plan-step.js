@@ -21,14 +21,15 @@ export class StepRows {
 
   /**
    * @param {readonly Step[]} steps
-   * @param {string | undefined} analysed the step the agent thinks about
+   * @param {{ analysed?: string | undefined, asked?: string | undefined }} at the step the agent thinks about, and the one a
+   *   person is asked about
    */
-  show(steps, analysed) {
+  show(steps, { analysed, asked }) {
     const rows = new Map();
     for (const step of steps) {
-      const isAnalysed = step.id === analysed;
-      const key = JSON.stringify([step, isAnalysed]);
-      rows.set(key, this.#rows.get(key) ?? stepRow(step, isAnalysed));
+      const special = step.id === analysed ? 'analysed' : step.id === asked ? 'asked' : '';
+      const key = JSON.stringify([step, special]);
+      rows.set(key, this.#rows.get(key) ?? stepRow(step, special));
     }
     this.#rows = rows;
     const shown = [...rows.values()];
@@ -42,12 +43,12 @@ export class StepRows {
 
 /**
  * @param {Step} step
- * @param {boolean} analysed
+ * @param {'' | 'analysed' | 'asked'} special
  */
-function stepRow({ index, description, executor, status, attempts, revision }, analysed) {
+function stepRow({ index, description, executor, status, attempts, revision }, special) {
   const [word, path] = MARKS[status];
   const mark = h('span', { class: 'step-mark', role: 'img', 'aria-label': word });
-  if (analysed) mark.append(icon(ZAP));
+  if (special === 'analysed') mark.append(icon(ZAP));
   else if (path !== '') mark.append(icon(path));
   const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';
   const meta = [
@@ -56,7 +57,10 @@ function stepRow({ index, description, executor, status, attempts, revision }, a
   ];
   return h(
     'li',
-    { class: `step ${status}${analysed ? ' analysed' : ''}` },
+    {
+      class: `step ${status} ${special}`,
+      'aria-current': (status === 'running' || special !== '') && 'step',
+    },
     mark,
     h('span', { class: 'step-words', dir: 'auto' }, `${index + 1}. ${description}`),
     ...(meta.length === 0 ? [] : [h('span', { class: 'step-meta' }, ...meta)]),

@@ -121,7 +121,7 @@ export class PlanView {
     say(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
     this.#progress.value = behind;
-    this.#rows.show(plan.steps, analysed);
+    this.#rows.show(plan.steps, { analysed, asked: asks ? wait.plan?.stepId : undefined });
     say(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (wait?.warning ?? passing));
     say(
       this.#until,
