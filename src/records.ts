@@ -37,6 +37,7 @@ export type ContextEntry =
       /** The model that answered. */
       model?: string | undefined;
       usage?: Usage | undefined;
+      spent?: SideCost | undefined;
     }
   | { kind: 'tool_intent'; toolCallId: string; toolName: string; callIndex: number }
   | {
@@ -56,7 +57,19 @@ export type ContextEntry =
   /** A plan, as the model reads it: an assistant message (N-25). */
   | { kind: 'plan'; planId: string; content: string }
   /** What happened to a plan while it was carried out; `part` counts from 0. No model reads it. */
-  | { kind: 'plan_fact'; planId: string; part: number; fact: PlanFact };
+  | {
+      kind: 'plan_fact';
+      planId: string;
+      part: number;
+      fact: PlanFact;
+      spent?: SideCost | undefined;
+    };
+
+/**
+ * What was spent, by model, before this row and since the last one that tells of it, on calls that have no row of their
+ * own: broken ones, and those beside the conversation.
+ */
+export type SideCost = readonly ModelUsage[];
 
 /**
  * Rows from this iteration on are the steps of a plan: the n-th run of a step has the iterations from n times this. They

@@ -28,7 +28,7 @@ import { createSubagents } from './subagents.ts';
 import { withoutShutdown } from './turn-signals.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
-import { noteBroken, usageOf } from './turn-usage.ts';
+import { noteUntold, SideCosts, usageOf } from './turn-usage.ts';
 import { failureText, run, runStream } from './turn.ts';
 
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
@@ -67,12 +67,13 @@ async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal)
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {
-      await noteBroken(ledger, turn);
+      await noteUntold(ledger, turn);
       return await parkTurn(shared, turn, emitter, error);
     }
     // Whoever holds the lane next goes on from the journal.
-    if (error instanceof LaneAbort && error.code === 'shutdown') return { kind: 'released' };
-    throw error;
+    if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
+    await noteUntold(ledger, turn);
+    return { kind: 'released' };
   }
 }
 
@@ -111,7 +112,7 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     rows,
     reply: replySoFar(rows),
     joining: { payload, untold: burst?.joined ?? [] },
-    broken: [],
+    costs: new SideCosts(opened.journal),
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
     cutOff: false,
     // Read like a person's word: a mode that an older house kept is refused with its new name (S-03).

@@ -52,6 +52,7 @@ async function keepAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
+    ...turn.costs.take(),
   };
   turn.rows.add(n, answer);
   for (const [callIndex, call] of response.toolCalls.entries()) {
@@ -103,7 +104,7 @@ async function* callUntilAnswered(
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       return response;
     } catch (error) {
-      if (call.spent !== undefined) turn.broken.push({ ...call.spent, model: turn.model ?? '' });
+      if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
       turn.signal.throwIfAborted();
       const wait =
         error instanceof ProviderError ? pauseAfter(error, call.heard, tries, shared.limits) : undefined;

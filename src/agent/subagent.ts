@@ -19,7 +19,7 @@ import { drain } from './drain.ts';
 import { NO_PART } from './house-files.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
-import { usageOf } from './turn-usage.ts';
+import { noteUntold, SideCosts, usageOf } from './turn-usage.ts';
 import { CUT_OFF_MARK, runStream } from './turn.ts';
 import type { TurnResult } from './turn.ts';
 
@@ -90,6 +90,9 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
       last = body.type;
     });
     return { ...resultOf(turn, result), usage: usageOf(turn), known: false };
+  } catch (error) {
+    if (isInterruption(error) && !(error instanceof StoreError)) await noteUntold(shared.deps.ledger, turn);
+    throw error;
   } finally {
     bounds.end();
   }
@@ -142,7 +145,7 @@ function childTurn(
     mayAsk: child.mayAsk,
     rows,
     reply: replySoFar(rows),
-    broken: [],
+    costs: new SideCosts(journal),
     restarted: child.restarted || journal.length > 0,
     cutOff: false,
     mode: 'planner',

@@ -13,8 +13,8 @@ import { contextRow } from './context.ts';
 import type { Surroundings } from './context-parts.ts';
 import type { Answer, ContextRow, Group, Result } from './context.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
-import type { ModelUsage } from '../usage.ts';
 import { Reply } from './reply.ts';
+import type { SideCosts } from './turn-usage.ts';
 
 /** One turn while it runs. */
 export interface Turn {
@@ -57,8 +57,8 @@ export interface Turn {
    * whose messages joined this one and that nobody was told of yet.
    */
   joining?: { payload: TurnPayload; untold: string[] } | undefined;
-  /** Calls that broke or were stopped after the model had begun to answer. */
-  broken: ModelUsage[];
+  /** Of calls that broke or were stopped after the model had begun to answer, and of those beside the conversation. */
+  costs: SideCosts;
   /** An earlier run of this turn may have put words on screen that are not in the journal. */
   restarted: boolean;
   /** The last answer met the limit of its length. */

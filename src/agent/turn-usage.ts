@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger.ts';
 import { estimateTokens } from '../lib/tokens.ts';
 import type { SessionKey } from '../message.ts';
 import type { ChatChunk, ChatRequest, Usage } from '../provider.ts';
+import type { ContextEntry } from '../records.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { TurnRows } from './turn-state.ts';
 
@@ -66,38 +67,80 @@ export function addUsage(sum: Usage, more: Usage): Usage {
   };
 }
 
-/** Writes down what broken calls cost of a turn that is left here and taken up elsewhere: its end will not know. Throws `StoreError`. */
-export async function noteBroken(ledger: Pick<Ledger, 'noteUsage'>, turn: BrokenCalls): Promise<void> {
-  const { turnId, sessionKey: session, userId } = turn;
-  for (const spent of turn.broken.splice(0)) {
-    await ledger.noteUsage({ ...spent, purpose: 'turn', turnId, session, userId });
+/**
+ * What a turn's calls cost that leave no answer in its journal: broken ones, corrections, explanations, summaries. The
+ * next row that is journaled anyway takes along what no row tells yet, so a death loses the calls since that row, and
+ * nothing is told twice.
+ */
+export class SideCosts {
+  readonly #all: ModelUsage[];
+  /** So many of them stand in the journal, or elsewhere. */
+  #told: number;
+
+  /** Goes on where a journal stands. */
+  constructor(journal: readonly { entry: ContextEntry }[] = []) {
+    this.#all = journal.flatMap(({ entry }) => ('spent' in entry ? (entry.spent ?? []) : []));
+    this.#told = this.#all.length;
+  }
+
+  add(spent: ModelUsage): void {
+    this.#all.push(spent);
+  }
+
+  /** Those of the journal included. */
+  get all(): readonly ModelUsage[] {
+    return this.#all;
+  }
+
+  /** What no row tells yet, by model, for a row that is journaled next; then one does. */
+  take(): { spent?: ModelUsage[] } {
+    const spent = sumByModel(this.#all.slice(this.#told));
+    this.#told = this.#all.length;
+    return spent.length === 0 ? {} : { spent };
   }
 }
 
-interface BrokenCalls {
+/**
+ * Writes down what no row tells of a turn that is left here and taken up elsewhere: its end will not know. Throws
+ * `StoreError`.
+ */
+export async function noteUntold(
+  ledger: Pick<Ledger, 'noteUsage'>,
+  { turnId, parentTurnId, sessionKey: session, userId, costs }: LeftTurn,
+): Promise<void> {
+  const whose = { turnId: parentTurnId ?? turnId, session, userId };
+  const purpose = parentTurnId === undefined ? 'turn' : 'subagent';
+  for (const spent of costs.take().spent ?? []) await ledger.noteUsage({ ...spent, ...whose, purpose });
+}
+
+interface LeftTurn {
   turnId: string;
+  parentTurnId?: string | undefined;
   sessionKey: SessionKey;
   userId: string;
-  broken: ModelUsage[];
+  costs: SideCosts;
 }
 
 /**
- * What a turn's calls cost, by model: its answers, those from before a crash included, and its calls that broke.
+ * What a turn's calls cost, by model: its answers and what was spent beside them, those from before a crash included.
  * `model` is that of answers which do not name theirs.
  */
 export function usageOf(turn: {
   rows: TurnRows;
-  broken: readonly ModelUsage[];
+  costs: SideCosts;
   model?: string | undefined;
 }): ModelUsage[] {
+  const answers = turn.rows.paidAnswers().flatMap(({ usage, model = turn.model ?? '' }) => {
+    return usage === undefined ? [] : [{ ...usage, model }];
+  });
+  return sumByModel([...answers, ...turn.costs.all]);
+}
+
+function sumByModel(all: readonly ModelUsage[]): ModelUsage[] {
   const sums = new Map<string, Usage>();
-  const add = (model: string, usage: Usage): void => {
+  for (const { model, ...usage } of all) {
     const sum = sums.get(model);
     sums.set(model, sum === undefined ? usage : addUsage(sum, usage));
-  };
-  for (const entry of turn.rows.paidAnswers()) {
-    if (entry.usage !== undefined) add(entry.model ?? turn.model ?? '', entry.usage);
   }
-  for (const { model, ...usage } of turn.broken) add(model, usage);
   return [...sums].map(([model, usage]) => ({ ...usage, model }));
 }

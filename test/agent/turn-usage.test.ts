@@ -4,9 +4,19 @@ import { LaneAbort } from '../../src/bus.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { reckonUsage } from '../../src/agent/turn-usage.ts';
 import type { Usage } from '../../src/provider.ts';
+import { listDir } from '../../src/tools/list-dir.ts';
+import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { describeEachDatabase } from '../database.ts';
-import { fails, fallsSilent, says, SCRIPT_USAGE, ScriptedProvider } from '../fakes/scripted-provider.ts';
-import { openWorld } from '../fakes/turn-world.ts';
+import { dyingAt, notOfDeath } from '../fakes/dying-store.ts';
+import {
+  asks,
+  fails,
+  fallsSilent,
+  says,
+  SCRIPT_USAGE,
+  ScriptedProvider,
+} from '../fakes/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../fakes/turn-world.ts';
 
 const seen = { promptTokens: 90, said: 'x'.repeat(30), ms: 400 };
 const usage = (promptTokens: number, completionTokens: number, modelMs: number): Usage => ({
@@ -52,13 +62,72 @@ describeEachDatabase('the usage of a turn', (databases) => {
   });
 
   it('counts a call that broke and the one that took its place', async () => {
-    const broken = new ProviderError('bad_response', 'cut', { retryable: true });
-    const provider = new ScriptedProvider(fails(broken, 'Half'), says('Whole'));
+    const cut = new ProviderError('bad_response', 'cut', { retryable: true });
+    const provider = new ScriptedProvider(fails(cut, 'Half'), says('Whole'));
     const world = await openWorld(databases, { provider });
     await world.ask('Speak');
     const [spent, ...others] = world.finishes[0]?.usage ?? [];
     expect(others).toEqual([]);
     expect(spent).toMatchObject({ estimated: true, completionTokens: SCRIPT_USAGE.completionTokens + 2 });
+  });
+
+  const broken = new ProviderError('bad_response', 'cut', { retryable: true });
+  const look = asks([{ name: 'list_dir', args: { path: '.' } }]);
+  const HALF = 2;
+  const tokensOf = async (world: TurnWorld, turnId: string): Promise<number | undefined> =>
+    (await world.store.ledger.turn(turnId))?.usage?.completionTokens;
+
+  it('counts a call that broke before the process died, once, from the row of the next answer', async () => {
+    const store = await databases.open();
+    const provider = new ScriptedProvider(fails(broken, 'Half'), look, says('There is nothing.'));
+    const death = dyingAt(1, 'after', ['openTurn', 'journalAnswer']);
+    const options = { store, provider, tools: [listDir] };
+    const first = await openWorld(databases, { ...options, around: death.of });
+    const { turnId, head } = await first.say('What is there?');
+    await first.run(head).catch(notOfDeath);
+    expect(death.died()).toBe(true);
+    const second = new TurnWorld(options);
+    await second.start();
+    await second.run(await second.sweep());
+    expect(await tokensOf(second, turnId)).toBe(2 * SCRIPT_USAGE.completionTokens + HALF);
+  });
+
+  it('counts a call that broke when the turn is left at a shutdown, where no row comes after it', async () => {
+    const provider = new ScriptedProvider(fails(broken, 'Half'), fallsSilent('Ha'), says('Whole'));
+    const world = await openWorld(databases, { provider });
+    const shutdown = new AbortController();
+    const { turnId, head } = await world.say('Speak');
+    const running = world.run(head, shutdown.signal);
+    await provider.silence();
+    shutdown.abort(new LaneAbort('shutdown'));
+    expect(await running).toEqual({ kind: 'released' });
+    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await world.run(await world.sweep());
+    const cutShort = 1;
+    expect(await tokensOf(world, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
+  });
+
+  it('counts to the subagent what broke in it before a shutdown', async () => {
+    const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
+    const child = [fails(broken, 'Half'), fallsSilent('Ha'), says('Nothing.')];
+    const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
+    const store = await databases.open();
+    const world = await openWorld(databases, { store, provider, tools: [spawnAgent] });
+    const shutdown = new AbortController();
+    const { turnId, head } = await world.say('Look');
+    const running = world.run(head, shutdown.signal);
+    await provider.silence();
+    shutdown.abort(new LaneAbort('shutdown'));
+    expect(await running).toEqual({ kind: 'released' });
+    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await world.run(await world.sweep());
+    const to = new Date(Date.now() + 60_000);
+    expect(await tokensOf(world, turnId)).toBe(3 * SCRIPT_USAGE.completionTokens + HALF + 1);
+    const { groups } = await store.usage.groups({ from: new Date(0), to }, 'purpose');
+    expect(Object.fromEntries(groups.map(({ key, completionTokens }) => [key, completionTokens]))).toEqual({
+      turn: 2 * SCRIPT_USAGE.completionTokens,
+      subagent: SCRIPT_USAGE.completionTokens + HALF + 1,
+    });
   });
 
   it('counts what was noted for the same turn beside its answers', async () => {

@@ -72,7 +72,7 @@ async function journalFact(
   fact: PlanFact,
   plan: Plan,
 ): Promise<void> {
-  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact };
+  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact, ...turn.costs.take() };
   await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todosOf(plan));
   turn.plan = plan;
 }
@@ -119,7 +119,13 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
 async function sumUp(shared: AgentShared, turn: Turn, run: PlanRun): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: CARRY_OUT, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: CARRY_OUT, args: { goal: run.plan.goal } }];
-  turn.rows.add(1, { kind: 'assistant', content: '', toolCalls, msgId: callMsgId(turn, 1) });
+  turn.rows.add(1, {
+    kind: 'assistant',
+    content: '',
+    toolCalls,
+    msgId: callMsgId(turn, 1),
+    ...turn.costs.take(),
+  });
   const isError = run.plan.state !== 'completed';
   const source = mixedSource(taintOf(turn.rows.ofPlan));
   turn.rows.add(1, { kind: 'tool_result', ...call, content: reportOf(run), isError, source });

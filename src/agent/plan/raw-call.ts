@@ -33,7 +33,7 @@ export interface RawQuestion {
  */
 export async function* callRaw(
   shared: AgentShared,
-  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'broken'>,
+  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'costs'>,
   call: RawQuestion,
 ): AsyncGenerator<EventBody, string> {
   const { model, can, contextWindow, budget } = await modelRoom(
@@ -58,7 +58,7 @@ export async function* callRaw(
     signal: call.signal,
     maxChars: MAX_CHARS,
     shown: call.shown,
-    paid: (usage) => void turn.broken.push({ ...usage, model }),
+    paid: (usage) => turn.costs.add({ ...usage, model }),
   });
 }
 

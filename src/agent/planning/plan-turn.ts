@@ -22,7 +22,7 @@ export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator
       await keep(shared, turn, yield* draftPlan(shared, turn, spent), spent);
     } catch (error) {
       // The turn ends in the middle of its planning: what that cost goes with the end.
-      if (spent.usage.promptTokens > 0) turn.broken.push({ ...spent.usage, model: turn.model ?? '' });
+      if (spent.usage.promptTokens > 0) turn.costs.add({ ...spent.usage, model: turn.model ?? '' });
       throw error;
     }
   }

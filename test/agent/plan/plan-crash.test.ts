@@ -1,6 +1,7 @@
 /** A process that dies at every point of a plan's journal: the same plan, the same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
 import { SUMMARY_PROMPT } from '../../../src/agent/plan/mode-prompts.ts';
+import type { Ledger } from '../../../src/ledger.ts';
 import type { Plan } from '../../../src/plan.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../../src/provider.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -17,6 +18,10 @@ import { z } from 'zod';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];
 
+/** Tokens of an answer, and of a sentence about earlier steps: such a sentence may be lost, or made once more. */
+const ANSWER_TOKENS = 100;
+const SENTENCE_TOKENS = 1;
+
 const PLAN = [
   '1. [TOOL: unsafe_probe] One',
   '2. [TOOL: broken_probe] Two',
@@ -30,6 +35,8 @@ const PLAN = [
 class PlanModel implements LLMProvider {
   readonly name = 'plan';
   calls = 0;
+  /** Those of them that came to their end. */
+  paid = 0;
 
   async models(): Promise<string[]> {
     return ['test-model'];
@@ -39,10 +46,17 @@ class PlanModel implements LLMProvider {
     return { contextWindow: 16_384, tools: true, thinking: false, vision: false };
   }
 
-  streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> {
+  async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
     // Sentences about earlier steps are made in the background, and again after a crash.
-    if (request.messages[0]?.content !== SUMMARY_PROMPT) this.calls += 1;
-    return new ScriptedProvider(answerTo(request)).streamChat(request, signal);
+    const isSentence = request.messages[0]?.content === SUMMARY_PROMPT;
+    const step = isSentence ? says('x') : answerTo(request);
+    if (!isSentence) this.calls += 1;
+    const completionTokens = isSentence ? SENTENCE_TOKENS : ANSWER_TOKENS;
+    const usage = { promptTokens: 1, completionTokens, modelMs: 1 };
+    for await (const chunk of new ScriptedProvider({ ...step, usage }).streamChat(request, signal)) {
+      if (chunk.type === 'done' && !isSentence) this.paid += 1;
+      yield chunk;
+    }
   }
 
   async close(): Promise<void> {}
@@ -100,6 +114,10 @@ interface Ran {
   /** Of each run of the turn: how often it told of the plan's end. */
   told: { ends: number; showed: boolean }[];
   text: string | undefined;
+  /** Answers that came to their end, those of them that no commit followed before the death, those in the usage table. */
+  paid: number;
+  unkept: number;
+  counted: number;
 }
 
 async function dieAndResume(
@@ -112,10 +130,13 @@ async function dieAndResume(
   const tools = [...effectTools(effects.url), brokenProbe];
   const death = dyingAt(at, when, STEPS);
   const profile = { planningEnabled: true };
-  const first = new TurnWorld({ store, provider, tools, profile, around: death.of });
+  let kept = 0;
+  const around = (ledger: Ledger): Ledger => death.of(afterEach(ledger, () => void (kept = provider.paid)));
+  const first = new TurnWorld({ store, provider, tools, profile, around });
   await first.start();
   const { head, turnId } = await first.say('Do six things', { chatId: `${when}-${at}` }, { mode: 'agentic' });
   await first.run(head).catch(notOfDeath);
+  const unkept = provider.paid - kept;
   const second = new TurnWorld({ store, provider, tools, profile });
   await second.start();
   const resumed = await second.sweep();
@@ -127,15 +148,32 @@ async function dieAndResume(
     const ends = world.types().filter((type) => /^plan_(completed|cancelled)$/.test(type));
     return { ends: ends.length, showed: world.types().includes('plan_ready') };
   });
+  const counted = Math.floor((turn?.usage?.completionTokens ?? 0) / ANSWER_TOKENS);
   const { seen } = death;
+  const { calls, paid } = provider;
   const ended = { plan: stored?.plan, told, text: turn?.final?.content };
-  return { seen, turnId, died: death.died(), calls: provider.calls, ...ended };
+  return { seen, turnId, died: death.died(), calls, paid, unkept, counted, ...ended };
+}
+
+/** Calls `made` after each step that was committed. */
+function afterEach(ledger: Ledger, made: () => void): Ledger {
+  return new Proxy(ledger, {
+    get(target, name) {
+      const step: unknown = Reflect.get(target, name);
+      if (typeof step !== 'function' || !STEPS.includes(String(name))) return step;
+      return async (...args: unknown[]): Promise<unknown> => {
+        const done: unknown = await Reflect.apply(step, target, args);
+        made();
+        return done;
+      };
+    },
+  });
 }
 
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
 
 describeEachDatabase('a plan whose process dies', (databases) => {
-  it('comes to the same plan wherever it died, and runs no step twice (S-01, S-26, S-27)', async () => {
+  it('comes to the same plan wherever it died, runs no step twice, and counts each call once but the one in flight (S-01, S-26, S-27)', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');
@@ -150,6 +188,7 @@ describeEachDatabase('a plan whose process dies', (databases) => {
       's6 done',
     ]);
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
+    expect(whole).toMatchObject({ unkept: 0, counted: whole.paid });
     const faults: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
@@ -165,6 +204,8 @@ describeEachDatabase('a plan whose process dies', (databases) => {
           !lost && JSON.stringify(shape(run.plan)) !== JSON.stringify(shape(whole.plan)) && 'another plan',
           run.told.some(({ ends }) => ends > 1) && 'an end was told twice in one run',
           run.told[1]?.showed === true && run.told[1].ends !== 1 && 'the run that went on told no end',
+          run.counted !== run.paid - run.unkept && `counted ${run.counted} of ${run.paid} calls`,
+          run.unkept > (step === 'storePlan' ? 2 : 1) && `lost ${run.unkept} calls`,
           run.calls > whole.calls + 2 && `asked the model ${run.calls} times`,
           ...twice.map(([key, count]) => `${key} ran ${count} times`),
         ].filter((fault) => fault !== false);
