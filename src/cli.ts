@@ -10,7 +10,7 @@ import type { HomeStore } from './store/open-store.ts';
 const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
-  status                          what is pending, running, granted
+  status                          whether a gateway runs, what is pending and running
   pair                            list pending codes and grants
   pair approve CODE               let the person who was given CODE in
   pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: telegram, discord)
@@ -32,7 +32,10 @@ export async function main(args: string[]): Promise<void> {
       const { run } = await import('./main.ts');
       return await run();
     }
-    await withStore((store) => perform(store, command, rest, admin));
+    const act = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+    if (act === undefined)
+      throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
+    await withStore((store, home) => act({ store, home, rest, admin }));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
@@ -60,7 +63,22 @@ function readArgs(args: string[]): {
   }
 }
 
-async function withStore(act: (store: HomeStore) => Promise<string>): Promise<void> {
+/** What a command is given. */
+interface Call {
+  store: HomeStore;
+  home: string;
+  rest: string[];
+  admin: boolean;
+}
+
+/** Everything but `start`. */
+const COMMANDS: Record<string, (call: Call) => Promise<string>> = {
+  pair: ({ store, rest }) => pair(store.access, rest),
+  token: ({ store, rest, admin }) => token(store.access, rest, admin),
+  status: ({ store, home }) => status(store, home),
+};
+
+async function withStore(act: (store: HomeStore, home: string) => Promise<string>): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog({
     level: 'error',
@@ -75,22 +93,9 @@ async function withStore(act: (store: HomeStore) => Promise<string>): Promise<vo
     attach: true,
   });
   try {
-    print(await act(store));
+    print(await act(store, config.home));
   } finally {
     await store.close();
-  }
-}
-
-async function perform(store: HomeStore, command: string, rest: string[], admin: boolean): Promise<string> {
-  switch (command) {
-    case 'pair':
-      return await pair(store.access, rest);
-    case 'token':
-      return await token(store.access, rest, admin);
-    case 'status':
-      return await status(store);
-    default:
-      throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
   }
 }
 
@@ -164,10 +169,12 @@ async function token(access: AccessStore, [action, name]: string[], admin: boole
   );
 }
 
-async function status(store: HomeStore): Promise<string> {
+async function status(store: HomeStore, home: string): Promise<string> {
   const counts = await store.ledger.counts();
   const dead = await store.lanes.deadLetters(5);
   const lines = [
+    `gateways      ${counts.gateways === 0 ? 'none runs with this home and database' : `${counts.gateways} running`}`,
+    `home          ${home}`,
     `store         ${store.kind}`,
     `sessions      ${counts.sessions}`,
     `pending       ${counts.pending}`,

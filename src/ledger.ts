@@ -195,6 +195,12 @@ export interface Ledger {
   noteUsage(note: UsageNote): Promise<void>;
   /** Whether a turn of the session is under way (running or parked), and how many messages wait behind it. */
   queue(key: SessionKey): Promise<{ busy: boolean; waiting: number }>;
-  /** Queue depth and counts for status and metrics. */
-  counts(): Promise<{ pending: number; running: number; deadLetters: number; sessions: number }>;
+  /** Queue depth and counts for status and metrics; `gateways` are those that run on this database now. */
+  counts(): Promise<{
+    pending: number;
+    running: number;
+    deadLetters: number;
+    sessions: number;
+    gateways: number;
+  }>;
 }

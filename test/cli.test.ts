@@ -1,4 +1,5 @@
 /** The command line beside a running gateway and alone, as people type it. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../src/store/open-store.ts';
@@ -31,9 +32,9 @@ describe('the command line', () => {
       expect(stderr).toMatch(/dance|loud/);
       expect(stderr).not.toMatch(/^\s+at /m);
     }
-    await expect(
-      openStore({ home, log: silentLog, lockWaitMs: 0 }).then((store) => store.close()),
-    ).resolves.toBe(undefined);
+    const nowhere = `${home}-nowhere`;
+    expect((await parley(['dance'], { GATEWAY_HOME: nowhere })).code).toBe(1);
+    expect(existsSync(nowhere)).toBe(false);
   });
 
   it('lets a person in while the gateway runs, by the code the person was given', async () => {
@@ -57,9 +58,13 @@ describe('the command line', () => {
     expect((await run('pair', 'group', 'telegram', '-1001')).stdout).toContain('group -1001');
     expect(await beside.access.hasGrant('telegram', 'group', '-1001')).toBe(true);
     await beside.close();
-    expect((await run('status')).stdout).toContain('store         embedded');
+    const { stdout } = await run('status');
+    expect(stdout).toContain('gateways      1 running');
+    expect(stdout).toContain(`home          ${home}`);
+    expect(stdout).toContain('store         embedded');
     gateway.signal('SIGTERM');
     expect(await gateway.ended).toBe(0);
+    expect((await run('status')).stdout).toContain('none runs with this home');
   });
 
   it('takes a code as people type it: in small letters', async () => {

@@ -53,6 +53,7 @@ async function counts(sql: Sql): ReturnType<Ledger['counts']> {
       (select coalesce(sum(tail - ${over(sql)}), 0)::int from lane where tail > head and class = 'in') as pending,
       (select count(*)::int from lane where owner is not null and class = 'in') as running,
       (select count(*)::int from msg where dead) as "deadLetters",
-      (select count(*)::int from session) as sessions`;
-  return row ?? { pending: 0, running: 0, deadLetters: 0, sessions: 0 };
+      (select count(*)::int from session) as sessions,
+      (select count(*)::int from node where lease_until > now()) as gateways`;
+  return row ?? { pending: 0, running: 0, deadLetters: 0, sessions: 0, gateways: 0 };
 }

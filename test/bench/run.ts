@@ -13,27 +13,51 @@ import { stopToClosed } from './stop.ts';
 import { thousandStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string' }, on: { type: 'string' }, help: { type: 'boolean' } },
-});
-const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]\n`;
+type Measure = (house: House, proxyUrl: string) => Promise<Figure | Figure[]>;
 
 /** The rows in the order they are measured: what needs a fresh process comes last. */
-const MEASURES: [string, (house: House, proxyUrl: string) => Promise<Figure | Figure[]>][] = [
-  ['1', addedToFirstToken],
-  ['2', firstTokenInCrowd],
-  ['3', turnsPerSecond],
-  ['memory', memorySlope],
-  ['5', firstTokenInOldSession],
-  ['8', stopToClosed],
-  ['4', thousandStreams],
-  ['6', startToReady],
-  ['7', idleMemory],
+const MEASURES: [row: string, what: string, take: Measure][] = [
+  ['1', 'what the gateway adds to the first token', addedToFirstToken],
+  ['2', 'the first token with 64 sessions at once', firstTokenInCrowd],
+  ['3', 'durable turns per second', turnsPerSecond],
+  ['memory', 'how memory grows over many turns', memorySlope],
+  ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
+  ['8', 'from /stop to the closed model connection', stopToClosed],
+  ['4', '1,000 sessions streaming (minutes)', thousandStreams],
+  ['6', 'from start to ready', startToReady],
+  ['7', 'memory of an idle gateway', idleMemory],
 ];
 
 /** Rows 4 and 5 take minutes each: they are measured when they are asked for. */
 const DEFAULT_ROWS = '1,2,3,memory,6,7,8';
-const wanted = (values.rows ?? DEFAULT_ROWS).split(',');
+const PLACES = ['embedded', 'postgres'];
+const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]
+
+Measures the gateway on both databases, prints a table, and exits 1 where a bar is missed. Leave the machine alone meanwhile.
+
+  --rows LIST   which rows, by comma; default ${DEFAULT_ROWS}:
+${MEASURES.map(([row, what]) => `                  ${row.padEnd(6)}  ${what}`).join('\n')}
+  --on PLACE    only the embedded database, or only Postgres (DATABASE_URL, else a server of its own where initdb is found)
+`;
+const { rows, on, help } = readOptions();
+const wanted = rows.split(',');
+
+/** The options; anything that is none ends the process with the help. */
+function readOptions(): { rows: string; on: string | undefined; help: boolean } {
+  const options = { rows: { type: 'string' }, on: { type: 'string' }, help: { type: 'boolean' } } as const;
+  try {
+    const { values } = parseArgs({ options });
+    const named = (values.rows ?? DEFAULT_ROWS).split(',');
+    const strange = named.find((name) => !MEASURES.some(([row]) => row === name));
+    if (strange !== undefined) throw new Error(`There is no row "${strange}".`);
+    if (values.on !== undefined && !PLACES.includes(values.on))
+      throw new Error(`--on takes ${PLACES.join(' or ')}.`);
+    return { rows: named.join(','), on: values.on, help: values.help === true };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    process.exit(2);
+  }
+}
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -41,7 +65,7 @@ function say(text: string): void {
 
 async function measure(house: House, proxyUrl: string): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const [row, take] of MEASURES) {
+  for (const [row, , take] of MEASURES) {
     if (!wanted.includes(row)) continue;
     const load = loadavg()[0]?.toFixed(1) ?? '?';
     const taken = [await take(house, proxyUrl)].flat();
@@ -71,7 +95,7 @@ async function measureOn(databaseUrl: string | undefined): Promise<Figure[]> {
 }
 
 async function main(): Promise<void> {
-  if (values.help === true) return say(HELP);
+  if (help) return say(HELP);
   say(
     `${cpus().length} cores, load ${loadavg()
       .map((load) => load.toFixed(1))
@@ -80,8 +104,8 @@ async function main(): Promise<void> {
   say(`rows ${wanted.join(', ')} (--rows 4,5 measures the long ones)`);
   say(`raised for this run, in config.json: ${JSON.stringify(RAISED)}\n`);
   const figures: Figure[] = [];
-  if (values.on !== 'postgres') figures.push(...(await measureOn(undefined)));
-  if (values.on !== 'embedded') {
+  if (on !== 'postgres') figures.push(...(await measureOn(undefined)));
+  if (on !== 'embedded') {
     const postgres = await openPostgres();
     if (postgres === undefined) {
       say('\nNOT MEASURED ON POSTGRES: set DATABASE_URL, or install a server so that initdb is found.\n');

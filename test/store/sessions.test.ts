@@ -126,7 +126,13 @@ describeEachDatabase('sessions', (databases) => {
     const store = await databases.open();
     const { ledger, lanes, sql } = store;
     const { head, turnId } = await startTurn(store);
-    expect(await ledger.counts()).toEqual({ pending: 1, running: 1, deadLetters: 0, sessions: 1 });
+    expect(await ledger.counts()).toEqual({
+      pending: 1,
+      running: 1,
+      deadLetters: 0,
+      sessions: 1,
+      gateways: 1,
+    });
     await ledger.finishTurn(head, finished(turnId, 'hi'));
     await ledger.noteUsage({
       purpose: 'stateless',
@@ -144,7 +150,13 @@ describeEachDatabase('sessions', (databases) => {
     const node = await lanes.register('other', LEASE_MS);
     const bad = only(await lanes.append('in:x:1', 'bad', {}, node));
     await lanes.finish(bad, 'broken');
-    expect(await ledger.counts()).toEqual({ pending: 0, running: 0, deadLetters: 1, sessions: 1 });
+    expect(await ledger.counts()).toEqual({
+      pending: 0,
+      running: 0,
+      deadLetters: 1,
+      sessions: 1,
+      gateways: 2,
+    });
     expect(await ledger.turn('no such turn')).toBeUndefined();
   });
 });
