@@ -8,7 +8,7 @@ import { runLane } from '../runs.ts';
 import { agentPrefix } from '../spawn.ts';
 import type { Sql } from './database.ts';
 import { bumpLane, liveNode } from './lane-sql.ts';
-import { endPlan } from './turn-plan.ts';
+import { endPlans } from './turn-plan.ts';
 
 /** What the reply to a cancelled message says where one is on screen already. */
 const CANCELLED_TEXT = '*(stopped)*';
@@ -66,10 +66,13 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
     update turn set state = 'done', reason = 'stopped', ended_at = now()
     where session = ${session} and lane_seq between ${first} and ${lane.tail} and state <> 'done'
     returning id, address, exists (select 1 from delivery where ref = turn.id) as shown`;
-  for (const turn of turns) {
-    const card = await endPlan(sql, turn.id, CANCELLED_PLAN);
-    if (turn.shown || card) await endOnScreen(sql, turn, CANCELLED_TEXT);
-  }
+  const cards = await endPlans(
+    sql,
+    turns.map(({ id }) => id),
+    CANCELLED_PLAN,
+  );
+  for (const turn of turns)
+    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn, CANCELLED_TEXT);
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 

@@ -1,7 +1,7 @@
 /** The plan of a turn: read for the card that shows it, and given up with a turn that ends without running. */
+import { cleanJson } from '../lib/json.ts';
 import { cancelPlan } from '../plan.ts';
 import type { Plan } from '../plan.ts';
-import { cleanJson } from '../lib/json.ts';
 import { cardRef } from '../plans.ts';
 import type { Sql } from './database.ts';
 
@@ -12,15 +12,23 @@ export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined
   return row?.doc;
 }
 
-/** Gives up the turn's open plan, if it has one; true when its card is on a screen and must be brought up to date. */
-export async function endPlan(sql: Sql, turnId: string, reason: string): Promise<boolean> {
-  const open = await sql<{ id: string; doc: Plan }[]>`
-    select id, doc from plan where turn_id = ${turnId} and doc ->> 'state' in ('running', 'paused')`;
+/** Gives up the open plans of turns; the turns whose card is on a screen, and must be brought up to date. */
+export async function endPlans(
+  sql: Sql,
+  turnIds: readonly string[],
+  reason: string,
+): Promise<ReadonlySet<string>> {
+  if (turnIds.length === 0) return new Set();
+  const open = await sql<{ id: string; turnId: string; doc: Plan }[]>`
+    select id, turn_id as "turnId", doc from plan
+    where turn_id in ${sql([...turnIds])} and doc ->> 'state' in ('running', 'paused')`;
+  if (open.length === 0) return new Set();
   for (const { id, doc } of open) {
     await sql`
       update plan set doc = ${cleanJson(cancelPlan(doc, reason))}::jsonb, updated_at = now() where id = ${id}`;
   }
-  const cards = open.map(({ id }) => cardRef(id));
-  const shown = cards.length === 0 ? [] : await sql`select from delivery where ref in ${sql(cards)}`;
-  return shown.length > 0;
+  const cards = await sql<{ ref: string }[]>`
+    select ref from delivery where ref in ${sql(open.map(({ id }) => cardRef(id)))}`;
+  const shown = new Set(cards.map(({ ref }) => ref));
+  return new Set(open.filter(({ id }) => shown.has(cardRef(id))).map(({ turnId }) => turnId));
 }
