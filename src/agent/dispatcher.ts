@@ -26,9 +26,10 @@ import { isSilent } from './quiet-token.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from './subagents.ts';
 import { withoutShutdown } from './turn-signals.ts';
+import { SideCosts } from './side-costs.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
-import { noteUntold, SideCosts, usageOf } from './turn-usage.ts';
+import { noteUntold, usageOf } from './turn-usage.ts';
 import { failureText, run, runStream } from './turn.ts';
 
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */

@@ -15,7 +15,8 @@ import type { PreparedProfile } from './prepared-profile.ts';
 import { judgeCall, mustAsk } from './risk.ts';
 import { guardStream } from './stream-guard.ts';
 import { taintOf } from './taint.ts';
-import { addUsage, meterCall } from './turn-usage.ts';
+import { addUsage } from './side-costs.ts';
+import { meterCall } from './turn-usage.ts';
 import { checkCall, executeTool, failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
 

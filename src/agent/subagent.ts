@@ -17,9 +17,10 @@ import { MAX_RESULT_CHARS } from './deps.ts';
 import type { AgentShared } from './deps.ts';
 import { drain } from './drain.ts';
 import { NO_PART } from './house-files.ts';
+import { SideCosts } from './side-costs.ts';
 import { replySoFar, TurnRows } from './turn-state.ts';
 import type { Turn } from './turn-state.ts';
-import { noteUntold, SideCosts, usageOf } from './turn-usage.ts';
+import { noteUntold, usageOf } from './turn-usage.ts';
 import { CUT_OFF_MARK, runStream } from './turn.ts';
 import type { TurnResult } from './turn.ts';
 

@@ -14,7 +14,7 @@ import type { Surroundings } from './context-parts.ts';
 import type { Answer, ContextRow, Group, Result } from './context.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 import { Reply } from './reply.ts';
-import type { SideCosts } from './turn-usage.ts';
+import type { SideCosts } from './side-costs.ts';
 
 /** One turn while it runs. */
 export interface Turn {

@@ -11,7 +11,7 @@ import { gatherText } from '../gather-text.ts';
 import type { ShownCall } from '../gather-text.ts';
 import { modelRoom } from '../model-room.ts';
 import type { Turn } from '../turn-state.ts';
-import { addUsage } from '../turn-usage.ts';
+import { addUsage } from '../side-costs.ts';
 
 /** Planning wants the likely plan, not a surprising one (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;
