@@ -55,7 +55,7 @@ function readOptions(): { rows: string; on: string | undefined; help: boolean } 
     return { rows: named.join(','), on: values.on, help: values.help === true };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-    process.exit(2);
+    return process.exit(2);
   }
 }
 
