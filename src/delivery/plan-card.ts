@@ -112,7 +112,7 @@ export class PlanCard implements LiveEdit {
     try {
       const card = await this.#cardOf(sight.plan.id);
       const body = planPage(sight.plan, this.#sheet, sight.note);
-      const buttons = this.#deps.channel.capabilities.buttons ? planButtons(sight.plan) : [];
+      const buttons = planButtons(sight.plan);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
       await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
