@@ -140,6 +140,8 @@ export interface OpenedTurn {
   address: Address;
   /** What the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; undecided when it woke means denied. */
   approvals: TurnApproval[];
+  /** Its planning is over, whether or not a plan came of it: what that cost is written down. */
+  planned: boolean;
   /** The turn's own plan, as it stands. */
   plan?: Plan | undefined;
 }

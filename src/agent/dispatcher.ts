@@ -118,6 +118,7 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     cutOff: false,
     // Read like a person's word: a mode that an older house kept is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
+    planned: opened.planned,
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),

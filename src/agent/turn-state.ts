@@ -63,6 +63,8 @@ export interface Turn {
   restarted: boolean;
   /** The last answer met the limit of its length. */
   cutOff: boolean;
+  /** True for a turn that was planned before a crash, also when that gave no plan. */
+  planned?: boolean | undefined;
   /** How a plan of this turn is followed: the session's mode when the turn began. */
   mode: ExecutionMode;
   /** The turn's plan as it stands, once there is one. */

@@ -33,6 +33,7 @@ interface OpenedRow {
   placeholders: SentMessage[] | null;
   address: Address;
   remembers: boolean;
+  planned: boolean;
   approvals: TurnApproval[];
   plan: Plan | null;
 }
@@ -75,6 +76,7 @@ export async function openTurn(
       (select coalesce(jsonb_agg(to_jsonb(h) - 'lane_seq' order by h.lane_seq, h.seq), '[]')
         from (select * from recap union all select * from history) h) as history,
       exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
+      exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
       (select parts from delivery where ref = ${turnId}) as placeholders,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
@@ -85,10 +87,11 @@ export async function openTurn(
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
-  const { journal, history, address, approvals, remembers } = row;
+  const { journal, history, address, approvals, remembers, planned } = row;
   const placeholders = row.placeholders ?? [];
   const session = toSession(row.session);
-  const opened: OpenedTurn = { session, journal, history, placeholders, address, approvals, remembers };
+  const known = { journal, history, placeholders, address, approvals, remembers, planned };
+  const opened: OpenedTurn = { session, ...known };
   if (row.plan !== null) opened.plan = row.plan;
   return opened;
 }

@@ -15,7 +15,8 @@ import type { Spent } from './planning-call.ts';
  */
 export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
   const { profile, rows } = turn;
-  if (profile.planningEnabled && rows.plan === undefined && rows.answers().length === 0) {
+  const over = turn.planned === true || rows.plan !== undefined || rows.answers().length > 0;
+  if (profile.planningEnabled && !over) {
     turn.signal.throwIfAborted();
     const spent: Spent = { usage: NOTHING_SPENT };
     try {
@@ -35,7 +36,7 @@ export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator
   if (turn.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: turn.plan.reason ?? '' };
 }
 
-/** One commit: from here on a resumed turn has the same plan. */
+/** One commit: from here on a resumed turn has the same plan, or knows by the cost that it needs none. */
 async function keep(shared: AgentShared, turn: Turn, plan: Plan | undefined, spent: Spent): Promise<void> {
   const { ledger } = shared.deps;
   const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };

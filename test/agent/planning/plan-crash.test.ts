@@ -8,7 +8,7 @@ import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, PlanningModel, update } from '../../fakes/planned-turn.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/dying-store.ts';
-import { fallsSilent, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
+import { asks, fallsSilent, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/scripted-provider.ts';
 import { TurnWorld } from '../../fakes/turn-world.ts';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'updatePlan'];
@@ -56,6 +56,32 @@ describeEachDatabase('a planned turn whose process dies', (databases) => {
     }
     expect(faults).toEqual([]);
   });
+
+  it.each([
+    ['found that it needs none', 'DIRECT', 1],
+    ['wrote none that can be read', 'I would rather not.', 2],
+  ])(
+    'plans once where its planning %s, though its process dies before the answer (N-15, N-29)',
+    async (_, said, calls) => {
+      const store = await databases.open();
+      const planning = calls === 1 ? [says(said)] : [says(ANALYSIS), says(said)];
+      const look = asks([{ name: 'list_dir', args: { path: '.' } }]);
+      const provider = new ScriptedProvider(...planning, look, says('Bread.'));
+      const death = dyingAt(0, 'before', ['journalAnswer']);
+      const options = { store, provider, tools: [listDir], profile: planned };
+      const first = new TurnWorld({ ...options, around: death.of });
+      await first.start();
+      const { head, turnId } = await first.say('Bake');
+      await first.run(head).catch(notOfDeath);
+      const second = new TurnWorld(options);
+      await second.start();
+      await second.run(await second.sweep());
+      const turn = await store.ledger.turn(turnId);
+      expect(turn?.final?.content).toBe('Bread.');
+      expect(turn?.usage?.completionTokens).toBe((calls + 1) * SCRIPT_USAGE.completionTokens);
+      await second.close();
+    },
+  );
 
   it('plans anew when it was shut down in the middle of planning, and kept nothing of the half', async () => {
     const store = await databases.open();
