@@ -12,8 +12,8 @@ export type EventBody =
   /** A message in the middle of a turn, apart from its answer; it stands among the session's messages. */
   | { type: 'message_sent'; seq: number; content: string }
   | { type: 'turn_started' }
-  /** Thinking begins / grows / ends; always before the text of the same model call (N-48). */
-  | { type: 'thinking_started'; msgId: string }
+  /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
+  | { type: 'thinking_started'; msgId: string; title?: string | undefined }
   | { type: 'thinking_delta'; msgId: string; delta: string }
   /** `usage` where the whole call is seen as thinking (planning, a step of a plan): no `stream_end` tells what it cost. */
   | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined }

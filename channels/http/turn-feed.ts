@@ -161,6 +161,9 @@ export class TurnFeed {
       case 'stream_end':
         this.#usage = addUsage(this.#usage, event.usage);
         break;
+      case 'thinking_started':
+        if (event.title !== undefined) reader.thinking(`${event.title}\n`);
+        break;
       case 'thinking_delta':
         reader.thinking(event.delta);
         break;

@@ -62,8 +62,7 @@ export async function* gatherText(
 async function* begin(shown: ShownCall | undefined): AsyncGenerator<EventBody, void> {
   if (shown === undefined) return;
   const { msgId, title } = shown;
-  yield { type: 'thinking_started', msgId };
-  yield { type: 'thinking_delta', msgId, delta: `${title}\n` };
+  yield { type: 'thinking_started', msgId, title };
 }
 
 async function* finish(

@@ -40,8 +40,7 @@ it('shows the words and the thinking under the title of the call, with what they
   const { events, paid } = await gather(musing, { shown });
   const { msgId } = shown;
   expect(events).toEqual([
-    { type: 'thinking_started', msgId },
-    { type: 'thinking_delta', msgId, delta: 'A look\n' },
+    { type: 'thinking_started', msgId, title: 'A look' },
     { type: 'thinking_delta', msgId, delta: 'Hm. ' },
     { type: 'thinking_delta', msgId, delta: 'It is' },
     { type: 'thinking_delta', msgId, delta: ' so.' },

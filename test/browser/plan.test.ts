@@ -71,16 +71,17 @@ describeDoor('work on the page', (guest, at) => {
     turn.follow(TRIP);
     const msgId = `${turn.id}.3001`;
     const think = (...deltas: string[]): void => {
-      turn.emit({ type: 'thinking_started', msgId });
+      turn.emit({ type: 'thinking_started', msgId, title: 'Step 3: Look for a small hotel' });
       for (const delta of deltas) turn.emit({ type: 'thinking_delta', msgId, delta });
     };
-    think('Step 3: Look for a small hotel\n', 'There is one at');
+    think('There is one at');
     const fold = guest.page.locator('details.thinking');
     await fold.getByText('There is one at').waitFor({ state: 'attached' });
     turn.emit({ type: 'thinking_finished', msgId });
-    think('Step 3: Look for a small hotel\n', 'The Tejo House, ', '110 €.');
+    think('The Tejo House, ', '110 €.');
     await fold.getByText('The Tejo House, 110 €.').waitFor({ state: 'attached' });
     expect(await fold.count()).toBe(1);
+    expect(await fold.locator('summary').innerText()).toBe('Step 3: Look for a small hotel');
     expect(await fold.textContent()).not.toContain('There is one at');
     turn.say('I found one.');
     turn.end();

@@ -34,6 +34,8 @@ describe('a completion in a session', () => {
 
   it('streams tokens and thinking to the openai client, usage last when asked for', async () => {
     door.house.script = (turn) => {
+      turn.emit({ type: 'thinking_started', msgId: 'w', title: 'Step 1: Look' });
+      turn.emit({ type: 'thinking_finished', msgId: 'w' });
       turn.think('Hm, ', 'well.');
       turn.say('One ');
       const call = turn.tool('read_file', { path: 'a' });
@@ -56,7 +58,7 @@ describe('a completion in a session', () => {
     const thinking = deltas.flatMap((delta) =>
       'reasoning_content' in delta ? [delta.reasoning_content] : [],
     );
-    expect(thinking.join('')).toBe('Hm, well.');
+    expect(thinking.join('')).toBe('Step 1: Look\nHm, well.');
     expect(deltas.some((delta) => delta.tool_calls !== undefined)).toBe(false);
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 36 } });

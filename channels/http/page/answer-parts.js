@@ -45,7 +45,7 @@ export class AnswerParts {
       case 'thinking_started':
         // A call that is made once more thinks anew.
         this.#dropThought(event.msgId);
-        this.#thoughtOf(event.msgId);
+        this.#thoughtOf(event.msgId, event.title);
         return 'moves';
       case 'thinking_delta':
         this.#thoughtOf(event.msgId).append(event.delta);
@@ -136,11 +136,14 @@ export class AnswerParts {
     this.element.append(tool.element);
   }
 
-  /** @param {string} msgId */
-  #thoughtOf(msgId) {
+  /**
+   * @param {string} msgId
+   * @param {string} [title]
+   */
+  #thoughtOf(msgId, title) {
     const known = this.#thoughts.get(msgId);
     if (known !== undefined) return known;
-    const thought = new ThinkingPart();
+    const thought = new ThinkingPart(title);
     this.#thoughts.set(msgId, thought);
     this.element.append(thought.element);
     return thought;

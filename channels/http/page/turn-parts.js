@@ -4,17 +4,25 @@ import { h, icon } from './dom.js';
 /** Arguments and results are shown up to here; the model saw what it saw. */
 const MAX_SHOWN = 20_000;
 
-/** What the model thinks before it speaks: open while it grows, folded when it is done. */
+/** What the model thinks before it speaks, or says of a work beside the answer (`title`): folded, for whoever wants to look. */
 export class ThinkingPart {
-  #title = h('span', {}, 'Thinking…');
+  #about;
+  #title;
   #text = document.createTextNode('');
   #began = Date.now();
-  element = h(
-    'details',
-    { class: 'thinking running' },
-    h('summary', {}, icon('M9 6l6 6-6 6'), this.#title),
-    h('div', { class: 'thinking-text', dir: 'auto' }, this.#text),
-  );
+  element;
+
+  /** @param {string} [title] */
+  constructor(title) {
+    this.#about = title;
+    this.#title = h('span', { dir: 'auto' }, title ?? 'Thinking…');
+    this.element = h(
+      'details',
+      { class: 'thinking running' },
+      h('summary', {}, icon('M9 6l6 6-6 6'), this.#title),
+      h('div', { class: 'thinking-text', dir: 'auto' }, this.#text),
+    );
+  }
 
   /** @param {string} delta */
   append(delta) {
@@ -23,7 +31,9 @@ export class ThinkingPart {
 
   finish() {
     const seconds = Math.round((Date.now() - this.#began) / 1_000);
-    this.#title.textContent = seconds < 1 ? 'Thought for a moment' : `Thought for ${seconds} s`;
+    if (this.#about === undefined)
+      this.#title.textContent = seconds < 1 ? 'Thought for a moment' : `Thought for ${seconds} s`;
+    else if (seconds >= 1) this.#title.textContent = `${this.#about} · ${seconds} s`;
     this.element.classList.remove('running');
   }
 }

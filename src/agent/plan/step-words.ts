@@ -79,8 +79,7 @@ class StepWords {
   *#say(msgId: string, delta: string): Generator<EventBody, void> {
     if (delta === '') return;
     if (this.#open === undefined) {
-      yield { type: 'thinking_started', msgId };
-      yield { type: 'thinking_delta', msgId, delta: `${this.#title}\n` };
+      yield { type: 'thinking_started', msgId, title: this.#title };
       this.#open = msgId;
     }
     yield { type: 'thinking_delta', msgId, delta };

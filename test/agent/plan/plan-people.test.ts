@@ -148,7 +148,6 @@ describeEachDatabase('people and a plan', (databases) => {
     expect(explained.map(({ type }) => type)).toEqual([
       'thinking_started',
       'thinking_delta',
-      'thinking_delta',
       'thinking_finished',
     ]);
     const [shown] = await people.shown();

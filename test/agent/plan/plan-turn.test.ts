@@ -132,21 +132,19 @@ describeEachDatabase('a plan in agentic mode', (databases) => {
       if (!('msgId' in event) || event.msgId.includes('.plan.')) return [];
       const call = event.msgId.slice(turnId.length + 1);
       if (event.type === 'thinking_delta') return [`${call} ${event.delta}`];
+      if (event.type === 'thinking_started') return [`${call} begins: ${event.title}`];
       return event.type === 'stream_chunk' ? [] : [`${call} ${event.type}`];
     });
     expect(thoughts).toEqual([
-      '1001 thinking_started',
-      '1001 Step 1: Read the first\n',
+      '1001 begins: Step 1: Read the first',
       '1001 I take it ',
       '1001 down.',
       '1001 thinking_finished',
-      '2001 thinking_started',
-      '2001 Step 2: Compare\n',
+      '2001 begins: Step 2: Compare',
       '2001 They',
       '2001 thinking_finished',
       '2001 stream_reset',
-      '2001 thinking_started',
-      '2001 Step 2: Compare\n',
+      '2001 begins: Step 2: Compare',
       '2001 Hm.',
       '2001 \n\nAl',
       '2001 ike.',
