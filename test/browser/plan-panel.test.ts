@@ -106,6 +106,33 @@ describeDoor("a plan's panel", (guest, at) => {
       expect(await offered()).toEqual([]);
     });
 
+    it('what events told while it was read anew, not the older plan that was read (S-39)', async () => {
+      const turn = await follow(RUNNING);
+      const { house } = at.door;
+      const read = house.plan.bind(house);
+      const called = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      house.plan = async (caller, key) => {
+        const answer = await read(caller, key);
+        called.resolve();
+        await released.promise;
+        return answer;
+      };
+      turn.snapshot();
+      await called.promise;
+      const now = withStatus(RUNNING, 1, 'done');
+      turn.store(now);
+      turn.emit({ type: 'step_changed', step: now.steps[1]! });
+      await shows(now);
+      const answered = guest.page.waitForResponse((response) => response.url().endsWith('/plan'));
+      released.resolve();
+      await (await answered).finished();
+      turn.say('Mixed.');
+      await guest.page.locator('.md', { hasText: 'Mixed.' }).waitFor();
+      expect(await readPanel(guest.page)).toEqual(panelOf(now));
+      turn.end();
+    });
+
     it('what is thought about, to those who listen too, and nothing jumps when it begins (S-30, S-41, S-48)', async () => {
       const turn = await follow(RUNNING);
       const place = (): Promise<number> =>
@@ -193,7 +220,7 @@ describeDoor("a plan's panel", (guest, at) => {
     });
 
     it('whose plan is shown, however many messages wait behind its turn', async () => {
-      const teacher: Plan = { ...plan(3), mode: 'teacher' };
+      const teacher: Plan = { ...withStatus(plan(3), 0, 'done'), mode: 'teacher' };
       const turn = await follow(teacher);
       for (let n = 1; n <= 60; n += 1)
         at.door.house.commit(`http:${turn.message.chatId}`, `later-${n}`, 'user', `and ${n}`, false);

@@ -27,7 +27,7 @@ export class StepRows {
   show(steps, { analysed, asked }) {
     const rows = new Map();
     for (const step of steps) {
-      const special = step.id === analysed ? 'analysed' : step.id === asked ? 'asked' : '';
+      const special = step.id === analysed ? 'analysed' : step.id === asked ? 'in-question' : '';
       const key = JSON.stringify([step, special]);
       rows.set(key, this.#rows.get(key) ?? stepRow(step, special));
     }
@@ -43,7 +43,7 @@ export class StepRows {
 
 /**
  * @param {Step} step
- * @param {'' | 'analysed' | 'asked'} special
+ * @param {'' | 'analysed' | 'in-question'} special
  */
 function stepRow({ index, description, executor, status, attempts, revision }, special) {
   const [word, path] = MARKS[status];

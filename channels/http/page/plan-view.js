@@ -4,9 +4,9 @@ import { PlanButtons } from './plan-buttons.js';
 import {
   advancePlan,
   correctionsLeft,
+  currentStep,
   FEW_CORRECTIONS,
   isBehind,
-  isOver,
   MAX_CORRECTIONS,
 } from './plan-state.js';
 import { StepRows } from './plan-step.js';
@@ -108,9 +108,21 @@ export class PlanView {
     this.element.hidden = false;
   }
 
+  /**
+   * The question that the plan, as it is shown, waits with: the list of questions may be a moment behind.
+   * @param {Plan} plan
+   */
+  #waitOf(plan) {
+    const wait = this.#desk.waitOf(plan.id);
+    if (wait?.plan?.wait === 'pause') return plan.state === 'paused' ? wait : undefined;
+    const step = currentStep(plan);
+    const isNext = plan.state === 'running' && step?.id === wait?.plan?.stepId && step?.status === 'pending';
+    return isNext ? wait : undefined;
+  }
+
   /** @param {import('./plan-state.js').PlanSight} sight */
   #draw({ plan, passing, analysed, recovering }) {
-    const wait = isOver(plan) ? undefined : this.#desk.waitOf(plan.id);
+    const wait = this.#waitOf(plan);
     const asks = wait?.plan?.wait === 'step';
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${asks ? ' asks' : ''}`;
     say(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
