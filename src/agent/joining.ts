@@ -124,8 +124,7 @@ function isSame(a: TurnPayload, b: TurnPayload): boolean {
 }
 
 /** Nothing was asked for that only a turn of its own can give. */
-function isPlain({ message, entry, model, profileId }: TurnPayload): boolean {
-  return (
-    message.channel !== 'system' && entry === 'runStream' && model === undefined && profileId === undefined
-  );
+function isPlain({ message, entry, model, profileId, mode }: TurnPayload): boolean {
+  const asksForMore = model !== undefined || profileId !== undefined || mode !== undefined;
+  return message.channel !== 'system' && entry === 'runStream' && !asksForMore;
 }

@@ -17,6 +17,7 @@ import { executePlan } from './executor.ts';
 import { classifyFor } from './classify.ts';
 import { openGate } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
+import { hearBefore, withAddedWords } from './meanwhile.ts';
 import { callRaw } from './raw-call.ts';
 import type { RawQuestion } from './raw-call.ts';
 import { RollingContext } from './rolling-context.ts';
@@ -79,19 +80,22 @@ async function journalFact(
 
 function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext): ExecutorDeps {
   const hands = handsOf(shared, turn);
+  const { gate, park } = openGate(shared, turn);
   return {
     context,
     signal: turn.signal,
     classify: classifyFor(turn.prepared.tools),
     journal: (n, fact, plan) => journalFact(shared, turn, n, fact, plan),
-    runStep: (step, run, state) => runPlanStep(shared, turn, { step, run, state }),
+    runStep: (step, run, state) =>
+      runPlanStep(shared, turn, { step, run, state: { ...state, plan: withAddedWords(state.plan, turn) } }),
     correct: (failure) => {
       const { signal } = turn;
       const call = (system: string, messages: RawQuestion['messages']): Promise<string> =>
         drain(callRaw(shared, turn, { system, messages, signal }));
-      return analyzeFailure(call, failure, hands);
+      return analyzeFailure(call, { ...failure, plan: withAddedWords(failure.plan, turn) }, hands);
     },
-    ...openGate(shared, turn),
+    gate: hearBefore(gate, shared, turn),
+    park,
   };
 }
 

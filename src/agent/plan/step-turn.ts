@@ -15,7 +15,7 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
   const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
   // What earlier steps read counts when a call is judged.
-  const past = [...turn.past, turn.rows.user, ...before];
+  const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
   const content = `${turn.prepared.system.content}\n\n---\n\n${modePrompt(turn.plan?.mode ?? turn.mode)}`;
   return {
     ...turn,
