@@ -38,6 +38,7 @@ describePage('a plan whose second step fails', (guest) => {
     expect(await guest.page.locator('.plan.recovering .step.analysed').count()).toBe(1);
     await guest.look(`${tag}-thinking`);
     await turn.reload();
+    await thought().waitFor();
     call.release();
     return turn;
   }
