@@ -89,6 +89,7 @@ export async function makeDoors(behind: Behind) {
     plans,
     receive,
     todos: store.todos,
+    chatMoved: ground.followMove,
     agent,
     schedules: scheduling.schedules,
     profileIds: () => profiles.list().map((profile) => profile.id),

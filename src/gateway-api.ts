@@ -6,6 +6,7 @@ import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { HealthReport } from './health.ts';
 import type { StopResult } from './lanes.ts';
 import type { SessionKey } from './message.ts';
+import type { FollowMove } from './moves.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './plans.ts';
 import type { ChatChunk, ChatMessage, Usage } from './provider.ts';
 import type { Receive } from './receive.ts';
@@ -35,6 +36,8 @@ export interface TurnStatus {
 /** Methods throw only `GatewayError`. */
 export interface GatewayApi {
   receive: Receive;
+  /** To be told by a channel whose platform says that a chat has a new id. */
+  chatMoved: FollowMove;
   /** What people can write with a `/`, for the lists of the channels. */
   commands: readonly CommandListing[];
   /** The caller behind an `Authorization` header's value, or undefined. */

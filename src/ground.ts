@@ -4,6 +4,7 @@ import type { Channel } from './channel.ts';
 import { accessOf } from './config.ts';
 import type { Config } from './config.ts';
 import { createDelivery } from './delivery/index.ts';
+import { createFollowMove } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import type { Log } from './log.ts';
 import { meterUsage } from './ops/index.ts';
@@ -38,7 +39,8 @@ export async function layGround(config: Config, store: HomeStore, { log, announc
   const models = openModelServers(config);
   const fanout = await chooseFanout(env, store.fanout, log);
   const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
-  const delivery = createDelivery({ channels, ledger, lanes, events, log });
+  const followMove = createFollowMove({ store: store.moves, channelAccess, log });
+  const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
   const gatekeeper = createGatekeeper({ access, now, channelAccess });
   return {
     config,
@@ -50,6 +52,7 @@ export async function layGround(config: Config, store: HomeStore, { log, announc
     models,
     events,
     delivery,
+    followMove,
     channels,
     channelAccess,
     gatekeeper,

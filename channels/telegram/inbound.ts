@@ -15,6 +15,8 @@ export type Inbound =
   | { kind: 'message'; message: InboundMessage }
   /** Without a message when nobody can tell what was pressed where: then only the button stops spinning. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
+  /** A group has become a supergroup, which has an id of its own. */
+  | { kind: 'moved'; from: string; to: string }
   | { kind: 'ignored'; why: string };
 
 /** Who reads updates: the bot, and the names of its commands; bare ones in a group are taken as meant for it. */
@@ -32,6 +34,9 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   const { update_id: updateId, message, callback_query: press } = parsed.data;
   if (press) return fromPress(`${bot.id}:${updateId}`, press);
   if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
+  const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
+  if (to !== undefined) return { kind: 'moved', from: chat.id, to };
+  if (from !== undefined) return { kind: 'moved', from, to: chat.id };
   const why = notSaidByPerson(message);
   return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
 }

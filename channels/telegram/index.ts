@@ -1,8 +1,8 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
 import { z } from 'zod';
 import type { Capabilities, Channel, ChannelDeps, OutboundPart } from '../../src/channel.ts';
-import type { CommandListing } from '../../src/command.ts';
 import { ConfigError } from '../../src/errors.ts';
+import type { GatewayApi } from '../../src/gateway-api.ts';
 import type { ChannelHealth } from '../../src/health.ts';
 import type { Place } from '../../src/message.ts';
 import { BotApi, CALL_TIMEOUT_MS } from './bot-api.ts';
@@ -41,9 +41,9 @@ export interface TelegramTiming extends PollTiming {
 
 const TIMING: TelegramTiming = { ...POLL_TIMING, callTimeoutMs: CALL_TIMEOUT_MS };
 
-/** What the channel asks of the house: a log, and the commands it offers. */
+/** What the channel asks of the house: a log, the commands it offers, and to hear of groups with a new id. */
 export interface TelegramDeps extends Pick<ChannelDeps, 'log'> {
-  gateway: { commands: readonly CommandListing[] };
+  gateway: Pick<GatewayApi, 'commands' | 'chatMoved'>;
 }
 
 /** Makes the channel; nothing is opened before `start`. Throws `ConfigError` naming every fault of the settings. */
@@ -90,6 +90,7 @@ export function create(
         bot,
         receive,
         commands: deps.gateway.commands,
+        chatMoved: deps.gateway.chatMoved,
         log: deps.log,
         timing,
         setHealth: (next) => {

@@ -10,6 +10,7 @@ import { toInbound } from './inbound.ts';
 import type { Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
 import type { InboundMessage } from '../../src/message.ts';
+import type { FollowMove } from '../../src/moves.ts';
 import type { CommandListing } from '../../src/command.ts';
 import type { Receipt, Receive } from '../../src/receive.ts';
 
@@ -54,6 +55,8 @@ interface Handed {
 export interface PollerParts {
   bot: BotApi;
   receive: Receive;
+  /** Takes note of a group's new id; its words come only after that. */
+  chatMoved: FollowMove;
   /** What people can write with a `/`. */
   commands: readonly CommandListing[];
   log: Log;
@@ -118,18 +121,31 @@ export class Poller {
     const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
     const messages: Handed[] = [];
     for (const { id, inbound } of read) {
-      if (inbound.kind !== 'ignored' && inbound.message !== undefined) {
+      if (inbound.kind === 'moved') {
+        await this.#follow(inbound);
+      } else if (inbound.kind === 'ignored') {
+        this.#parts.log.debug({ event: 'update_ignored', updateId: id, why: inbound.why }, 'update ignored');
+      } else if (inbound.message !== undefined) {
         const callbackId = inbound.kind === 'button' ? inbound.callbackId : undefined;
         messages.push({ id, message: inbound.message, callbackId });
       } else if (inbound.kind === 'button') void this.#answerPress(inbound.callbackId, undefined);
-      else if (inbound.kind === 'ignored')
-        this.#parts.log.debug({ event: 'update_ignored', updateId: id, why: inbound.why }, 'update ignored');
     }
     await this.#handOver(messages, signal);
     this.#offset = Math.max(this.#offset ?? 0, ...read.map(({ id }) => id + 1));
     this.#failures = 0;
     this.#tries.clear();
     setHealth({ state: 'up' });
+  }
+
+  /** A store that is away is waited for; any other failure must not make the bot deaf. */
+  async #follow({ from, to }: { from: string; to: string }): Promise<void> {
+    try {
+      await this.#parts.chatMoved({ channel: 'telegram', from, to });
+    } catch (error) {
+      const failure = toGatewayError(error);
+      if (failure.retryable) throw failure;
+      this.#parts.log.error({ event: 'move_not_followed', err: failure, from, to }, failure.message);
+    }
   }
 
   /** Hands a batch to the house: in order per chat, different chats side by side. Throws when a message was not taken. */

@@ -39,6 +39,9 @@ const message = z.object({
   forward_origin: z.unknown().optional(),
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
+  /** Telegram's own notes: said in the group that became a supergroup, and in that one. */
+  migrate_to_chat_id: id.optional(),
+  migrate_from_chat_id: id.optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
   entities: z.array(entity).optional(),

@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger.ts';
 import type { LiveMessages, LiveTurn, LiveTurnStart } from '../live.ts';
 import type { Log } from '../log.ts';
 import { addressOf, parseAddress } from '../message.ts';
+import type { FollowMove } from '../moves.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { LiveMessage } from './live-message.ts';
@@ -28,8 +29,8 @@ export interface DeliveryDeps {
   clock?: Clock;
   /** In [0, 1); spreads retries. */
   random?: () => number;
-  /** A chat has a new id (a group that became a supergroup). */
-  onChatMoved?: (channel: string, from: string, to: string) => void;
+  /** Told of a chat that has a new id (a group that became a supergroup). */
+  followMove: FollowMove;
 }
 
 /** Totals since the start, for the metrics. */
@@ -110,10 +111,13 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     random,
     breathe,
     onAmbiguousSend,
-    onChatMoved: (channel, from, to) => {
-      log.warn({ channel, from, to }, 'a chat has moved; its address should follow');
-      deps.onChatMoved?.(channel, from, to);
-    },
+    onChatMoved: (move) =>
+      void deps.followMove(move).catch((error: unknown) => {
+        log.warn(
+          { err: toGatewayError(error), ...move },
+          'a chat has a new id, and nothing could follow it yet',
+        );
+      }),
     async onDead(payload, error) {
       own.dead++;
       const session = await ledger.sessionOf(addressOf(payload.message));

@@ -8,6 +8,7 @@ import type { DeliveryPayload, Ledger } from '../ledger.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Log } from '../log.ts';
 import type { SentMessage } from '../message.ts';
+import type { ChatMove } from '../moves.ts';
 import { pagesOf } from './pages.ts';
 import { readPayload } from './payload.ts';
 import { PartDelivery } from './part-delivery.ts';
@@ -44,7 +45,7 @@ export interface OutDeps {
   breathe: () => Promise<void>;
   onAmbiguousSend: () => void;
   /** A chat has a new id: whoever keeps addresses should know. */
-  onChatMoved: (channel: string, from: string, to: string) => void;
+  onChatMoved: (move: ChatMove) => void;
   /** A delivery was given up. */
   onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
 }

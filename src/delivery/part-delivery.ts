@@ -2,6 +2,7 @@
 import type { Channel, OutboundPart, Rendered } from '../channel.ts';
 import { ChannelError } from '../errors.ts';
 import type { OutboundMessage, Place, SentMessage } from '../message.ts';
+import type { ChatMove } from '../moves.ts';
 import { nonceOf } from './nonce.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -16,7 +17,7 @@ export interface PartDeliveryOptions {
   /** What they are certain to show; undefined where nobody knows. */
   shown: readonly (string | undefined)[];
   noteSent: (sent: SentMessage[]) => Promise<void>;
-  onChatMoved: (channel: string, from: string, to: string) => void;
+  onChatMoved: (move: ChatMove) => void;
 }
 
 /** Mends that are tried once in a delivery, or once for a part. */
@@ -143,7 +144,7 @@ export class PartDelivery {
   #move(to: string | undefined): boolean {
     if (to === undefined || this.#mended.moved) return false;
     this.#mended.moved = true;
-    this.#options.onChatMoved(this.#place.channel, this.#place.chatId, to);
+    this.#options.onChatMoved({ channel: this.#place.channel, from: this.#place.chatId, to });
     this.#place = { ...this.#place, chatId: to };
     return true;
   }

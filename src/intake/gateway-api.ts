@@ -8,6 +8,7 @@ import type { GatewayApi } from '../gateway-api.ts';
 import type { HealthReport } from '../health.ts';
 import type { Ledger } from '../ledger.ts';
 import type { SessionKey } from '../message.ts';
+import type { FollowMove } from '../moves.ts';
 import type { PlanStore } from '../plans.ts';
 import type { Receive } from '../receive.ts';
 import type { SessionRecord } from '../records.ts';
@@ -28,6 +29,7 @@ export const MAX_PAGE = 200;
 
 export interface GatewayApiDeps {
   receive: Receive;
+  chatMoved: FollowMove;
   commands: readonly CommandListing[];
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
@@ -54,6 +56,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   };
   return {
     receive: deps.receive,
+    chatMoved: deps.chatMoved,
     commands: deps.commands,
     authenticate: (authorization) => deps.gatekeeper.authenticate(authorization),
     resolveModel: (model, signal) => deps.agent.resolveModel(model, signal),

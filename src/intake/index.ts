@@ -6,6 +6,7 @@ export { createCommands, listingOf } from './commands.ts';
 export { createGatewayApi } from './gateway-api.ts';
 export { createLeader } from './leader.ts';
 export type { Leader } from './leader.ts';
+export { createFollowMove } from './moves.ts';
 export { queueCommand } from './queue-command.ts';
 export { createMemoryCommands } from './memory-commands.ts';
 export { createPlanButtons, createPlanCommands } from './plan-control.ts';

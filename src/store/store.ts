@@ -9,6 +9,7 @@ import type { PostStore } from '../posts.ts';
 import type { SessionStart } from '../records.ts';
 import type { RunStore } from '../runs.ts';
 import type { MemoryStore } from '../memory.ts';
+import type { MoveStore } from '../moves.ts';
 import type { PlanStore } from '../plans.ts';
 import type { ScratchpadStore } from '../scratchpad.ts';
 import type { TodoStore } from '../todos.ts';
@@ -23,6 +24,7 @@ import { createFanout } from './fanout.ts';
 import { createLanes } from './lanes.ts';
 import { createLedger } from './ledger.ts';
 import { createMemories } from './memories.ts';
+import { createMoveStore } from './moves.ts';
 import { migrateDatabase } from './migrate.ts';
 import { createScratchpad, createTodos } from './notes.ts';
 import { createPlans } from './plans.ts';
@@ -47,6 +49,7 @@ export interface Store {
   scratchpad: ScratchpadStore;
   usage: UsageStore;
   schedules: ScheduleStore;
+  moves: MoveStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
   /** Ends calls under way and all connections. Never throws; twice is fine. */
@@ -85,6 +88,7 @@ export async function openStoreAt(
     scratchpad: createScratchpad(database),
     usage: createUsage(database),
     schedules: createScheduleStore(database),
+    moves: createMoveStore(database),
   };
   if (place.socketPath !== undefined) return { kind: 'embedded', ...words, close: () => database.close() };
   const fanout = createFanout(place, log);

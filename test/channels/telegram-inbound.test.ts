@@ -132,6 +132,21 @@ describe('a group message', () => {
 });
 
 describe('what no person said to the bot', () => {
+  it('knows a group that became a supergroup from both notes Telegram makes of it', () => {
+    const moved = { kind: 'moved', from: '-50', to: '-1005000' };
+    const there = message({
+      chat: { id: -50, type: 'group' },
+      text: undefined,
+      migrate_to_chat_id: -1_005_000,
+    });
+    const here = message({
+      chat: { id: -1_005_000, type: 'supergroup' },
+      text: undefined,
+      migrate_from_chat_id: -50,
+    });
+    expect([toInbound(there, BOT), toInbound(here, BOT)]).toEqual([moved, moved]);
+  });
+
   it.each([
     ['the bot itself', { from: { id: 987_654_321, is_bot: true } }],
     ['another bot', { from: { id: 5, is_bot: true } }],

@@ -5,6 +5,7 @@ import { CHATS_AT_ONCE, HAND_OVER_TRIES, POLL_TIMING } from '../../channels/tele
 import type { PollTiming } from '../../channels/telegram/polling.ts';
 import type { Channel } from '../../src/channel.ts';
 import { GatewayError, StoreError } from '../../src/errors.ts';
+import type { ChatMove } from '../../src/moves.ts';
 import type { InboundMessage } from '../../src/message.ts';
 import type { Receipt } from '../../src/receive.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
@@ -28,6 +29,8 @@ interface Setup {
   channel: Channel;
   received: string[];
   log: string[];
+  /** Chats with a new id, as the house was told of them. */
+  moves: ChatMove[];
 }
 
 /** A started channel; `take` may refuse a message by throwing. */
@@ -38,20 +41,33 @@ async function startChannel(
 ): Promise<Setup> {
   const received: string[] = [];
   const log: string[] = [];
+  const moves: ChatMove[] = [];
   const config = { token: FAKE_TOKEN, apiRoot: root };
-  const channel = create(config, telegramDeps(log), { backoffMs: 5, backoffCapMs: 20, ...timing });
+  const channel = create(config, telegramDeps(log, moves), { backoffMs: 5, backoffCapMs: 20, ...timing });
   closing.push(() => channel.stop());
   await channel.start(async (message) => {
     await take(message);
     received.push(message.content);
     return ACCEPTED;
   });
-  return { channel, received, log };
+  return { channel, received, log, moves };
 }
 
 const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
 
 describe('committing before advancing', () => {
+  it('tells the house of a group with a new id before it hands over what is said there', async () => {
+    const fake = await startFake();
+    const [from, to] = ['-50', '-1005000'];
+    fake.says(from, '', '1', { fields: { text: undefined, migrate_to_chat_id: Number(to) } });
+    fake.says(to, '@parley_test_bot hello', '1');
+    const told: number[] = [];
+    const { received, moves } = await startChannel(fake.root, {}, () => void told.push(moves.length));
+    await vi.waitFor(() => expect(received).toHaveLength(1), WAIT);
+    expect(moves).toEqual([{ channel: 'telegram', from, to }]);
+    expect(told).toEqual([1]);
+  });
+
   it('asks for a batch again until all of it was taken, each message with its id (T1)', async () => {
     const fake = await startFake();
     const ids: string[] = [];

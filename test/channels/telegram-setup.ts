@@ -2,6 +2,8 @@
 import { createLog } from '../../src/log.ts';
 import type { Log } from '../../src/log.ts';
 import type { CommandListing } from '../../src/command.ts';
+import type { ChatMove } from '../../src/moves.ts';
+import type { TelegramDeps } from '../../channels/telegram/index.ts';
 
 /** The commands of a house. */
 export const COMMANDS: readonly CommandListing[] = [
@@ -15,11 +17,9 @@ export const COMMANDS: readonly CommandListing[] = [
 ];
 
 /** What the channel is made with: a log that is read, not printed, and a house with those commands. */
-export function telegramDeps(lines: string[] = []): {
-  log: Log;
-  gateway: { commands: readonly CommandListing[] };
-} {
-  return { log: quietLog(lines), gateway: { commands: COMMANDS } };
+export function telegramDeps(lines: string[] = [], moves: ChatMove[] = []): TelegramDeps {
+  const chatMoved = async (move: ChatMove): Promise<void> => void moves.push(move);
+  return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved } };
 }
 
 /** A log whose lines go nowhere, or into `lines`. */

@@ -135,7 +135,7 @@ describe('what the platform refuses', () => {
     const house = buildHouse();
     house.channel.fault({ code: 'chat_moved', movedTo: '-1001' });
     await house.deliver('Hello.');
-    expect([house.channel.screen('-1001'), house.moved]).toEqual([['Hello.'], ['1 -> -1001']]);
+    expect([house.channel.screen('-1001'), house.moved]).toEqual([['Hello.'], ['fake: 1 -> -1001']]);
   });
 
   it('is waited out in place when it is too fast, and never tried early', async () => {

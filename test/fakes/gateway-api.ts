@@ -44,6 +44,7 @@ export class FakeHouse implements GatewayApi {
   /** The newest plans, by session. */
   readonly plans = new Map<SessionKey, PlanRecord>();
   waiting: ApprovalRecord[] = [];
+  chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.waiting;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { FAKE_BOT } from '../fakes/telegram.ts';
 import { lastUserText } from '../fakes/ollama-request.ts';
 import { describeHouse, FRIENDS, WAIT } from './house.ts';
 
@@ -191,6 +192,17 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
       await comes(schedule?.id ?? '');
       await vi.waitFor(() => expect(screen(supergroup)).toEqual(['The minutes are due.']), LOOKED);
       expect(screen(group)).toHaveLength(1);
+      // The send told of the new id: the people there are known, and so is what was said.
+      const name = `@${FAKE_BOT.username}`;
+      await vi.waitFor(async () => {
+        expect(await house().store.ledger.sessionOf(`telegram:${supergroup}`)).toBe(`telegram:${group}`);
+      }, WAIT);
+      house().telegram.says(supergroup, `${name} thank you`, ada);
+      await vi.waitFor(() => expect(screen(supergroup)[1]).toContain('thank you'), WAIT);
+      expect(await stored(`telegram:${group}`)).toHaveLength(2);
+      expect((await house().store.schedules.schedule(schedule?.id ?? ''))?.address).toBe(
+        `telegram:${supergroup}`,
+      );
     },
     PATIENCE,
   );

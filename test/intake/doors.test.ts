@@ -56,6 +56,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     throw new Error('the session routes ask no model');
   };
   const api = createGatewayApi({
+    chatMoved: async () => undefined,
     ...deps,
     commands,
     receive,
