@@ -1,57 +1,9 @@
 /** Receiving under every fault of Telegram and of the house: nothing lost, never deaf. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { create } from '../../channels/telegram/index.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { CHATS_AT_ONCE, HAND_OVER_TRIES, POLL_TIMING } from '../../channels/telegram/polling.ts';
-import type { PollTiming } from '../../channels/telegram/polling.ts';
-import type { Channel } from '../../src/channel.ts';
 import { GatewayError, StoreError } from '../../src/errors.ts';
-import type { ChatMove } from '../../src/moves.ts';
-import type { InboundMessage } from '../../src/message.ts';
-import type { Receipt } from '../../src/receive.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
-import { COMMANDS, telegramDeps } from './telegram-setup.ts';
-
-const ACCEPTED: Receipt = { kind: 'accepted', turnId: 't', seq: 1, position: 0 };
-const WAIT = { timeout: 8_000, interval: 5 };
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  while (closing.length > 0) await closing.pop()?.();
-});
-
-async function startFake(port?: number): Promise<FakeTelegram> {
-  const fake = await FakeTelegram.start(port === undefined ? {} : { port });
-  closing.push(() => fake.close());
-  return fake;
-}
-
-interface Setup {
-  channel: Channel;
-  received: string[];
-  log: string[];
-  /** Chats with a new id, as the house was told of them. */
-  moves: ChatMove[];
-}
-
-/** A started channel; `take` may refuse a message by throwing. */
-async function startChannel(
-  root: string,
-  timing: Partial<PollTiming> = {},
-  take: (message: InboundMessage) => void | Promise<void> = () => undefined,
-): Promise<Setup> {
-  const received: string[] = [];
-  const log: string[] = [];
-  const moves: ChatMove[] = [];
-  const config = { token: FAKE_TOKEN, apiRoot: root };
-  const channel = create(config, telegramDeps(log, moves), { backoffMs: 5, backoffCapMs: 20, ...timing });
-  closing.push(() => channel.stop());
-  await channel.start(async (message) => {
-    await take(message);
-    received.push(message.content);
-    return ACCEPTED;
-  });
-  return { channel, received, log, moves };
-}
+import { startChannel, startFake, WAIT } from './telegram-started.ts';
 
 const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
 
@@ -237,74 +189,5 @@ describe('getting up again', () => {
     expect(received).toEqual([]);
     await vi.waitFor(() => expect(received).toEqual(['patience']), WAIT);
     expect(fake.flood.violations).toEqual([]);
-  });
-});
-
-describe('around receiving', () => {
-  it('is up as soon as Telegram answers, without waiting for a message', async () => {
-    const fake = await startFake();
-    const { channel } = await startChannel(fake.root);
-    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
-  });
-
-  it('receives once when started twice', async () => {
-    const fake = await startFake();
-    const { channel, received } = await startChannel(fake.root);
-    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
-    const second: string[] = [];
-    await channel.start((message) => {
-      second.push(message.content);
-      return Promise.resolve(ACCEPTED);
-    });
-    for (let i = 0; i < 5; i += 1) {
-      fake.says('1', `m${i}`, '1');
-      await vi.waitFor(() => expect(second).toHaveLength(i + 1), WAIT);
-    }
-    expect(received).toEqual([]);
-  });
-
-  it('ends in time although the house never answers for a message', async () => {
-    const fake = await startFake();
-    let taking = false;
-    const { channel } = await startChannel(fake.root, { lastHandOverMs: 20 }, () => {
-      taking = true;
-      return new Promise(() => undefined);
-    });
-    fake.says('1', 'unanswered', '1');
-    await vi.waitFor(() => expect(taking).toBe(true), WAIT);
-    await channel.stop();
-    expect(channel.health()).toEqual({ state: 'off' });
-    expect(fake.updates.unconfirmed).toBe(1);
-  });
-
-  it('cuts the long poll at once when stopped', async () => {
-    const fake = await startFake();
-    const { channel } = await startChannel(fake.root);
-    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
-    const before = performance.now();
-    await channel.stop();
-    expect(performance.now() - before).toBeLessThan(500);
-    await vi.waitFor(() => expect(fake.updates.waiting).toBe(0), WAIT);
-    expect(channel.health()).toEqual({ state: 'off' });
-  });
-
-  it('asks only for the kinds it answers, and offers the commands of the house', async () => {
-    const fake = await startFake();
-    await startChannel(fake.root);
-    const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));
-    await vi.waitFor(() => expect(fake.commands).toEqual(menu), WAIT);
-    await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(0), WAIT);
-    expect(fake.last.get('getUpdates')).toMatchObject({ allowed_updates: ['message', 'callback_query'] });
-  });
-
-  it('answers a button press so that it stops spinning, and gets over one that is too old', async () => {
-    const fake = await startFake();
-    const { received } = await startChannel(fake.root);
-    const press = fake.presses('1', '1', 'run it');
-    fake.update({ callback_query: { id: 'long ago', from: { id: 1, is_bot: false }, data: 'x' } });
-    fake.says('1', 'next', '1');
-    await vi.waitFor(() => expect(fake.count('answerCallbackQuery')).toBe(2), WAIT);
-    await vi.waitFor(() => expect(received).toEqual(['', 'next']), WAIT);
-    expect(fake.pressed.answers.has(press)).toBe(true);
   });
 });
