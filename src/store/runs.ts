@@ -19,7 +19,6 @@ import {
   liveNode,
   settleHeads,
 } from './lane-sql.ts';
-import { violatedKey } from './retry.ts';
 import { finishRun } from './run-finish.ts';
 import { usageRows } from './usage-rows.ts';
 
@@ -53,7 +52,7 @@ export function createRuns(database: Database): RunStore {
       }),
     close: (fence, agent, end) => database.run((sql) => close(sql, fence, agent, end)),
     start: (fence, payload, limit, node) =>
-      database.run((sql, attempt) => start(sql, { fence, payload, limit, node }, attempt)),
+      database.transaction((sql, attempt) => start(sql, { fence, payload, limit, node }, attempt)),
     finish: (fence, finish) => database.transaction((sql) => finishRun(sql, fence, finish)),
   };
 }
@@ -121,7 +120,10 @@ interface StartRow {
   heads: HeadRow[];
 }
 
-/** The turn's lane is held still, so that a stop either sees the new lane or is seen here. */
+/**
+ * The turn's lane is held still, so that a stop either sees the new lane or is seen here; by a statement before the one
+ * that counts, so that of two starts at once the second sees the first.
+ */
 async function start(
   sql: Sql,
   { fence, payload, limit, node }: StartCall,
@@ -129,35 +131,30 @@ async function start(
 ): Promise<RunStart> {
   const { agentId, session } = payload;
   const lane = runLane(agentId);
-  try {
-    const [row] = await sql<StartRow[]>`
-      with ${liveNode(sql, node)},
-      held as (select key, stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)} for share),
-      known as (select key from lane where key = ${lane}),
-      busy as (
-        select key from lane where class = 'run' and tail > head and starts_with(key, ${runLane(agentPrefix(session))})),
-      bumped as (${bumpLane(
-        sql,
-        sql`(select ${lane} as key from held where not stopped and not exists (select from known)
-             and (select count(*) from busy) < ${limit}) source`,
-        agentId,
-      )}),
-      queued as (
-        insert into msg (lane, seq, dedupe, payload)
-        select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb from bumped returning *),
-      heads as (${headsOf(sql, sql`bumped`, agentId, sql`queued`)})
-      select exists (select from held) as held, exists (select from held where stopped) as stopped,
-        exists (select from known) as known, exists (select from queued) as queued,
-        (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
-    if (row?.held !== true) throw new FencedError(fence.lane);
-    if (row.known && attempt === 0) return { kind: 'known' };
-    if (row.known) return { kind: 'started', heads: await claimedHeads(sql, node ?? '', agentId) };
-    if (row.stopped) return { kind: 'stopped' };
-    if (!row.queued) return { kind: 'full' };
-    return { kind: 'started', heads: await settleHeads(sql, row.heads, node ?? '', agentId) };
-  } catch (error) {
-    // Two runs of the same call: the other one has made it.
-    if (violatedKey(error) !== 'msg_dedupe') throw error;
-    return { kind: 'known' };
-  }
+  await sql`select from lane where ${holds(sql, fence)} for no key update`;
+  const [row] = await sql<StartRow[]>`
+    with ${liveNode(sql, node)},
+    held as (select key, stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)}),
+    known as (select key from lane where key = ${lane}),
+    busy as (
+      select key from lane where class = 'run' and tail > head and starts_with(key, ${runLane(agentPrefix(session))})),
+    bumped as (${bumpLane(
+      sql,
+      sql`(select ${lane} as key from held where not stopped and not exists (select from known)
+           and (select count(*) from busy) < ${limit}) source`,
+      agentId,
+    )}),
+    queued as (
+      insert into msg (lane, seq, dedupe, payload)
+      select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb from bumped returning *),
+    heads as (${headsOf(sql, sql`bumped`, agentId, sql`queued`)})
+    select exists (select from held) as held, exists (select from held where stopped) as stopped,
+      exists (select from known) as known, exists (select from queued) as queued,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
+  if (row?.held !== true) throw new FencedError(fence.lane);
+  if (row.known && attempt === 0) return { kind: 'known' };
+  if (row.known) return { kind: 'started', heads: await claimedHeads(sql, node ?? '', agentId) };
+  if (row.stopped) return { kind: 'stopped' };
+  if (!row.queued) return { kind: 'full' };
+  return { kind: 'started', heads: await settleHeads(sql, row.heads, node ?? '', agentId) };
 }

@@ -70,6 +70,18 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "msg where lane like 'run:%'")).toBe(2);
   });
 
+  it('starts no more than the limit of those that ask at once', async () => {
+    const store = await databases.open();
+    const { head, node, turnId } = await begin(store);
+    const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'b'];
+    const starts = await Promise.all(
+      calls.map((call) => store.runs.start(head, payload(turnId, call), 2, node)),
+    );
+    expect(starts.filter(({ kind }) => kind === 'started')).toHaveLength(2);
+    expect(starts.filter(({ kind }) => kind === 'full').length).toBeGreaterThanOrEqual(4);
+    expect(await count(store, "msg where lane like 'run:%'")).toBe(2);
+  });
+
   it('lists those of a session that are at work, until they have ended', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
