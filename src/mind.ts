@@ -33,7 +33,8 @@ export async function openMind(ground: Ground, carrier: Carrier, added: readonly
     ...clockOf(config),
   });
   const isOwner = (userId: string) => gatekeeper.isOwner(userId);
-  const switching = { profiles: () => profiles.list(), isOwner, ledger };
+  const check = (id: string, signal: AbortSignal): Promise<void> => agent.checkProfile(id, signal);
+  const switching = { profiles: () => profiles.list(), isOwner, check, ledger };
   const post = createPost(store.posts, carrier);
   const own = { ...store, profiles: switching, schedules: scheduling.schedules, post };
   const tools = [...toolsFor(config, own), ...added];

@@ -30,6 +30,8 @@ export interface Agent {
   defaultModel(profileId?: string): Promise<string>;
   /** What a request's `model` means. Throws `GatewayError('unknown_model')`, `ProviderError` when the server is away. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /** As `Models.checkProfile`. */
+  checkProfile(id: string, signal: AbortSignal): Promise<void>;
   /** Ends what it does beside the turns. Never throws; twice is fine. */
   close(): Promise<void>;
 }
@@ -54,6 +56,7 @@ export function createAgent(deps: AgentDeps): Agent {
     models: (signal) => shared.models.list(signal),
     defaultModel: (profileId) => nameModel(shared.models, profileId),
     resolveModel: (model, signal) => shared.models.resolve(model, signal),
+    checkProfile: (id, signal) => shared.models.checkProfile(id, signal),
     close: () => shared.compressor.close(),
   };
 }

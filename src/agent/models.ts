@@ -23,6 +23,11 @@ export interface Models {
   list(signal: AbortSignal): Promise<string[]>;
   /** What a request's `model` means. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
   resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * Before a session takes a profile: throws a `GatewayError` when no model would answer there for a reason that does not
+   * pass by itself (no such model, no such server, a key is missing). A server that is only away is no such reason.
+   */
+  checkProfile(id: string, signal: AbortSignal): Promise<void>;
 }
 
 /** The name as the server lists it: Ollama's own tools leave out the tag `latest`, and people do. */
@@ -53,6 +58,9 @@ export function createModels(deps: ModelsDeps, now: () => number = () => perform
   const all = keptList((signal) => provider.models(signal), now);
   const usual =
     usualServer === undefined ? all : keptList((signal) => provider.models(signal, usualServer), now);
+  /** The server that would have it is asked anew: it may be away, not configured, or have just fetched the model. */
+  const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
+    listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
 
   return {
@@ -80,14 +88,25 @@ export function createModels(deps: ModelsDeps, now: () => number = () => perform
       if (name === 'default') return {};
       if (find(name) !== undefined) return { profileId: name };
       if (name === deps.model) return { model: name };
-      // The server that would have it is asked anew: it may be away, not configured, or have just fetched the model.
-      const model =
-        listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);
+      const model = await findModel(name, signal);
       if (model !== undefined) return { model };
       throw new GatewayError(
         'unknown_model',
         `There is no model or profile "${name.slice(0, 100)}": GET /v1/models lists them.`,
       );
+    },
+    async checkProfile(id, signal) {
+      const model = find(id)?.model;
+      if (model === undefined || model === deps.model) return;
+      const refused = (code: string, why: string, cause?: unknown): GatewayError =>
+        new GatewayError(code, `The profile "${id}" cannot answer: ${why}`, { cause });
+      try {
+        if ((await findModel(model, signal)) !== undefined) return;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
+        throw refused(error.code, error.message, error);
+      }
+      throw refused('unknown_model', `there is no model "${model.slice(0, 100)}".`);
     },
   };
 }

@@ -27,6 +27,9 @@ import { actOnPlan } from './plan-control.ts';
 /** Most rows a page of messages or sessions holds; a higher wish is lowered (DESIGN §7). */
 export const MAX_PAGE = 200;
 
+/** How long the model servers may take to say what they have, in milliseconds. */
+const SERVERS_MS = 10_000;
+
 export interface GatewayApiDeps {
   receive: Receive;
   chatMoved: FollowMove;
@@ -43,7 +46,10 @@ export interface GatewayApiDeps {
   usage: UsageStore;
   profileIds: () => readonly string[];
   /** The agent answers for models and for completions without a session. */
-  agent: Pick<GatewayApi, 'models' | 'resolveModel' | 'complete'>;
+  agent: Pick<GatewayApi, 'models' | 'resolveModel' | 'complete'> & {
+    /** Throws `GatewayError` when no model would answer under that profile, and waiting does not mend it. */
+    checkProfile(id: string, signal: AbortSignal): Promise<void>;
+  };
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
 }
@@ -138,7 +144,9 @@ async function checkedChange(
       `There is no profile "${clipName(profileId)}". Profiles: ${profileIds.join(', ')}.`,
     );
   }
-  if (typeof model === 'string') await deps.agent.resolveModel(model, AbortSignal.timeout(10_000));
+  const signal = AbortSignal.timeout(SERVERS_MS);
+  if (profileId !== undefined) await deps.agent.checkProfile(profileId, signal);
+  if (typeof model === 'string') await deps.agent.resolveModel(model, signal);
   return {
     ...(profileId && { profileId }),
     ...(model !== undefined && { model }),

@@ -10,6 +10,8 @@ export interface ProfileSwitching {
   profiles: () => readonly Profile[];
   /** Owners alone change profiles: a model that was talked into it has no more rights than who talks to it. */
   isOwner: (userId: string) => Promise<boolean>;
+  /** Throws `GatewayError` when no model would answer under that profile, and waiting does not mend it. */
+  check: (id: string, signal: AbortSignal) => Promise<void>;
   ledger: Pick<Ledger, 'updateSession'>;
 }
 
@@ -17,7 +19,7 @@ const parameters = z.strictObject({
   profile: z.string().max(100).optional().describe('Id of the profile; left out, the profiles are listed.'),
 });
 
-export function createSwitchProfile({ profiles, isOwner, ledger }: ProfileSwitching): Tool {
+export function createSwitchProfile({ profiles, isOwner, check, ledger }: ProfileSwitching): Tool {
   return defineTool({
     name: SWITCH_PROFILE,
     description:
@@ -45,6 +47,7 @@ export function createSwitchProfile({ profiles, isOwner, ledger }: ProfileSwitch
           'Only an owner of this house may change the profile, and this user is none. Tell them so.';
         return { content, isError: true };
       }
+      await check(id, ctx.signal);
       await ledger.updateSession(ctx.sessionKey, { profileId: id });
       ctx.emit({ type: 'profile_switched', profileId: id });
       return {

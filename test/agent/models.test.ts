@@ -81,6 +81,25 @@ it('says that the server is away instead of calling a model unknown', async () =
   await expect(models.resolve('some-model', signal)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
+it('refuses a profile whose model will not answer by waiting, and none whose server is only away (S-43, S-49)', async () => {
+  const provider = new ScriptedProvider();
+  const of = (id: string, model: string): Profile => ({ ...profile(id), model });
+  const profiles = (): Profile[] => [profile('default'), of('known', 'test-model'), of('lost', 'gone')];
+  const models = createModels({ provider, profiles }, () => 0);
+  await models.checkProfile('default', signal);
+  await models.checkProfile('known', signal);
+  await expect(models.checkProfile('lost', signal)).rejects.toThrow(
+    '"lost" cannot answer: there is no model "gone"',
+  );
+  provider.down = new ProviderError('unavailable', 'down', { retryable: true });
+  await models.checkProfile('lost', signal);
+  provider.down = new ProviderError('unavailable', 'set OPENAI_API_KEY');
+  await expect(models.checkProfile('lost', signal)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'The profile "lost" cannot answer: set OPENAI_API_KEY',
+  });
+});
+
 it('falls back to the default profile when a session names one that is gone', () => {
   const { models } = countedModels(new ScriptedProvider());
   expect(models.profile('deleted').id).toBe('default');

@@ -36,6 +36,7 @@ const memories: MemoryStore = {
 const profiles = {
   profiles: () => [defaultProfile()],
   isOwner: async () => true,
+  check: async () => undefined,
   ledger: { updateSession: async () => undefined },
 };
 const tools = createTools({

@@ -160,6 +160,7 @@ export function watchedTools(leaks: Leaks, page: () => string): readonly Tool[] 
     profiles: {
       profiles: () => [defaultProfile()],
       isOwner: async () => true,
+      check: async () => undefined,
       ledger: {
         updateSession: async () => {
           leaks.push('profile');

@@ -185,7 +185,7 @@ it(
 );
 
 it(
-  'says which key is missing, keeps the model a conversation has, and lets go of a profile that needs it (S-43)',
+  'says which key is missing, and keeps the model and the profile a conversation has (S-43)',
   async () => {
     const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
     const house = await openHouse('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
@@ -198,13 +198,17 @@ it(
       await house.post('keys', 'hello');
       expect(await patchModel(house, 'keys', 'openai/fake')).toEqual([503, missing]);
       expect((await house.store.ledger.session('http:keys'))?.model).toBeUndefined();
-      const switched = async (): Promise<void> =>
-        expect(await say(house, 'keys', '/profile far')).toContain('`far`');
-      await vi.waitFor(switched, WAIT);
-      await house.post('keys', 'who are you?');
-      await house.idle('http:keys');
-      expect(await lastWords(house, 'keys')).toEqual(missing);
-      expect(await say(house, 'keys', '/profile default')).toContain('`default`');
+      const read = async (): Promise<void> => expect(await say(house, 'keys', '/profile')).toContain('`far`');
+      await vi.waitFor(read, WAIT);
+      expect(await say(house, 'keys', '/profile far')).toMatch(/"far" cannot answer:.*set OPENAI_API_KEY/);
+      const patched = await house.call('/v1/sessions/http:keys', {
+        method: 'PATCH',
+        json: { profileId: 'far' },
+      });
+      expect([patched.status, await patched.text()]).toEqual([503, missing]);
+      expect((await house.store.ledger.session('http:keys'))?.profileId).toBe('default');
+      // Who asks for it in one call is told the same.
+      expect(await answerOf(house, 'far')).toEqual([503, missing]);
       await house.post('keys', 'and you?');
       await house.idle('http:keys');
       expect(await lastWords(house, 'keys')).toBe('echo: and you?');

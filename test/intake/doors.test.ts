@@ -65,7 +65,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     todos: store.todos,
     schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
     profileIds: () => ['default'],
-    agent: { models: no, resolveModel: no, complete: no },
+    agent: { models: no, resolveModel: no, complete: no, checkProfile: no },
     health: no,
     usage: { sum: no, groups: no },
     metrics: no,

@@ -17,7 +17,7 @@ export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'faults'>;
   ledger: Pick<Ledger, 'session' | 'updateSession'>;
   events: Pick<EventBus, 'emit'>;
-  agent: Pick<Agent, 'models' | 'defaultModel' | 'resolveModel'>;
+  agent: Pick<Agent, 'models' | 'defaultModel' | 'resolveModel' | 'checkProfile'>;
 }
 
 /** Makes the two commands. */
@@ -76,6 +76,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
     );
   }
   ownersOnly(call);
+  await deps.agent.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
   await change(deps, call, { profileId: profile.id });
   deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
   return `The profile is \`${profile.id}\` now, from the next message on.`;

@@ -1,6 +1,7 @@
 /** `switch_profile` in the middle of a turn: what the next iteration is made with. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { GatewayError } from '../../../src/errors.ts';
 import type { Ledger } from '../../../src/ledger.ts';
 import { defaultProfile } from '../../../src/profile.ts';
 import type { Profile } from '../../../src/profile.ts';
@@ -26,18 +27,27 @@ const coder: Profile = {
 const toCoder = asks([{ name: 'switch_profile', args: { profile: 'coder' } }]);
 
 /** The tools of a house with two profiles, whose owners are given. */
-function toolsOf(owners: readonly string[], ledger: () => Pick<Ledger, 'updateSession'>): Tool[] {
+function toolsOf(
+  owners: readonly string[],
+  ledger: () => Pick<Ledger, 'updateSession'>,
+  check = async (): Promise<void> => undefined,
+): Tool[] {
   const switching = createSwitchProfile({
     profiles: () => [defaultProfile(), coder],
     isOwner: async (userId) => owners.includes(userId),
+    check,
     ledger: { updateSession: (...given) => ledger().updateSession(...given) },
   });
   return [listDir, readFile, switching];
 }
 
 describeEachDatabase('a profile switched in a turn', (databases: TestDatabases) => {
-  const openHouse = async (provider: ScriptedProvider, owners: readonly string[]): Promise<TurnWorld> => {
-    const tools = toolsOf(owners, () => world.store.ledger);
+  const openHouse = async (
+    provider: ScriptedProvider,
+    owners: readonly string[],
+    check?: () => Promise<void>,
+  ): Promise<TurnWorld> => {
+    const tools = toolsOf(owners, () => world.store.ledger, check);
     const enabledTools = ['list_dir', 'switch_profile'];
     const world = await openWorld(databases, {
       provider,
@@ -82,6 +92,17 @@ describeEachDatabase('a profile switched in a turn', (databases: TestDatabases) 
     const result = provider.requests[1]?.messages.find(({ role }) => role === 'tool');
     expect(result?.content).toContain('Only an owner');
     expect(provider.requests[1]?.tools).toEqual(provider.requests[0]?.tools);
+    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('default');
+  });
+
+  it('is refused where no model would answer, in words that say what is missing (S-43)', async () => {
+    const provider = new ScriptedProvider(toCoder, says('It has no key.'));
+    const missing = new GatewayError('unavailable', 'The profile "coder" cannot answer: set OPENAI_API_KEY.');
+    const world = await openHouse(provider, ['telegram:42'], () => Promise.reject(missing));
+    await world.ask('Become a coder');
+    const result = provider.requests[1]?.messages.find(({ role }) => role === 'tool');
+    expect(result?.content).toContain('set OPENAI_API_KEY');
+    expect(provider.requests[1]).toMatchObject({ model: 'small' });
     expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
