@@ -88,7 +88,7 @@ export function createDoorkeeper(
     const caller = await authenticate(authorization);
     if (caller === undefined) {
       limiter.disproved(authorization);
-      throw noToken('That token is not valid. "npx parley token" makes a new one.');
+      throw noToken('That token is not valid. "npx parley token create NAME" makes a new one.');
     }
     limiter.proved(address, authorization);
     return caller;
