@@ -93,13 +93,16 @@ export const fileSchema = z.strictObject({
     .prefault({}),
 });
 
-const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
+const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
+const seconds = (fallback: number) =>
+  z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
+const PORT = { error: 'must be a port, 0 to 65535; 0 = any free one' };
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const botToken = z.string().regex(/^\d+:.+$/s, 'must look like <digits>:<secret>, as @BotFather gives it');
 
 /** The environment; anything else in it is not ours. */
 export const environmentSchema = z.object({
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8_080),
+  PORT: z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT).default(8_080),
   HOST: z.string().min(1).default('127.0.0.1'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   GATEWAY_HOME: z.string().min(1).default('./.parley'),

@@ -48,7 +48,7 @@ describe('the configuration', () => {
       { PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'not-a-token' },
       { access: { telegram: { allow: ['@alice'] } } },
     );
-    expect(message).toContain('PORT');
+    expect(message).toContain('PORT: must be a port, 0 to 65535');
     expect(message).toContain('TELEGRAM_BOT_TOKEN');
     expect(message).toContain('access.telegram.allow.0');
     expect(message).not.toContain('not-a-token');
