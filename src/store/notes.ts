@@ -41,8 +41,10 @@ export function createScratchpad(database: Database): ScratchpadStore {
         return new Map(rows.map(({ name, content }) => [name, content]));
       }),
     setNote: (session, name, text) =>
-      database.run(async (sql) => {
+      database.transaction(async (sql) => {
         const key = cleanText(name);
+        // One at a time per session, so that raced notes do not exceed the bound.
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`parley notes ${session}`}, 0))`;
         if (text === undefined) {
           await sql`delete from scratchpad where session = ${session} and name = ${key}`;
           return true;

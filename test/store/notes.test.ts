@@ -57,6 +57,16 @@ describeEachDatabase('notes', (databases) => {
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
   });
 
+  it('keeps to the bound when notes are written at the same moment', async () => {
+    const { scratchpad } = await databases.open();
+    for (let n = 2; n <= MAX_NOTES; n += 1) await scratchpad.setNote(A, `note ${n}`, 'x');
+    const raced = await Promise.all(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => scratchpad.setNote(A, name, 'x')),
+    );
+    expect(raced.filter(Boolean)).toHaveLength(1);
+    expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
+  });
+
   it('begins anew with the session, which a mere stop leaves as it is', async () => {
     const store = await databases.open();
     await startTurn(store);
