@@ -46,6 +46,12 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
     expect(events.filter(({ type }) => type === 'plan_completed')).toHaveLength(1);
     const said = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : [])).join('');
     expect(said).toBe('All is tidy now.');
+    // Every word of a step is told, too, as thinking: it is no part of the answer.
+    const thoughts = events.flatMap((event) => {
+      if (event.type === 'thinking_started') return [`${event.title}: `];
+      return event.type === 'thinking_delta' ? [event.delta] : [];
+    });
+    expect(thoughts.join('')).toMatch(/Step 2: Think: It is tidy\.$/);
     expect((await house().messages('http:planned')).at(-1)?.content).toBe(said);
     const read = await house().call(`${key}/plan`);
     const { plan, todos } = (await read.json()) as {
@@ -106,5 +112,12 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
       state: 'completed',
       steps: [{ status: 'done' }, { status: 'skipped' }],
     });
+    house().telegram.says(chat, '/mode agentic', chat);
+    await shows(/Mode: agentic/);
+    answers('once more', ANALYSIS, PLAN, LOOK, 'Words of a step.', 'All is neat.');
+    house().telegram.says(chat, 'once more', chat);
+    await shows(/All is neat\./);
+    // What a step says is for the plan: the chat shows its card and the answer.
+    expect(screen()).not.toContain('Words of a step.');
   });
 });
