@@ -1,5 +1,6 @@
 /** The page over time: many chats, old pages, broken connections, small screens. */
 import { expect, it, vi } from 'vitest';
+import type { EventBody } from '../../src/event.ts';
 import { WAIT, write } from './browser.ts';
 import { describeDoor } from './describe-page.ts';
 
@@ -32,6 +33,23 @@ describeDoor('the page, over time', (guest, at) => {
     await at.door.channel.start(at.door.house.receive);
     await guest.page.locator('.turn-foot time').waitFor();
     expect(await guest.page.locator('.md').innerText()).toBe('one two');
+  });
+
+  it('leaves nothing of a turn that had nothing to say', async () => {
+    await at.enter();
+    const turn = await at.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    await guest.page.locator('.turn-foot time').waitFor();
+    const [session] = await at.door.house.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 1 });
+    const tell = (body: EventBody): void =>
+      at.door.house.events.emit(session?.key ?? 'http:none', body, 'quiet');
+    tell({ type: 'turn_started' });
+    await guest.page.locator('.turn .dots').waitFor();
+    expect(await guest.page.locator('.turn').count()).toBe(2);
+    tell({ type: 'turn_ended', reason: 'completed' });
+    await vi.waitFor(async () => expect(await guest.page.locator('.turn').count()).toBe(1), WAIT);
+    expect(await guest.page.locator('.md').innerText()).toBe('Hi.');
   });
 
   it('keeps a running answer when it is reloaded in the middle', async () => {

@@ -109,6 +109,17 @@ export class Transcript {
     // A snapshot stands for events that are not known any more, those of the plan included.
     if (event.type === 'snapshot') void this.#learnPlan(true).catch(() => undefined);
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
+    if (event.type === 'turn_ended' && turn.isBlank) this.#forget(turnId, turn);
+  }
+
+  /**
+   * A turn that had nothing to say, as a heartbeat may, leaves nothing; what the store has of it comes with the next look.
+   * @param {string} turnId
+   * @param {TurnView} turn
+   */
+  #forget(turnId, turn) {
+    turn.element.remove();
+    this.#turns.delete(turnId);
   }
 
   /**

@@ -51,6 +51,11 @@ export class TurnView {
     );
   }
 
+  /** True while there is nothing of it to see; a text is drawn with the next frame. */
+  get isBlank() {
+    return this.text === '' && this.element.textContent.trim() === '';
+  }
+
   /** All text of the answer so far. */
   get text() {
     return this.#answer.text;
