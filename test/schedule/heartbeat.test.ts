@@ -4,8 +4,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { TurnPayload } from '../../src/ledger.ts';
-import { HEARTBEAT_ID, MAX_INSTRUCTIONS, QUIET_TOKEN, saysSomething } from '../../src/schedule/heartbeat.ts';
-import { describeEachDatabase } from '../database.ts';
+import {
+  HEARTBEAT_ID,
+  MAX_INSTRUCTIONS,
+  QUIET_TOKEN,
+  saysSomething,
+  settleHeartbeat,
+} from '../../src/schedule/heartbeat.ts';
+import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
 import { nodeOf, said } from './world.ts';
@@ -38,8 +44,13 @@ describeEachDatabase('the heartbeat', (databases) => {
     file: await heartbeatFile(content),
   });
   /** Its time has come. */
-  const comes = (store: TestStore) =>
+  const passTime = (store: TestStore) =>
     store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
+  /** It was there before, and its time has come: a node that starts now looks at once. */
+  const isDue = async (store: TestStore) => {
+    await settleHeartbeat({ store: store.schedules, log: silentLog }, 30 * MINUTE_MS, Date.now());
+    await passTime(store);
+  };
   /** What the agent is shown, in the order it came. */
   const shown = async (store: TestStore) => {
     const rows = await store.sql<{ payload: TurnPayload }[]>`
@@ -51,8 +62,8 @@ describeEachDatabase('the heartbeat', (databases) => {
   it('shows the list to the agent as a message of the house, and ticks (B-36, B-45)', async () => {
     const store = await databases.open();
     const node = nodeOf(store, { heartbeat: await heartbeat('# Plants\n- water them on Mondays') });
+    await isDue(store);
     await node.start();
-    await comes(store);
     await vi.waitFor(() => expect(ticks(node.events)).toEqual(['telegram:42 heartbeat_tick']), WAIT);
     const [beat] = await shown(store);
     expect(beat).toMatchObject({ entry: 'run', quietToken: QUIET_TOKEN });
@@ -69,8 +80,8 @@ describeEachDatabase('the heartbeat', (databases) => {
     const store = await databases.open();
     const beat = await heartbeat('- look around');
     const nodes = [store, store, store].map((same) => nodeOf(same, { heartbeat: beat }));
+    await isDue(store);
     await Promise.all(nodes.map((node) => node.start()));
-    await comes(store);
     await vi.waitFor(() => expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1), WAIT);
     await Promise.all(nodes.map((node) => node.stop()));
     expect(nodes.flatMap(({ events }) => ticks(events))).toHaveLength(1);
@@ -83,8 +94,8 @@ describeEachDatabase('the heartbeat', (databases) => {
   ])('only ticks when %s', async (_why, content) => {
     const store = await databases.open();
     const node = nodeOf(store, { heartbeat: await heartbeat(content) });
+    await isDue(store);
     await node.start();
-    await comes(store);
     await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
     expect(await shown(store)).toEqual([]);
   });
@@ -93,8 +104,8 @@ describeEachDatabase('the heartbeat', (databases) => {
     const store = await databases.open();
     await store.ledger.accept(request('m1', { chatId: '42' }));
     const node = nodeOf(store, { heartbeat: await heartbeat('- look around') });
+    await isDue(store);
     await node.start();
-    await comes(store);
     await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 heartbeat_tick']), WAIT);
     expect(await shown(store)).toEqual([]);
   });
@@ -103,8 +114,8 @@ describeEachDatabase('the heartbeat', (databases) => {
     const store = await databases.open();
     const list = `- first\n${'- more\n'.repeat(MAX_INSTRUCTIONS)}- last`;
     const node = nodeOf(store, { heartbeat: await heartbeat(list) });
+    await isDue(store);
     await node.start();
-    await comes(store);
     await vi.waitFor(() => expect(ticks(node.events)).toHaveLength(1), WAIT);
     const [beat] = await shown(store);
     const words = beat?.message.content ?? '';
@@ -122,7 +133,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await second.start();
     expect(second.log.join('')).toMatch(/"before":"every 30 minutes","now":"every hour".*must be the same/);
     await second.stop();
-    await comes(store);
+    await passTime(store);
     await vi.waitFor(() => expect(ticks(first.events)).toHaveLength(1), WAIT);
     expect(first.log.join('')).toMatch(/"here":"every 30 minutes","there":"every hour".*must be the same/);
   });
