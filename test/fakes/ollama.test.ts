@@ -1,6 +1,5 @@
 /** That the fake Ollama is as strict and as faulty as the real one, so that what passes against it may be believed. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { demoAnswer } from './ollama-demo.ts';
 import { startFakeOllama } from './ollama.ts';
 import type { FakeOllama, FakeOllamaOptions } from './ollama.ts';
 
@@ -159,21 +158,6 @@ describe('the fake Ollama', () => {
       'eval_duration',
       expect.toSatisfy((nanos) => Number(nanos) > 20e6),
     );
-  });
-
-  it('has a demo persona that says so, thinks when asked and uses the tools it is offered', () => {
-    const body = { model: 'fake', stream: true, truncate: false, shift: false };
-    const plain = demoAnswer({ ...body, messages: [{ role: 'user', content: 'hello' }] });
-    expect(plain.text).toContain('This is the demo');
-    expect(plain.thinking).toBeUndefined();
-    const asked = { role: 'user' as const, content: 'which files are there?' };
-    const looked = demoAnswer({ ...body, think: true, messages: [asked], tools: [someTool()] });
-    expect(looked.thinking).toContain('demo');
-    expect(looked.toolCalls).toEqual([{ name: 'list_dir', args: { path: '.' } }]);
-    const found = { role: 'tool' as const, content: 'notes.txt', tool_name: 'list_dir' };
-    expect(demoAnswer({ ...body, messages: [asked, found] }).text).toContain('notes.txt');
-    const note = { role: 'system' as const, content: 'steps left: 19' };
-    expect(demoAnswer({ ...body, messages: [asked, found, note] }).text).toContain('notes.txt');
   });
 });
 

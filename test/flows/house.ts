@@ -1,5 +1,5 @@
 /** A whole gateway in process over real fakes, on each database: what the flow tests live in, and all they look at. */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import postgres from 'postgres';
@@ -17,7 +17,7 @@ import type { Tool } from '../../src/tool.ts';
 import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord.ts';
 import { startFakeOllama } from '../fakes/ollama.ts';
-import type { FakeCall, FakeOllama } from '../fakes/ollama.ts';
+import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama.ts';
 import { lastUserText } from '../fakes/ollama-request.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram.ts';
 
@@ -36,6 +36,10 @@ export interface HouseOptions {
   /** Further environment, and the content of `config.json`. */
   env?: Record<string, string>;
   file?: Record<string, unknown>;
+  /** Makes the home instead of `file`. */
+  furnish?: (home: string) => Promise<void>;
+  /** How the fake model server is, and what it says unasked. */
+  model?: FakeOllamaOptions;
   /** Tools beside the house's own. */
   tools?: readonly Tool[];
   /** A second node: the same fakes, database and token, a home of its own. Only on Postgres. */
@@ -114,7 +118,7 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
   const { beside } = options;
   const telegram = beside?.telegram ?? (await FakeTelegram.start());
   const discord = beside?.discord ?? (await FakeDiscord.open({ identifySpacingMs: 15 }));
-  const ollama = beside?.ollama ?? (await startFakeOllama());
+  const ollama = beside?.ollama ?? (await startFakeOllama(options.model));
   const database = kind === 'postgres' && beside === undefined ? await createDatabase() : undefined;
   const home =
     kind === 'embedded' ? await makeEmbeddedHome() : await mkdtemp(path.join(tmpdir(), 'parley-test-'));
@@ -129,9 +133,7 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
     ...(options.discord === true && { DISCORD_BOT_TOKEN: discord.token, DISCORD_API_ROOT: discord.apiRoot }),
     ...options.env,
   };
-  const file = path.join(home, 'config.json');
-  await writeFile(file, JSON.stringify(options.file ?? { access: { telegram: { allow: FRIENDS } } }));
-  await chmod(file, 0o600);
+  await (options.furnish ?? writeSettings(options.file))(home);
   const log: string[] = [];
   const start = (more: Record<string, string>): Promise<Gateway> => {
     const config = loadConfig({ ...env, ...more });
@@ -215,6 +217,12 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
   };
   await ready(house, options);
   return house;
+}
+
+function writeSettings(
+  settings: Record<string, unknown> = { access: { telegram: { allow: FRIENDS } } },
+): (home: string) => Promise<void> {
+  return (home) => writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
 }
 
 /** The doors are open: bots are being listened to, too. A second node has none of its own. */

@@ -1,0 +1,171 @@
+/** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing between them but the house. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { AgentEvent } from '../../src/event.ts';
+import type { Plan } from '../../src/plan.ts';
+import { write } from '../browser/browser.ts';
+import { describePage } from '../browser/describe-page.ts';
+import { readPanel } from '../browser/panel.ts';
+import { eventsUntil } from '../channels/http-client.ts';
+import { furnishDemoHome } from '../fakes/demo-home.ts';
+import { demoAnswer } from '../fakes/ollama-demo.ts';
+import { openHouse, OWNER, WAIT } from './house.ts';
+import type { House } from './house.ts';
+
+describe('the demo', () => {
+  let house: House;
+  beforeAll(async () => {
+    const model = { fallback: demoAnswer, wait: () => Promise.resolve() };
+    house = await openHouse('embedded', { furnish: furnishDemoHome, model });
+  });
+  afterAll(() => house.close());
+
+  const command = async (id: string, content: string): Promise<void> => {
+    const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+    expect(await answer.json()).toMatchObject({ handled: true });
+  };
+  /** Says it in a chat; gives all that was to be seen until the turn's end. */
+  const ask = async (id: string, content: string): Promise<AgentEvent[]> => {
+    // Whoever looks at what is over sees nothing of it: the chat is there, and looked at, before anything is said.
+    await command(id, '/queue queue');
+    const stream = await house.call(`/v1/sessions/http:${id}/events`);
+    expect(stream.status).toBe(200);
+    const turnId = await house.post(id, content);
+    const ended = (event: AgentEvent): boolean => event.type === 'turn_ended' && event.turnId === turnId;
+    return (await eventsUntil(stream, ended)).events.filter((event) => event.turnId === turnId);
+  };
+  const planOf = async (id: string): Promise<Plan> => {
+    const record = await house.store.plans.latestPlan(`http:${id}`);
+    if (record === undefined) throw new Error('there is no plan');
+    return record.plan;
+  };
+  const stepsOf = ({ steps }: Plan): [string, string][] =>
+    steps.map((step) => [step.description, step.status]);
+  const lastAnswer = async (id: string): Promise<string> =>
+    (await house.messages(`http:${id}`)).at(-1)?.content ?? '';
+
+  it('answers a greeting at once and in one answer, which names what to try (N-15)', async () => {
+    const events = await ask('greeting', 'hello');
+    expect(events.map(({ type }) => type)).not.toContain('plan_ready');
+    expect(events.filter(({ type }) => type === 'stream_chunk').length).toBeGreaterThan(20);
+    const stored = await house.messages('http:greeting');
+    expect(stored.map(({ role, isPlan }) => [role, isPlan])).toEqual([
+      ['user', false],
+      ['assistant', false],
+    ]);
+    expect(stored[1]?.content).toMatch(/You said: "hello"[^]*plan a picnic[^]*This is the demo/);
+    const calls = house.ollama.calls.filter(({ body }) => JSON.stringify(body).includes('hello'));
+    expect(calls).toHaveLength(2);
+  });
+
+  it('plans a picnic with one step corrected, and tells how it went (S-01, S-13, S-20)', async () => {
+    const events = await ask('picnic', 'plan a picnic');
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf('thinking_delta')).toBeLessThan(types.indexOf('plan_ready'));
+    for (const once of ['plan_ready', 'agent_thinking', 'plan_revised', 'plan_completed']) {
+      expect(types.filter((type) => type === once)).toEqual([once]);
+    }
+    const plan = await planOf('picnic');
+    expect(plan).toMatchObject({ goal: 'plan a picnic', mode: 'agentic', state: 'completed' });
+    expect(stepsOf(plan)).toEqual([
+      ['Look at what is in the folder', 'done'],
+      ['Write first notes into picnic.md', 'done'],
+      ['Read the notes in picnic.md', 'done'],
+      ['Say what the picnic needs', 'done'],
+    ]);
+    expect(plan.steps.map(({ corrections }) => corrections)).toEqual([0, 0, 1, 0]);
+    expect(plan.steps[1]?.revision).toContain('picnic.md is not there yet');
+    expect(await lastAnswer('picnic')).toMatch(
+      /picnic is done[^]*- who comes along[^]*mended itself[^]*This is the demo/,
+    );
+  });
+
+  it('needs no correction where the notes are there already, and reads them out when asked', async () => {
+    await ask('again', 'plan a trip');
+    const events = await ask('again', 'plan a trip');
+    expect(events.map(({ type }) => type)).not.toContain('plan_revised');
+    expect((await planOf('again')).state).toBe('completed');
+    expect(await lastAnswer('again')).not.toContain('mended');
+    await ask('again', 'read trip.md');
+    expect(await lastAnswer('again')).toContain('# Notes: trip');
+  });
+
+  it('plans in several chats at once, each about its own', async () => {
+    const topics = ['party', 'garden', 'journey'];
+    await Promise.all(topics.map((topic) => ask(topic, `Please plan my ${topic}`)));
+    const plans = await Promise.all(topics.map(planOf));
+    expect(plans.map(({ state, steps }) => [state, steps.length, steps[1]?.description])).toEqual(
+      topics.map((topic) => ['completed', 4, `Write first notes into ${topic}.md`]),
+    );
+  });
+
+  it('ticks its own list in planner mode (N-27)', async () => {
+    await command('ticking', '/mode planner');
+    const events = await ask('ticking', 'plan a picnic');
+    expect(events.map(({ type }) => type)).toContain('plan_completed');
+    const plan = await planOf('ticking');
+    expect(plan).toMatchObject({ mode: 'planner', state: 'completed' });
+    expect(stepsOf(plan).map(([, status]) => status)).toEqual(['done', 'done', 'done']);
+    expect(await lastAnswer('ticking')).toContain('- who comes along');
+  });
+
+  it('says why a plan of teacher mode ended where a step was let fail, and which mode mends it (S-02)', async () => {
+    await command('failing', '/mode teacher');
+    await house.post('failing', 'plan a picnic');
+    await run('failing', 'Look at what is in the folder');
+    await run('failing', 'Read the notes in picnic.md');
+    await vi.waitFor(async () => {
+      expect(await lastAnswer('failing')).toMatch(/ended early\. Step 2 failed[^]*agentic/);
+    }, WAIT);
+    expect((await planOf('failing')).state).toBe('cancelled');
+  });
+
+  /** Lets the step run, once its plan waits before it. */
+  const run = async (id: string, description: string): Promise<void> => {
+    await vi.waitFor(async () => {
+      const plan = await planOf(id);
+      const next = plan.steps.find(({ status }) => status === 'pending');
+      expect(next?.description).toBe(description);
+      const pressed = await house.call(`/v1/plans/${plan.id}/run`, { method: 'POST' });
+      expect(pressed.status).toBe(200);
+    }, WAIT);
+  };
+
+  describePage('on the page', (guest) => {
+    const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+
+    it('shows the plan with the step that was put in, why, and the corrections that are left (S-13, S-22)', async () => {
+      const page = await guest.enter(house.gateway.url, { token: OWNER });
+      await write(page, 'plan a picnic');
+      await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
+      await page.locator('.md', { hasText: 'mended itself' }).waitFor();
+      const shown = await readPanel(page);
+      expect(shown).toMatchObject({ state: 'completed', budget: 'Corrections left: 9 of 10' });
+      expect(shown.steps[1]).toMatchObject({ by: 'write_file', mark: 'done' });
+      expect(shown.steps[1]?.revision).toContain('picnic.md is not there yet');
+      expect(shown.steps[2]).toMatchObject({ attempts: 2, mark: 'done' });
+    }, 60_000);
+
+    it('explains each step in teacher mode and waits for Run, or leaves out what Skip is pressed for (S-02)', async () => {
+      const page = await guest.enter(house.gateway.url, { token: OWNER });
+      await write(page, 'hello');
+      await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
+      const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      await page.getByLabel('How plans are followed').selectOption('teacher');
+      expect((await chosen).status()).toBe(200);
+      await write(page, 'plan a picnic');
+      const press = (name: string): Promise<void> =>
+        panel().getByRole('button', { name, exact: true }).click();
+      const explains = (words: string): Promise<void> =>
+        page.locator('.plan-note', { hasText: words }).waitFor();
+      await explains('First a look at the folder');
+      await press('Run');
+      await explains('the folder did not have it');
+      await press('Skip step');
+      await explains('Last, what was found');
+      await press('Run');
+      await page.locator('.md', { hasText: 'The plan for the picnic is done.' }).waitFor();
+      const { state, steps } = await readPanel(page);
+      expect([state, ...steps.map(({ mark }) => mark)]).toEqual(['completed', 'done', 'skipped', 'done']);
+    }, 60_000);
+  });
+});
