@@ -1,8 +1,9 @@
 /** The judge of crash runs sees each fault it is there for, and nothing in a run without faults. */
 import { describe, expect, it } from 'vitest';
+import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import { judge } from './checker.ts';
 import type { Evidence, Verdict } from './checker.ts';
-import { messageAt, readQuestion, wholeAnswer } from './script.ts';
+import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from './script.ts';
 import { classify } from './windows.ts';
 import type { TurnRow } from './rows.ts';
 
@@ -115,6 +116,17 @@ const planted: [Fault, string, (evidence: Evidence) => void][] = [
 ];
 
 describe('the judge of crash runs', () => {
+  it('takes a summary of earlier questions for no question', () => {
+    const { text } = messageAt(SEED, 0, 0);
+    const user = { role: 'user' as const, content: `User: ${text}` };
+    const request = { model: 'm', stream: true, truncate: false, shift: false };
+    expect(questionOf({ ...request, messages: [user] })?.id).toBe('s00#0');
+    const told = { role: 'system' as const, content: SUMMARY_INSTRUCTION };
+    const summary = { ...request, messages: [told, user] };
+    expect(questionOf(summary)).toBeUndefined();
+    expect(scriptedAnswer(summary).text).toBe('Questions were asked and answered.');
+  });
+
   it('finds nothing in a run without faults', () => {
     const clean: Verdict = {
       lost: [],

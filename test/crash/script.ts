@@ -1,4 +1,5 @@
 /** What people say and what the model answers in a crash run: both follow from the seed, so a run can be told again. */
+import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import type { Reply } from '../fakes/ollama.ts';
 import type { ChatBody } from '../fakes/ollama.ts';
 
@@ -66,10 +67,18 @@ export function readQuestion(text: string): Question | undefined {
   return { id, session, index: Number(index), rounds, words: Number(words) };
 }
 
+/** The question that a request is about; undefined for a summary of earlier ones. */
+export function questionOf({ messages }: ChatBody): Question | undefined {
+  if (messages[0]?.content === SUMMARY_INSTRUCTION) return undefined;
+  return readQuestion(messages.findLast(({ role }) => role === 'user')?.content ?? '');
+}
+
 /** The answer of the scripted model: the rounds of tools first, one for each answer it has given before, then the text. */
 export function scriptedAnswer(body: ChatBody): Reply {
+  if (body.messages[0]?.content === SUMMARY_INSTRUCTION)
+    return { text: 'Questions were asked and answered.' };
   const asked = body.messages.findLastIndex((message) => message.role === 'user');
-  const question = readQuestion(body.messages[asked]?.content ?? '');
+  const question = questionOf(body);
   if (question === undefined) return { text: `echo: ${body.messages[asked]?.content ?? ''}` };
   const done = body.messages.slice(asked).filter((message) => message.role === 'assistant').length;
   const round = question.rounds[done];

@@ -15,7 +15,7 @@ import type { Bubble } from './checker.ts';
 import { telegramChat } from './clients.ts';
 import { GatewayProcess } from './gateways.ts';
 import { connect } from './rows.ts';
-import { readQuestion, scriptedAnswer } from './script.ts';
+import { questionOf, scriptedAnswer } from './script.ts';
 
 /** The owner's token of every gateway here. */
 export const TOKEN = 'token-of-the-crash-tests';
@@ -73,7 +73,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const answered = { rounds: 0, finals: 0 };
   const ollama: FakeOllama = await startFakeOllama({
     fallback(body) {
-      const question = readQuestion(body.messages.findLast(({ role }) => role === 'user')?.content ?? '');
+      const question = questionOf(body);
       if (question !== undefined) asked.push({ ...question, at: performance.now() });
       const reply = scriptedAnswer(body);
       const kind = reply.toolCalls === undefined ? 'finals' : 'rounds';

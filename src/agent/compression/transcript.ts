@@ -12,7 +12,8 @@ const MAX_SPEECH_CHARS = 6_000;
 const MAX_RESULT_CHARS = 1_500;
 const MAX_ARGS_CHARS = 300;
 
-const INSTRUCTION =
+/** The system message of a request for a summary (N-67); nothing else is in it. */
+export const SUMMARY_INSTRUCTION =
   'You shorten the record of a talk between a user and an assistant, so that the assistant can go on without having read ' +
   'it. Write down, in the language of the talk: what the user told of themselves and wants; what was decided; what was ' +
   'found or done, with its names, numbers, dates, addresses and file names; what is unfinished or was promised. Leave out ' +
@@ -25,7 +26,7 @@ export function summaryRequest(
   budget: number,
   maxWords: number,
 ): { messages: ChatMessage[]; turns: Turns[] } {
-  const room = budget - estimateTokens(INSTRUCTION) - 100;
+  const room = budget - estimateTokens(SUMMARY_INSTRUCTION) - 100;
   const texts = turns.map(({ rows }) => rows.flatMap(({ entry }) => lineOf(entry)).join('\n'));
   let used = 0;
   let count = 0;
@@ -41,7 +42,7 @@ export function summaryRequest(
   const content = `[${mark}: the record begins]\n${record}\n[${mark}: the record ends]\n\nWrite its summary now, in at most ${maxWords} words.`;
   return {
     messages: [
-      { role: 'system', content: INSTRUCTION },
+      { role: 'system', content: SUMMARY_INSTRUCTION },
       { role: 'user', content },
     ],
     turns: turns.slice(0, count),
