@@ -107,7 +107,7 @@ export class Transcript {
     turn.apply(event);
     this.#place(turn);
     // A snapshot stands for events that are not known any more, those of the plan included.
-    if (event.type === 'snapshot') void this.#learnPlan(true).catch(() => undefined);
+    if (event.type === 'snapshot') this.#lookForPlan();
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
     if (event.type === 'turn_ended' && turn.isBlank) this.#forget(turnId, turn);
   }
@@ -195,8 +195,12 @@ export class Transcript {
     const turns = [...this.#turns.values()];
     for (const turn of turns) turn.planMayWait();
     const known = turns.map(({ planId }) => planId);
-    if (waits.some(({ plan }) => !known.includes(plan?.id)))
-      void this.#learnPlan(true).catch(() => undefined);
+    if (waits.some(({ plan }) => !known.includes(plan?.id))) this.#lookForPlan();
+  }
+
+  /** Nobody waits for it: a plan that cannot be read now is told by its next event, or read with the next refresh. */
+  #lookForPlan() {
+    void this.#learnPlan(true).catch(() => undefined);
   }
 
   toEnd() {
