@@ -39,7 +39,7 @@ const WORDS: Partial<Record<EventBody['type'], string>> = {
 };
 
 it.each(Object.values(ACTIONS))(
-  'is the stored plan after each event of a plan whose failed step is corrected: $correction.action (S-12, S-25…S-29, S-48)',
+  'is the stored plan after each event of a plan whose failed step is corrected: $correction.action (S-12, S-35, S-48)',
   async ({ correction, told }) => {
     const house = buildHouse({ maxLength: 2_000 });
     const turn = house.open('t');

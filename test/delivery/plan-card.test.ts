@@ -33,7 +33,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('shows a revised plan whole, why it changed, what is left and what it is about to try (S-24, S-35, S-39, S-48)', async () => {
+  it('shows a revised plan whole, why it changed, what is left and what it is about to try (S-24, S-39, S-48)', async () => {
     const house = buildHouse({ maxLength: 2_000 });
     const turn = house.open('t');
     const first = plan(2);
