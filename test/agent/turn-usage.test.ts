@@ -35,6 +35,19 @@ it.each([
   expect(reckonUsage(told, seen)).toEqual(reckoned);
 });
 
+/** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */
+async function leaveAndGoOn(world: TurnWorld, provider: ScriptedProvider, words: string): Promise<string> {
+  const shutdown = new AbortController();
+  const { turnId, head } = await world.say(words);
+  const running = world.run(head, shutdown.signal);
+  await provider.silence();
+  shutdown.abort(new LaneAbort('shutdown'));
+  expect(await running).toEqual({ kind: 'released' });
+  if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+  await world.run(await world.sweep());
+  return turnId;
+}
+
 describeEachDatabase('the usage of a turn', (databases) => {
   it('is never nothing: a server that reports none is estimated, and the sum says so', async () => {
     const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
@@ -95,14 +108,7 @@ describeEachDatabase('the usage of a turn', (databases) => {
   it('counts a call that broke when the turn is left at a shutdown, where no row comes after it', async () => {
     const provider = new ScriptedProvider(fails(broken, 'Half'), fallsSilent('Ha'), says('Whole'));
     const world = await openWorld(databases, { provider });
-    const shutdown = new AbortController();
-    const { turnId, head } = await world.say('Speak');
-    const running = world.run(head, shutdown.signal);
-    await provider.silence();
-    shutdown.abort(new LaneAbort('shutdown'));
-    expect(await running).toEqual({ kind: 'released' });
-    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
-    await world.run(await world.sweep());
+    const turnId = await leaveAndGoOn(world, provider, 'Speak');
     const cutShort = 1;
     expect(await tokensOf(world, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
   });
@@ -113,14 +119,7 @@ describeEachDatabase('the usage of a turn', (databases) => {
     const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
     const store = await databases.open();
     const world = await openWorld(databases, { store, provider, tools: [spawnAgent] });
-    const shutdown = new AbortController();
-    const { turnId, head } = await world.say('Look');
-    const running = world.run(head, shutdown.signal);
-    await provider.silence();
-    shutdown.abort(new LaneAbort('shutdown'));
-    expect(await running).toEqual({ kind: 'released' });
-    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
-    await world.run(await world.sweep());
+    const turnId = await leaveAndGoOn(world, provider, 'Look');
     const to = new Date(Date.now() + 60_000);
     expect(await tokensOf(world, turnId)).toBe(3 * SCRIPT_USAGE.completionTokens + HALF + 1);
     const { groups } = await store.usage.groups({ from: new Date(0), to }, 'purpose');
