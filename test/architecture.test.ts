@@ -1,5 +1,5 @@
 /** The house rules a machine can hold: floors, vendors, length, cycles, and that whatever is listed is under its contract. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCycles, listFiles, readSources, ROOT } from './imports.ts';
@@ -110,6 +110,10 @@ describe('the house', () => {
     const all = [...readSources(['src', 'channels', 'test']), ...browser];
     const long = all.filter((file) => file.lines > MAX_LINES).map((file) => `${file.path}: ${file.lines}`);
     expect(long).toEqual([]);
+  });
+
+  it('lets its command line be run from a fresh clone', () => {
+    expect(statSync(path.join(ROOT, 'src/launch.js')).mode & 0o111).toBe(0o111);
   });
 
   it('has no import cycle', () => {
