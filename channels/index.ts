@@ -1,5 +1,5 @@
 /** The list of channels. Each is loaded only when it is switched on: an unused one costs nothing. */
-import type { Channel, ChannelDeps } from '../src/channel.ts';
+import type { Channel, ChannelDeps } from '../src/contracts/channel.ts';
 import type { Config } from '../src/config.ts';
 
 export interface ChannelEntry {

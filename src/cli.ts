@@ -1,9 +1,9 @@
 /** The command line: `parley start`, and what an owner does beside a running gateway. */
 import { parseArgs } from 'node:util';
-import type { AccessStore, Scope } from './access.ts';
+import type { AccessStore, Scope } from './contracts/access.ts';
 import { loadConfig, secretsOf } from './config.ts';
-import { GatewayError, toGatewayError } from './errors.ts';
-import { createLog, redactor } from './log.ts';
+import { GatewayError, toGatewayError } from './contracts/errors.ts';
+import { createLog, redactor } from './contracts/log.ts';
 import { hashSecret, newToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 

@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ChannelAccess } from './access.ts';
-import { ConfigError } from './errors.ts';
+import type { ChannelAccess } from './contracts/access.ts';
+import { ConfigError } from './contracts/errors.ts';
 import { isTimeZone } from './lib/time-zone.ts';
-import type { Address } from './message.ts';
-import { MODES } from './plan.ts';
-import { SESSION_START } from './records.ts';
+import type { Address } from './contracts/message.ts';
+import { MODES } from './contracts/plan.ts';
+import { SESSION_START } from './contracts/records.ts';
 
 const platformId = z
   .union([z.string(), z.int().transform(String)])

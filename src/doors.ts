@@ -2,7 +2,7 @@
 import packageFile from '../package.json' with { type: 'json' };
 import { channelEntries } from '../channels/index.ts';
 import { createProfileCommands } from './agent/index.ts';
-import type { MessageBus } from './bus.ts';
+import type { MessageBus } from './contracts/bus.ts';
 import type { Ground } from './ground.ts';
 import {
   createApprovalCommands,

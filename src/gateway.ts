@@ -1,20 +1,20 @@
 /** The only wiring: the ground, the mind, the lanes that carry their work, the doors, and the life of it all. */
 import { urlOf } from '../channels/index.ts';
 import { createMessageBus } from './bus/index.ts';
-import type { Carrier, LaneBudget, MessageBus } from './bus.ts';
+import type { LaneRunner, LaneBudget, MessageBus } from './contracts/bus.ts';
 import type { Config } from './config.ts';
 import { makeDoors } from './doors.ts';
 import type { Doors } from './doors.ts';
 import { layGround } from './ground.ts';
 import type { Voice } from './ground.ts';
-import type { HealthReport } from './health.ts';
+import type { HealthReport } from './contracts/gateway-api.ts';
 import { createLeader } from './intake/index.ts';
-import { createLife } from './life.ts';
-import type { Life } from './life.ts';
+import { createLife } from './lifecycle.ts';
+import type { Life } from './lifecycle.ts';
 import { openMind } from './mind.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
-import type { Tool } from './tool.ts';
+import type { Tool } from './contracts/tool.ts';
 
 /** Deliveries, subagents in the background and held connections of one node at a time. */
 const OUT_CONCURRENCY = 128;
@@ -52,8 +52,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
 async function build(config: Config, options: GatewayOptions, store: HomeStore): Promise<Gateway> {
   // The bus carries what the others make, so it is made after them; none of them needs it before the start.
-  const carrier: Carrier = {
-    claimant: (laneClass) => bus.claimant(laneClass),
+  const carrier: LaneRunner = {
+    claimingNode: (laneClass) => bus.claimingNode(laneClass),
     run: (step) => bus.run(step),
   };
   const ground = await layGround(config, store, options);

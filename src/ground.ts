@@ -1,15 +1,15 @@
 /** What the gateway's rooms stand on: the store, the model servers, the event bus, the screens, and who may come near. */
 import { chooseFanout, createEventBus } from './bus/index.ts';
-import type { Channel } from './channel.ts';
+import type { Channel } from './contracts/channel.ts';
 import { accessOf } from './config.ts';
 import type { Config } from './config.ts';
 import { createDelivery } from './delivery/index.ts';
-import { createFollowMove } from './intake/index.ts';
+import { createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
-import type { Log } from './log.ts';
+import type { Log } from './contracts/log.ts';
 import { meterUsage } from './ops/index.ts';
 import { openModelServers } from './providers/index.ts';
-import { createGatekeeper, ensureFirstToken } from './security/index.ts';
+import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 
 /** How the process that the gateway runs in speaks. */
@@ -39,9 +39,9 @@ export async function layGround(config: Config, store: HomeStore, { log, announc
   const models = openModelServers(config);
   const fanout = await chooseFanout(env, store.fanout, log);
   const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
-  const followMove = createFollowMove({ store: store.moves, channelAccess, log });
+  const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
-  const gatekeeper = createGatekeeper({ access, now, channelAccess });
+  const gatekeeper = createAccessPolicy({ access, now, channelAccess });
   return {
     config,
     log,

@@ -1,10 +1,10 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
 import { loadConfig, secretsOf } from './config.ts';
-import { GatewayError, toGatewayError } from './errors.ts';
+import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
-import { createLog, redactor } from './log.ts';
-import type { Log } from './log.ts';
+import { createLog, redactor } from './contracts/log.ts';
+import type { Log } from './contracts/log.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when

@@ -1,16 +1,16 @@
 /** What thinks: profiles, tools, the agent, and the tasks that come to it by the clock. */
 import path from 'node:path';
 import { createAgent, openProfiles } from './agent/index.ts';
-import type { Carrier } from './bus.ts';
+import type { LaneRunner } from './contracts/bus.ts';
 import { clockOf } from './config.ts';
 import type { Config } from './config.ts';
 import { createPost } from './delivery/index.ts';
 import type { Ground } from './ground.ts';
-import { createAnnounce } from './intake/index.ts';
-import { defaultProfile } from './profile.ts';
+import { createSendSystemMessage } from './intake/index.ts';
+import { defaultProfile } from './contracts/profile.ts';
 import { createScheduling } from './schedule/index.ts';
-import { createEgress, createStanding } from './security/index.ts';
-import type { Tool } from './tool.ts';
+import { createEgress, createCreatorAccess } from './security/index.ts';
+import type { Tool } from './contracts/tool.ts';
 import { createSandbox, createTools, openWorkspace } from './tools/index.ts';
 import type { ToolsOptions } from './tools/index.ts';
 
@@ -18,7 +18,7 @@ import type { ToolsOptions } from './tools/index.ts';
 export type Mind = Awaited<ReturnType<typeof openMind>>;
 
 /** Opens the mind; nothing runs yet. `added` are tools beside the house's own. Throws `GatewayError`. */
-export async function openMind(ground: Ground, carrier: Carrier, added: readonly Tool[]) {
+export async function openMind(ground: Ground, carrier: LaneRunner, added: readonly Tool[]) {
   const { config, log, store, ledger, events, channelAccess, gatekeeper } = ground;
   const { access } = store;
   const workspace = path.join(config.home, 'workspace');
@@ -27,8 +27,8 @@ export async function openMind(ground: Ground, carrier: Carrier, added: readonly
     ledger,
     events,
     log,
-    announce: createAnnounce({ ledger, bus: carrier, events }),
-    standing: createStanding({ access, ledger, channelAccess }),
+    announce: createSendSystemMessage({ ledger, bus: carrier, events }),
+    standing: createCreatorAccess({ access, ledger, channelAccess }),
     now: Date.now,
     ...clockOf(config),
   });
@@ -49,7 +49,7 @@ export async function openMind(ground: Ground, carrier: Carrier, added: readonly
   const agent = createAgent({
     ...store,
     ledger,
-    background: { claimant: () => carrier.claimant('run'), run: carrier.run },
+    background: { claimingNode: () => carrier.claimingNode('run'), run: carrier.run },
     events,
     live: ground.delivery.live,
     provider,
@@ -58,7 +58,7 @@ export async function openMind(ground: Ground, carrier: Carrier, added: readonly
     profiles: () => profiles.list(),
     model,
     usualServer: usual,
-    houseFolder: workspace,
+    workspaceDir: workspace,
     workspace: (session) => openWorkspace(path.join(workspace, 'sessions'), session),
     limits: {
       firstChunkMs: config.env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
@@ -69,7 +69,7 @@ export async function openMind(ground: Ground, carrier: Carrier, added: readonly
   return { agent, profiles, scheduling };
 }
 
-/** Pages are read from public addresses only; the search service wherever the operator says it is. */
+/** MessageChunker are read from public addresses only; the search service wherever the operator says it is. */
 function toolsFor(
   { env, tools }: Config,
   own: Omit<ToolsOptions, 'egress' | 'search' | 'sandbox'>,

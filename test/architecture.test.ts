@@ -1,40 +1,25 @@
-/** The house rules a machine can hold: floors, vendors, length, cycles, and that whatever is listed is under its contract. */
+/** The rules of the code that a machine can hold: layers, vendors, length, cycles, and that whatever is listed is under its contract. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCycles, listFiles, readSources, ROOT } from './imports.ts';
-import type { SourceFile } from './imports.ts';
 
-const ROOMS = [
-  'intake',
-  'bus',
-  'agent',
-  'tools',
-  'providers',
-  'store',
-  'delivery',
-  'schedule',
-  'security',
-  'ops',
-];
-const ROOF = [
-  'src/main.ts',
-  'src/cli.ts',
-  'src/gateway.ts',
-  'src/ground.ts',
-  'src/mind.ts',
-  'src/doors.ts',
-  'src/life.ts',
-  'src/config.ts',
-  'src/launch.js',
-  'channels/index.ts',
-];
-const WORD_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
+/** The composition root: it wires the modules, and nothing imports it. */
+const ROOT_FILES =
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|lifecycle\.ts|config\.ts)|channels\/index\.ts)$/;
+/** What every module may import. */
+const SHARED = ['src/contracts', 'src/lib'];
+const MODULES = 'intake bus agent tools providers store delivery schedule security ops'
+  .split(' ')
+  .map((name) => `src/${name}`);
+const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
 const TOP_LEVEL =
-  'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE src channels drizzle test .ci'.split(
+  'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE CHANGELOG.md SECURITY.md CONTRIBUTING.md src channels docs drizzle test .ci'.split(
     ' ',
   );
 const MAX_LINES = 300;
+/** About twenty files a folder; the contracts are a few more. */
+const MAX_FILES = 25;
 
 /** One vendor, one room: a pattern of package names and the only places that may import them. */
 const VENDORS: [RegExp, string[]][] = [
@@ -51,39 +36,41 @@ const VENDORS: [RegExp, string[]][] = [
 
 const sources = readSources(['src', 'channels']);
 
-/** Where a file lives: a word, the roof, or the name of its room. */
-function floorOf(file: string): string {
-  if (ROOF.includes(file)) return 'roof';
-  const parts = file.split('/');
-  if (parts[0] === 'channels') return `channels/${parts[1]}`;
-  if (parts.length === 2 || parts[1] === 'lib') return 'words';
-  return `src/${parts[1]}`;
+/** The part of the architecture a file belongs to, read from its path: `root`, a shared folder, or a module. */
+function partOf(file: string): string {
+  return ROOT_FILES.test(file) ? 'root' : file.split('/').slice(0, 2).join('/');
 }
 
-function mayImport(file: SourceFile, target: string): boolean {
-  const from = floorOf(file.path);
-  const to = floorOf(target);
-  if (from === 'roof') return true;
-  if (file.path.startsWith('src/lib/')) return target.startsWith('src/lib/');
-  return to === 'words' || to === from;
+function mayImport(from: string, to: string): boolean {
+  if (from === 'root' || from === to) return true;
+  return from === 'src/lib' ? false : from === 'src/contracts' ? to === 'src/lib' : SHARED.includes(to);
 }
 
-describe('the house', () => {
-  it('lets a room import words, packages and itself, never another room: no channel calls the agent (B-02)', () => {
+describe('the architecture', () => {
+  it('lets a module import contracts, packages and itself, never another module: no channel calls the agent (B-02)', () => {
     const crossings = sources.flatMap((file) =>
-      file.own.filter((target) => !mayImport(file, target)).map((target) => `${file.path} -> ${target}`),
+      file.own
+        .filter((target) => !mayImport(partOf(file.path), partOf(target)))
+        .map((target) => `${file.path} -> ${target}`),
     );
     expect(crossings).toEqual([]);
   });
 
-  it('has only the rooms of the plan', () => {
-    const rooms = new Set(
-      sources.map((file) => floorOf(file.path)).filter((floor) => floor.startsWith('src/')),
-    );
-    expect([...rooms].filter((room) => !ROOMS.includes(room.slice(4)))).toEqual([]);
+  it('has the composition root, contracts, lib and the modules directly below src, and nothing else', () => {
+    const parts = new Set(sources.map((file) => partOf(file.path)).filter((part) => part.startsWith('src/')));
+    expect([...parts].filter((part) => !MODULES.includes(part) && !SHARED.includes(part))).toEqual([]);
   });
 
-  it('keeps each vendor in its one room, and words free of vendors', () => {
+  it(`has no folder with more than ${MAX_FILES} files at one level`, () => {
+    const counts = new Map<string, number>();
+    for (const file of listFiles().filter((name) => /^(src|channels|test)\//.test(name))) {
+      const folder = path.posix.dirname(file);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
+  });
+
+  it('keeps each vendor in its one module, and contracts and lib free of vendors', () => {
     const strays = sources.flatMap((file) =>
       file.packages.filter((name) => isStray(file.path, name)).map((name) => `${file.path} -> ${name}`),
     );
@@ -101,7 +88,8 @@ describe('the house', () => {
 
   it(`has no file over ${MAX_LINES} lines`, () => {
     const page = 'channels/http/page';
-    const styles = readdirSync(path.join(ROOT, page)).filter((name) => /\.(css|html)$/.test(name));
+    const entries = readdirSync(path.join(ROOT, page), { recursive: true, encoding: 'utf8' });
+    const styles = entries.filter((name) => /\.(css|html)$/.test(name));
     const browser = styles.map((name) => {
       const text = readFileSync(path.join(ROOT, page, name), 'utf8');
       return { path: `${page}/${name}`, lines: text.split('\n').length - 1 };
@@ -134,7 +122,7 @@ describe('the house', () => {
 });
 
 function isStray(file: string, name: string): boolean {
-  if (floorOf(file) === 'words') return !WORD_PACKAGES.test(name);
+  if (SHARED.includes(partOf(file))) return !SHARED_PACKAGES.test(name);
   return VENDORS.some(
     ([vendor, places]) => vendor.test(name) && !places.some((place) => file.startsWith(place)),
   );
@@ -155,9 +143,10 @@ describe('whatever is listed is under its contract', () => {
     const list = textOf('channels/index.ts');
     for (const name of folder('channels').filter((entry) => entry !== 'index.ts')) {
       expect(list, `channels/index.ts names ${name}`).toContain(`./${name}/index.ts`);
-      expect(textOf(`test/channels/${name}.test.ts`), `test/channels/${name}.test.ts`).toContain(
-        'channelContract(',
-      );
+      expect(
+        textOf(`test/channels/${name}/${name}.test.ts`),
+        `test/channels/${name}/${name}.test.ts`,
+      ).toContain('channelContract(');
     }
   });
 
@@ -165,7 +154,9 @@ describe('whatever is listed is under its contract', () => {
     const list = textOf('src/tools/index.ts');
     const tools = readSources(['src/tools']).filter((file) => /defineTool\(/.test(file.text));
     for (const tool of tools)
-      expect(list, `src/tools/index.ts names ${tool.path}`).toContain(`./${path.basename(tool.path)}`);
+      expect(list, `src/tools/index.ts names ${tool.path}`).toContain(
+        `./${path.posix.relative('src/tools', tool.path)}`,
+      );
     const missing = tools.length > 0 && !textOf('test/contracts/tool.test.ts').includes('src/tools/index.ts');
     expect(missing, 'test/contracts/tool.test.ts runs over src/tools/index.ts').toBe(false);
   });
@@ -176,7 +167,7 @@ describe('whatever is listed is under its contract', () => {
       (file) => /streamChat\(/.test(file.text) && /: LLMProvider/.test(file.text),
     );
     for (const provider of providers) {
-      const name = path.basename(provider.path, '.ts');
+      const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');
       expect(list, `src/providers/index.ts names ${name}`).toContain(`./${name}.ts`);
       expect(textOf(`test/providers/${name}.test.ts`), `test/providers/${name}.test.ts`).toContain(
         'providerContract(',

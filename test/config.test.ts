@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accessOf, clockOf, loadConfig, secretsOf } from '../src/config.ts';
-import { ConfigError } from '../src/errors.ts';
+import { ConfigError } from '../src/contracts/errors.ts';
 
 let home = '';
 beforeEach(() => {

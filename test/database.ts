@@ -12,12 +12,12 @@ import { fileURLToPath } from 'node:url';
 import project from '../package.json' with { type: 'json' };
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import { createLog, type Log } from '../src/log.ts';
-import { openEmbedded, type EmbeddedDatabase } from '../src/store/embedded.ts';
+import { createLog, type Log } from '../src/contracts/log.ts';
+import { openEmbedded, type EmbeddedDatabase } from '../src/store/embedded/embedded.ts';
 import { newId } from '../src/lib/ids.ts';
-import type { SessionStart } from '../src/records.ts';
+import type { SessionStart } from '../src/contracts/records.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
-import type { DatabasePlace } from '../src/store/database.ts';
+import type { DatabasePlace } from '../src/store/database/database.ts';
 
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 

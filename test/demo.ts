@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '../src/main.ts';
 import { newToken } from '../src/security/index.ts';
-import { furnishDemoHome } from './fakes/demo-home.ts';
-import { demoAnswer } from './fakes/ollama-demo.ts';
-import { startFakeOllama } from './fakes/ollama.ts';
+import { furnishDemoHome } from './fakes/demo/home.ts';
+import { demoAnswer } from './fakes/demo/answer.ts';
+import { startFakeOllama } from './fakes/ollama/ollama.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'parley-demo-'));
 process.once('exit', () => rmSync(home, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, parley, startGatewayProcess, startParley } from './child.ts';
 import { makeEmbeddedHome, silentLog } from './database.ts';
-import { startFakeOllama } from './fakes/ollama.ts';
+import { startFakeOllama } from './fakes/ollama/ollama.ts';
 import { openStore } from '../src/store/open-store.ts';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
@@ -143,7 +143,7 @@ async function messages(url: string): Promise<unknown> {
 
 /** Writes what a later version's migration would leave behind. */
 async function claimNewerVersion(home: string): Promise<void> {
-  const { openEmbedded } = await import('../src/store/embedded.ts');
+  const { openEmbedded } = await import('../src/store/embedded/embedded.ts');
   const { default: postgres } = await import('postgres');
   const embedded = await openEmbedded(home, silentLog);
   const sql = postgres({ path: embedded.socketPath, user: 'postgres', max: 1, fetch_types: false });

@@ -10,7 +10,7 @@ import project from '../package.json' with { type: 'json' };
 import { environmentSchema, fileSchema, loadConfig } from '../src/config.ts';
 import { startGateway } from '../src/gateway.ts';
 import { makeEmbeddedHome, silentLog } from './database.ts';
-import { startFakeOllama } from './fakes/ollama.ts';
+import { startFakeOllama } from './fakes/ollama/ollama.ts';
 
 const read = (name: string): string =>
   readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');

@@ -1,7 +1,7 @@
 /** The slash commands people see, and their registration: Discord counts overwrites, so an unchanged list is left alone. */
 import { ApplicationCommandOptionType, InteractionContextType } from 'discord.js';
 import { z } from 'zod';
-import type { CommandListing } from '../../src/command.ts';
+import type { CommandListing } from '../../src/contracts/command.ts';
 import type { DiscordRest } from './rest.ts';
 
 /** Discord's limits: commands of one application, characters of a name and of a description. */

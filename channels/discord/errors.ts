@@ -1,7 +1,7 @@
 /** Discord's refusals and failures, turned once into the house's `ChannelError`. */
 import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
-import { ChannelError } from '../../src/errors.ts';
-import type { ChannelErrorCode } from '../../src/errors.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 
 const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';

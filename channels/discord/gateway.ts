@@ -1,11 +1,11 @@
 /** The connection to Discord's gateway: kept up by discord.js, replaced when that gives up, ended for good by fatal codes. */
 import { Client, Events, GatewayDispatchEvents, GatewayIntentBits } from 'discord.js';
 import { z } from 'zod';
-import type { ChannelError } from '../../src/errors.ts';
-import type { ChannelHealth } from '../../src/health.ts';
+import type { ChannelError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause } from '../../src/lib/sleep.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/contracts/log.ts';
 import { fatalClose, fatalLogin } from './errors.ts';
 import { StoppableStrategy } from './strategy.ts';
 import type { IdentifyThrottle } from './strategy.ts';

@@ -1,8 +1,8 @@
 /** What Discord's channels are, and what was said in them while nobody listened: bounded reads of their history. */
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/contracts/log.ts';
 import { readChannel, readMessage } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
-import { patiently } from './patience.ts';
+import { retryTransient } from './retry.ts';
 import type { DiscordRest, RestCall } from './rest.ts';
 
 /** Messages per call (Discord's maximum) and calls per gap. */
@@ -53,7 +53,7 @@ export class History {
   /** The answer, or undefined when it cannot be had: that is logged. */
   async #read(chatId: string, call: RestCall): Promise<unknown> {
     try {
-      return await patiently(
+      return await retryTransient(
         async () => await this.#rest.call({ ...call, signal: this.#signal }),
         this.#signal,
       );

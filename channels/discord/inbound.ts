@@ -1,6 +1,6 @@
 /** From Discord's events to the house's messages: pure, and strict about what came over the wire. */
 import { z } from 'zod';
-import type { InboundMessage, Media, Place, SentMessage } from '../../src/message.ts';
+import type { InboundMessage, Media, Place, SentMessage } from '../../src/contracts/message.ts';
 
 const Snowflake = z.string().regex(/^\d{1,20}$/);
 const Person = z.object({

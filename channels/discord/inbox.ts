@@ -1,13 +1,13 @@
 /** Messages on their way into the house: in order per chat, kept until committed, and fetched from history after a gap. */
-import type { Log } from '../../src/log.ts';
-import type { InboundMessage } from '../../src/message.ts';
+import type { Log } from '../../src/contracts/log.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause, sleep } from '../../src/lib/sleep.ts';
-import type { Receipt } from '../../src/receive.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
 import type { History } from './history.ts';
 import { toInbound } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
-import { mayPass } from './patience.ts';
+import { isTransientError } from './retry.ts';
 
 /** Chats remembered for closing gaps; beyond, the one silent for longest is forgotten. */
 export const MAX_CHATS = 1_000;
@@ -45,7 +45,7 @@ export interface InboxParts {
   log: Log;
   signal: AbortSignal;
   botId(): string;
-  /** Hands a message to the house. */
+  /** AvailableExecutors a message to the house. */
   hand(message: InboundMessage): Promise<Receipt>;
 }
 
@@ -137,7 +137,7 @@ export class Inbox {
     }
   }
 
-  /** Hands a message in until it is committed or refused for good: Discord would not deliver it again. */
+  /** AvailableExecutors a message in until it is committed or refused for good: Discord would not deliver it again. */
   async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
     const { signal, log } = this.#parts;
     chat.kind ??= await this.#parts.history.kindOf(chat.id);
@@ -150,7 +150,7 @@ export class Inbox {
         if (kind !== 'refused' && isLater(message.id, chat.lastId)) chat.lastId = message.id;
         return;
       } catch (error) {
-        if (!mayPass(error)) {
+        if (!isTransientError(error)) {
           log.error(
             { err: error, chatId: chat.id, messageId: message.id },
             'a Discord message was not taken',

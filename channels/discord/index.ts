@@ -1,10 +1,10 @@
 /** Discord as a channel: the gateway brings what people write, REST carries what they read. */
 import { z } from 'zod';
-import type { Capabilities, Channel, ChannelIdentity, OutboundPart } from '../../src/channel.ts';
-import { ChannelError, ConfigError } from '../../src/errors.ts';
-import type { ChannelHealth } from '../../src/health.ts';
-import type { Place, SentMessage } from '../../src/message.ts';
-import type { Receive } from '../../src/receive.ts';
+import type { Capabilities, Channel, ChannelIdentity, OutboundPart } from '../../src/contracts/channel.ts';
+import { ChannelError, ConfigError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
 import { Interactions, isDeferredReply } from './interactions.ts';
 import type { GatewaySettings } from './gateway.ts';
 import { Receiving } from './receiving.ts';

@@ -1,9 +1,9 @@
 /** Slash commands: acknowledged within Discord's three seconds, answered in their deferred reply while its token lives. */
 import { InteractionResponseType, MessageFlags } from 'discord.js';
-import { ChannelError } from '../../src/errors.ts';
-import type { Log } from '../../src/log.ts';
-import type { InboundMessage, SentMessage } from '../../src/message.ts';
-import type { Receipt, Receive } from '../../src/receive.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { Log } from '../../src/contracts/log.ts';
+import type { InboundMessage, SentMessage } from '../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 import { fromInteraction, fromPress, ORIGINAL } from './inbound.ts';
 import type { RawInteraction, RawPress } from './inbound.ts';
 import { contentOfText, messageId } from './sending.ts';
@@ -58,12 +58,12 @@ export class Interactions {
     this.#now = parts.now;
   }
 
-  /** Hands a command in and answers it. Never throws. */
+  /** AvailableExecutors a command in and answers it. Never throws. */
   async take(interaction: RawInteraction, receive: Receive): Promise<void> {
     await this.#take(interaction, fromInteraction(interaction, this.#now()), receive);
   }
 
-  /** Hands a pressed button in; who pressed it, and nobody else, reads what came of it. Never throws. */
+  /** AvailableExecutors a pressed button in; who pressed it, and nobody else, reads what came of it. Never throws. */
   async takePress(press: RawPress, receive: Receive): Promise<void> {
     await this.#take(press, fromPress(press), receive);
   }

@@ -1,10 +1,10 @@
 /** One life of receiving, from `start` to `stop`: gateway, inbox, commands, and what was missed while nobody listened. */
-import type { ChannelDeps } from '../../src/channel.ts';
-import type { GatewayApi } from '../../src/gateway-api.ts';
-import type { ChannelHealth } from '../../src/health.ts';
-import { parseAddress } from '../../src/message.ts';
-import type { InboundMessage } from '../../src/message.ts';
-import type { Receipt, Receive } from '../../src/receive.ts';
+import type { ChannelDeps } from '../../src/contracts/channel.ts';
+import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { parseAddress } from '../../src/contracts/message.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 import { registerCommands, toSlashCommands } from './commands.ts';
 import { GatewayLink } from './gateway.ts';
 import type { GatewaySettings } from './gateway.ts';
@@ -12,7 +12,7 @@ import { History, idAt } from './history.ts';
 import { readInteraction, readMessage, readPress } from './inbound.ts';
 import { Inbox } from './inbox.ts';
 import type { Interactions } from './interactions.ts';
-import { patiently } from './patience.ts';
+import { retryTransient } from './retry.ts';
 import type { DiscordRest } from './rest.ts';
 import { contentOfText } from './sending.ts';
 import type { Sending } from './sending.ts';
@@ -103,7 +103,7 @@ export class Receiving {
     const { signal } = this.#stop;
     this.#chore(
       'the Discord commands could not be registered',
-      patiently(async () => {
+      retryTransient(async () => {
         await registerCommands(rest, applicationId, toSlashCommands(gateway.commands), signal);
       }, signal),
     );
@@ -135,7 +135,7 @@ export class Receiving {
   async #reply(message: InboundMessage, text: string): Promise<void> {
     const { sending } = this.#parts;
     const nonce = `reply ${message.id}`;
-    await patiently(
+    await retryTransient(
       async () => await sending.create(message, contentOfText(text), nonce, message.id),
       this.#stop.signal,
     );

@@ -12,7 +12,7 @@ import type {
   Strong,
   Table,
 } from 'mdast';
-import type { Rendered } from '../../src/channel.ts';
+import type { Rendered } from '../../src/contracts/channel.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import {
   addressesIn,

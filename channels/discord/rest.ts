@@ -1,6 +1,6 @@
 /** Calls to Discord's REST API: every limit and failure surfaces at once as a `ChannelError`, nothing waits or repeats in hiding. */
 import { REST } from 'discord.js';
-import { Pauses } from './pauses.ts';
+import { BucketPauses } from './bucket-pauses.ts';
 import { rateLimited, toChannelError } from './errors.ts';
 
 /** How long Discord may take to begin its answer, and to end it, in milliseconds. */
@@ -22,10 +22,10 @@ export interface RestCall {
 export class DiscordRest {
   readonly #rest: REST;
   /** The library forgets this when a 429 is the first it hears of a bucket. */
-  readonly #pauses: Pauses;
+  readonly #pauses: BucketPauses;
 
   constructor(config: { token: string; apiRoot: string; now: () => number }) {
-    this.#pauses = new Pauses(config.now);
+    this.#pauses = new BucketPauses(config.now);
     this.#rest = new REST({
       api: config.apiRoot,
       // Its three silent repeats would double messages and hide outages; delivery decides what is tried again.

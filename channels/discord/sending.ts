@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { ButtonStyle, ComponentType, MessageFlags } from 'discord.js';
 import { z } from 'zod';
-import type { OutboundPart } from '../../src/channel.ts';
-import { ChannelError } from '../../src/errors.ts';
-import { parseMarkdown } from '../../src/markdown.ts';
-import type { Button, Place } from '../../src/message.ts';
+import type { OutboundPart } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import { parseMarkdown } from '../../src/lib/markdown.ts';
+import type { Button, Place } from '../../src/contracts/message.ts';
 import { isAnswerLost } from './errors.ts';
 import { render } from './render.ts';
 import type { DiscordRest } from './rest.ts';

@@ -1,18 +1,18 @@
 /** The door's table of routes, and the checks every request passes before one of them. */
 import { Hono } from 'hono';
-import type { AllowList, Doorkeeper } from './callers.ts';
-import { answerApproval, listApprovals } from './approvals.ts';
+import type { AllowList, RequestAuthenticator } from './callers.ts';
+import { answerApproval, listApprovals } from './routes/approvals.ts';
 import { checkHeaders } from './callers.ts';
-import { completions } from './completions.ts';
-import type { Door, HttpContext, HttpEnv, Route } from './door.ts';
+import { completions } from './routes/completions.ts';
+import type { Door, HttpContext, HttpEnv, Route } from './http-api.ts';
 import { errorBody, faultHeaders, HttpFault, toFault } from './errors.ts';
-import { healthz, listCommands, listModels, metrics, readyz } from './house.ts';
-import { actOnPlan } from './plans.ts';
+import { healthz, listCommands, listModels, metrics, readyz } from './bound-sessions.ts';
+import { actOnPlan } from './routes/plans.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
-import { listSchedules, makeSchedule, removeSchedule } from './schedules.ts';
-import { sessionEvents } from './session-events.ts';
-import { readUsage } from './usage.ts';
+import { listSchedules, makeSchedule, removeSchedule } from './routes/schedules.ts';
+import { sessionEvents } from './routes/session-events.ts';
+import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
   forgetSession,
@@ -22,7 +22,7 @@ import {
   readPlan,
   readSession,
   stopSession,
-} from './sessions.ts';
+} from './routes/sessions.ts';
 
 const API: Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
@@ -52,7 +52,7 @@ const API: Route[] = [
 /** What the app is made of; `allowed` is asked per request because the port is known only once it listens. */
 export interface AppParts {
   door: Door;
-  doorkeeper: Doorkeeper;
+  doorkeeper: RequestAuthenticator;
   page: PageFiles;
   allowed(): AllowList;
 }
@@ -65,7 +65,11 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   const routes: Route[] = [
     ...API,
     { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, 'index.html') },
-    { method: 'GET', path: '/page/:file', handle: (c) => servePageFile(c, page, c.req.param('file') ?? '') },
+    {
+      method: 'GET',
+      path: '/page/:file{.+}',
+      handle: (c) => servePageFile(c, page, c.req.param('file') ?? ''),
+    },
   ];
 
   app.use('*', async (c, next) => {

@@ -1,6 +1,6 @@
 /** Who is calling: the names a request may use for this door, the origin it comes from, and the token it carries. */
 import type { IncomingMessage } from 'node:http';
-import type { Caller, Scope } from '../../src/access.ts';
+import type { Caller, Scope } from '../../src/contracts/access.ts';
 import type { WrongTokenLimiter } from './attempts.ts';
 import type { HttpConfig } from './config.ts';
 import { HttpFault } from './errors.ts';
@@ -51,14 +51,14 @@ export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): voi
     throw new HttpFault(
       403,
       'origin_not_allowed',
-      'Pages of that origin may not call this gateway. Add it to http.allowedOrigins in config.json.',
+      'MessageChunker of that origin may not call this gateway. Add it to http.allowedOrigins in config.json.',
       { param: 'origin' },
     );
   }
 }
 
 /** Finds out who calls, and whether the token may do this. */
-export interface Doorkeeper {
+export interface RequestAuthenticator {
   /** Throws `HttpFault` 401, 403 or 429. */
   admit(incoming: IncomingMessage, scope: Scope): Promise<Caller>;
   /** Does the token behind a stream that is already open still hold? */
@@ -69,7 +69,7 @@ export interface Doorkeeper {
 export function createDoorkeeper(
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>,
   limiter: WrongTokenLimiter,
-): Doorkeeper {
+): RequestAuthenticator {
   /** Requests that carry the same header at the same time are one attempt: a crowd that a restart sends is no guessing. */
   const attempts = new Map<string, Promise<Caller>>();
 

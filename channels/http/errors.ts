@@ -1,6 +1,6 @@
 /** What a caller reads when something is refused or fails: OpenAI's error shape, with the status that fits. */
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
 
 /** The body of every error answer, and of an error frame in a stream. */
 export interface ErrorBody {

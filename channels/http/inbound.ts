@@ -1,10 +1,10 @@
 /** A request's message as the house takes it: whose session, under which id, and what came of it. */
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from '../../src/access.ts';
+import type { Caller } from '../../src/contracts/access.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { isHttpSessionId, parseAddress } from '../../src/message.ts';
-import type { InboundMessage, Media, SessionKey } from '../../src/message.ts';
-import type { Receipt } from '../../src/receive.ts';
+import { isHttpSessionId, parseAddress } from '../../src/contracts/message.ts';
+import type { InboundMessage, Media, SessionKey } from '../../src/contracts/message.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpFault, noSession } from './errors.ts';
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { HttpContext } from './door.ts';
+import type { HttpContext } from './http-api.ts';
 import { HttpFault } from './errors.ts';
 
 const TYPES: Record<string, string> = {
@@ -29,17 +29,21 @@ interface PageFile {
   headers: Record<string, string>;
 }
 
-/** The page's files by name. */
+/** The page's files by their path below the page's folder, with forward slashes. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Reads the folder. Throws what the file system throws: without its files the program is not whole. */
+/** Reads the folder and those below it. Throws what the file system throws: without its files the program is not whole. */
 export async function readPageFiles(folder: string): Promise<PageFiles> {
-  const names = (await readdir(folder)).filter((name) => path.extname(name) in TYPES);
+  const entries = await readdir(folder, { recursive: true });
+  const names = entries.filter((name) => path.extname(name) in TYPES);
   const files = names.map(async (name): Promise<[string, PageFile]> => {
     const body = await readFile(path.join(folder, name));
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     const headers = { 'content-type': TYPES[path.extname(name)] ?? '', etag, 'cache-control': 'no-cache' };
-    return [name, { body, headers: { ...headers, 'content-security-policy': CONTENT_SECURITY_POLICY } }];
+    return [
+      name.replaceAll(path.sep, '/'),
+      { body, headers: { ...headers, 'content-security-policy': CONTENT_SECURITY_POLICY } },
+    ];
   });
   return new Map(await Promise.all(files));
 }

@@ -1,6 +1,6 @@
 /** A document as plain text. Nothing is sent over HTTP by `send`; readers get the stored Markdown itself. */
 import type { Nodes, Root } from 'mdast';
-import type { Rendered } from '../../src/channel.ts';
+import type { Rendered } from '../../src/contracts/channel.ts';
 
 /** The document's words, blocks on lines of their own; `length` counts UTF-16 units. */
 export function renderPlain(doc: Root): Rendered {

@@ -1,6 +1,6 @@
 /** Answer streams that are open: each written without waiting, none allowed to pile up, all closed when the door closes. */
 import type { ServerResponse } from 'node:http';
-import type { Caller } from '../../src/access.ts';
+import type { Caller } from '../../src/contracts/access.ts';
 import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS, RECHECK_MS } from './config.ts';
 import { HttpFault } from './errors.ts';
 

@@ -1,8 +1,8 @@
 /** One turn followed from its acceptance to its end, exactly as it is stored, over an event bus that may lose things. */
-import type { AgentEvent, TurnEndReason } from '../../src/event.ts';
-import type { GatewayApi } from '../../src/gateway-api.ts';
-import type { SessionKey } from '../../src/message.ts';
-import type { Usage } from '../../src/provider.ts';
+import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
+import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { SessionKey } from '../../src/contracts/message.ts';
+import type { Usage } from '../../src/contracts/provider.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpFault, toFault } from './errors.ts';
 

@@ -2,9 +2,9 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy';
-import type { ChannelIdentity } from '../../src/channel.ts';
-import { ChannelError } from '../../src/errors.ts';
-import type { Button } from '../../src/message.ts';
+import type { ChannelIdentity } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { Button } from '../../src/contracts/message.ts';
 import { isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
 
 /** Longest wait for an answer, in milliseconds; a long poll has its own. */

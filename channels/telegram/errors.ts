@@ -1,6 +1,6 @@
 /** grammY's and Telegram's failures as `ChannelError`; nothing of the token gets through. */
 import { GrammyError, HttpError } from 'grammy';
-import { ChannelError } from '../../src/errors.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
 
 /** The call that failed, as far as its error depends on it. */
 export interface FailedCall {

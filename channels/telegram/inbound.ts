@@ -1,6 +1,6 @@
 /** A Telegram update as an `InboundMessage`: pure, and silent about everything that no person said to the bot. */
-import type { ChannelIdentity } from '../../src/channel.ts';
-import type { InboundMessage, Media } from '../../src/message.ts';
+import type { ChannelIdentity } from '../../src/contracts/channel.ts';
+import type { InboundMessage, Media } from '../../src/contracts/message.ts';
 import { updateSchema } from './update.ts';
 import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 

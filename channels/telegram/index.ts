@@ -1,10 +1,10 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
 import { z } from 'zod';
-import type { Capabilities, Channel, ChannelDeps, OutboundPart } from '../../src/channel.ts';
-import { ConfigError } from '../../src/errors.ts';
-import type { GatewayApi } from '../../src/gateway-api.ts';
-import type { ChannelHealth } from '../../src/health.ts';
-import type { Place } from '../../src/message.ts';
+import type { Capabilities, Channel, ChannelDeps, OutboundPart } from '../../src/contracts/channel.ts';
+import { ConfigError } from '../../src/contracts/errors.ts';
+import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import type { Place } from '../../src/contracts/message.ts';
 import { BotApi, CALL_TIMEOUT_MS } from './bot-api.ts';
 import type { OutgoingText } from './bot-api.ts';
 import { GENERAL_TOPIC } from './inbound.ts';

@@ -1,5 +1,5 @@
 /** The house's commands as Telegram's menu shows them. Pure. */
-import type { CommandListing } from '../../src/command.ts';
+import type { CommandListing } from '../../src/contracts/command.ts';
 
 /** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */
 const MAX_COMMANDS = 100;

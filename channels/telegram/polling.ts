@@ -1,18 +1,18 @@
 /** Long polling that advances Telegram's offset only over committed messages, and gets up again from every fall. */
-import { ChannelError, toGatewayError } from '../../src/errors.ts';
-import type { GatewayError } from '../../src/errors.ts';
-import type { ChannelHealth } from '../../src/health.ts';
+import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
+import type { GatewayError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/contracts/log.ts';
 import type { BotApi } from './bot-api.ts';
 import { toInbound } from './inbound.ts';
 import type { Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
-import type { InboundMessage } from '../../src/message.ts';
-import type { FollowMove } from '../../src/moves.ts';
-import type { CommandListing } from '../../src/command.ts';
-import type { Receipt, Receive } from '../../src/receive.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { FollowChatMigration } from '../../src/contracts/message.ts';
+import type { CommandListing } from '../../src/contracts/command.ts';
+import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 
 /** Waits of the poller, in milliseconds. */
 export interface PollTiming {
@@ -45,7 +45,7 @@ export const HAND_OVER_TRIES = 5;
 const NOT_HERE = 'This bot does not answer you here.';
 
 /** What is handed to the house; with `callbackId` a button that spins until it is answered. */
-interface Handed {
+interface PendingMessage {
   id: number;
   message: InboundMessage;
   callbackId: string | undefined;
@@ -56,7 +56,7 @@ export interface PollerParts {
   bot: BotApi;
   receive: Receive;
   /** Takes note of a group's new id; its words come only after that. */
-  chatMoved: FollowMove;
+  chatMoved: FollowChatMigration;
   /** What people can write with a `/`. */
   commands: readonly CommandListing[];
   log: Log;
@@ -119,7 +119,7 @@ export class Poller {
     const waitMs = this.#offset === undefined || this.#failures > 0 ? 0 : timing.longPollMs;
     const updates = await bot.updates({ offset: this.#offset, waitMs, stallMs: timing.stallMs }, signal);
     const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
-    const messages: Handed[] = [];
+    const messages: PendingMessage[] = [];
     for (const { id, inbound } of read) {
       if (inbound.kind === 'moved') {
         await this.#follow(inbound);
@@ -148,8 +148,8 @@ export class Poller {
     }
   }
 
-  /** Hands a batch to the house: in order per chat, different chats side by side. Throws when a message was not taken. */
-  async #handOver(messages: Handed[], signal: AbortSignal): Promise<void> {
+  /** AvailableExecutors a batch to the house: in order per chat, different chats side by side. Throws when a message was not taken. */
+  async #handOver(messages: PendingMessage[], signal: AbortSignal): Promise<void> {
     const chats = [...Map.groupBy(messages, ({ message }) => message.chatId).values()];
     const worker = async (): Promise<void> => {
       for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
@@ -166,7 +166,7 @@ export class Poller {
   }
 
   /** A message nobody can take must not make the bot deaf for ever: after some tries it is left behind, loudly. */
-  async #handOverOne({ id, message, callbackId }: Handed): Promise<void> {
+  async #handOverOne({ id, message, callbackId }: PendingMessage): Promise<void> {
     const { receive, log } = this.#parts;
     try {
       const receipt = await receive(message);

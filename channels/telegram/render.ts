@@ -1,6 +1,6 @@
 /** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
 import type { ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
-import type { Rendered } from '../../src/channel.ts';
+import type { Rendered } from '../../src/contracts/channel.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from './table.ts';
 

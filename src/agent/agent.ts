@@ -1,21 +1,21 @@
 /** The room's door: what the roof wires and what the doors may ask of the agent. */
-import type { Caller } from '../access.ts';
-import type { LaneHandler } from '../bus.ts';
-import type { StatelessRequest } from '../gateway-api.ts';
-import { toGatewayError } from '../errors.ts';
-import type { ChatChunk } from '../provider.ts';
-import { createRunHandler } from './background.ts';
+import type { Caller } from '../contracts/access.ts';
+import type { LaneHandler } from '../contracts/bus.ts';
+import type { StatelessRequest } from '../contracts/gateway-api.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { ChatChunk } from '../contracts/provider.ts';
+import { createRunHandler } from './subagents/background.ts';
 import { createCompressor } from './compression/compressor.ts';
-import { createTokenScale } from './context-window.ts';
+import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentDeps, AgentShared } from './deps.ts';
-import type { Models } from './models.ts';
-import { createTurnHandler } from './dispatcher.ts';
-import { createHouseFiles, noHouseWords } from './house-files.ts';
-import { createModels } from './models.ts';
-import { createPreparation } from './prepared-profile.ts';
-import { completeStateless } from './stateless.ts';
-import { createSubagentProfiles } from './subagent-profile.ts';
+import type { Models } from './model/models.ts';
+import { createTurnHandler } from './turn/turn-handler.ts';
+import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
+import { createModels } from './model/models.ts';
+import { createPreparation } from './prompt/prepared-profile.ts';
+import { completeStateless } from './model/stateless-completion.ts';
+import { createSubagentProfiles } from './subagents/subagent-profile.ts';
 
 export interface Agent {
   /** Runs the heads of `in:` lanes. */
@@ -43,7 +43,8 @@ export function createAgent(deps: AgentDeps): Agent {
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
     models: createModels(deps),
     scale: createTokenScale(),
-    houseWords: deps.houseFolder === undefined ? noHouseWords : createHouseFiles(deps.houseFolder, deps.log),
+    bootstrapPrompt:
+      deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
     prepare: createPreparation(deps.tools),
     forSubagent: createSubagentProfiles(),
   };

@@ -1,25 +1,25 @@
 /** What the agent is made with, and the bounds it keeps. */
-import type { ApprovalStore } from '../approvals.ts';
-import type { EventBus } from '../bus.ts';
-import type { ContextStore } from '../compression.ts';
-import type { LaneStep, LaneStore } from '../lanes.ts';
-import type { Ledger } from '../ledger.ts';
-import type { LiveMessages } from '../live.ts';
-import type { Log } from '../log.ts';
-import type { MemoryStore } from '../memory.ts';
-import type { SessionKey } from '../message.ts';
-import type { PlanStore } from '../plans.ts';
-import type { Profile } from '../profile.ts';
-import type { LLMProvider } from '../provider.ts';
-import type { RunStore } from '../runs.ts';
-import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../spawn.ts';
-import type { TodoStore } from '../todos.ts';
-import type { Tool } from '../tool.ts';
+import type { ApprovalStore } from '../contracts/approvals.ts';
+import type { EventBus } from '../contracts/bus.ts';
+import type { ContextStore } from '../contracts/records.ts';
+import type { LaneStep, LaneStore } from '../contracts/lanes.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { LiveMessages } from '../contracts/delivery.ts';
+import type { Log } from '../contracts/log.ts';
+import type { MemoryStore } from '../contracts/notes.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import type { PlanStore } from '../contracts/plan-store.ts';
+import type { Profile } from '../contracts/profile.ts';
+import type { LLMProvider } from '../contracts/provider.ts';
+import type { SubagentStore } from '../contracts/subagents.ts';
+import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../contracts/subagents.ts';
+import type { TodoStore } from '../contracts/notes.ts';
+import type { Tool } from '../contracts/tool.ts';
 import type { Compressor } from './compression/worker.ts';
-import type { TokenScale } from './context-window.ts';
-import type { HouseWords } from './house-files.ts';
-import type { Models } from './models.ts';
-import type { PreparedProfile } from './prepared-profile.ts';
+import type { TokenScale } from './prompt/context-window.ts';
+import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
+import type { Models } from './model/models.ts';
+import type { PreparedProfile } from './prompt/prepared-profile.ts';
 
 /** Waits, in milliseconds. */
 export interface AgentLimits {
@@ -72,9 +72,9 @@ export const MAX_WAITING_EVENTS = 1_000;
 /** All the agent needs from the house; the roof hands it over. */
 export interface AgentDeps {
   ledger: Ledger;
-  runs: RunStore;
+  runs: SubagentStore;
   /** The lanes of subagents in the background, on this node. */
-  background: { claimant(): string | undefined; run(step: LaneStep): void };
+  background: { claimingNode(): string | undefined; run(step: LaneStep): void };
   /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park'>;
   approvals: Pick<ApprovalStore, 'approval'>;
@@ -94,7 +94,7 @@ export interface AgentDeps {
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
   /** The house's own files: AGENTS.md and its like, `skills/`; undefined = there are none. */
-  houseFolder?: string | undefined;
+  workspaceDir?: string | undefined;
   /** The folder of a session's files; makes it when it is missing. */
   workspace(session: SessionKey): Promise<string>;
   log: Log;
@@ -109,7 +109,7 @@ export interface AgentShared {
   scale: TokenScale;
   compressor: Compressor;
   /** The house's own words as they are now. */
-  houseWords(): Promise<HouseWords>;
+  bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** The prompt and tools of a profile, made at its first use. */
   prepare(profile: Profile): PreparedProfile;
   /** The profile of a subagent whose parent has these tools. */

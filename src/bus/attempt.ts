@@ -1,11 +1,11 @@
 /** One attempt at one head: what the handler's outcome or failure means for the head, and carrying that out. */
-import { LaneAbort } from '../bus.ts';
-import type { LaneHandler, LaneOutcome } from '../bus.ts';
-import { FencedError, GatewayError, toGatewayError } from '../errors.ts';
-import type { LaneHead, LaneStore } from '../lanes.ts';
+import { LaneAbort } from '../contracts/bus.ts';
+import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
+import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { LaneHead, LaneStore } from '../contracts/lanes.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { pause } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
@@ -138,7 +138,7 @@ function pauseFor(head: LaneHead, error: GatewayError): number {
   return error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
 }
 
-/** Hands the head to the handler's last rites. When they fail it is let go for later: a lane is never lost. */
+/** AvailableExecutors the head to the handler's last rites. When they fail it is let go for later: a lane is never lost. */
 async function bury(head: LaneHead, error: GatewayError, deps: AttemptDeps): Promise<LaneHead[]> {
   const { lane, seq, attempts, crashes } = head;
   try {

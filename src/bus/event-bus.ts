@@ -1,15 +1,22 @@
 /** The event bus: sights of what happens, told at once in this process and in batches to the other nodes. */
-import type { EventBus, EventFilter, EventListener, EventReplay, Fanout, TurnEmitter } from '../bus.ts';
-import type { AgentEvent, EventBody } from '../event.ts';
-import type { LaneKey } from '../lanes.ts';
-import type { Log } from '../log.ts';
-import type { SessionKey } from '../message.ts';
+import type {
+  EventBus,
+  EventFilter,
+  EventListener,
+  EventReplay,
+  Fanout,
+  TurnEmitter,
+} from '../contracts/bus.ts';
+import type { AgentEvent, EventBody } from '../contracts/event.ts';
+import type { LaneKey } from '../contracts/lanes.ts';
+import type { Log } from '../contracts/log.ts';
+import type { SessionKey } from '../contracts/message.ts';
 import { systemClock } from './clock.ts';
 import type { BusClock } from './clock.ts';
 import { Listeners } from './listeners.ts';
 import type { NodeRecord } from './node-records.ts';
-import { Peers } from './peers.ts';
-import type { StopHints } from './stop-hints.ts';
+import { NodeLink } from './node-link.ts';
+import type { StopNotifier } from './stop-notifier.ts';
 import { TurnRing } from './turn-ring.ts';
 import type { TurnRun } from './turn-ring.ts';
 import { TurnRings } from './turn-rings.ts';
@@ -31,16 +38,16 @@ export interface EventBusOptions {
  * missed deltas (another node lost them on the way, or a crashed turn goes on here) they get a `snapshot`, numbered
  * like the last event it stands for; and an earlier run of a turn falls silent once a later one began.
  */
-export function createEventBus(options: EventBusOptions): EventBus & { hints: StopHints } {
+export function createEventBus(options: EventBusOptions): EventBus & { hints: StopNotifier } {
   return new NodeEventBus(options);
 }
 
 class NodeEventBus implements EventBus {
-  readonly hints: StopHints;
+  readonly hints: StopNotifier;
   readonly #clock: BusClock;
   readonly #listeners: Listeners;
   readonly #rings = new TurnRings();
-  readonly #peers: Peers | undefined;
+  readonly #peers: NodeLink | undefined;
   readonly #stopListeners = new Set<(lane: LaneKey) => void>();
   #expireTimer: NodeJS.Timeout | undefined;
 
@@ -48,7 +55,7 @@ class NodeEventBus implements EventBus {
     this.#clock = clock;
     this.#listeners = new Listeners(log);
     const onRecord = (record: NodeRecord): void => this.#take(record);
-    this.#peers = fanout && new Peers({ fanout, nodeId, clock, log, onRecord });
+    this.#peers = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
     this.hints = {
       tell: (lane) => this.#peers?.tell({ stop: lane }),
       listen: (listener) => {

@@ -1,7 +1,7 @@
 /** Which way sights reach the other nodes. */
 import { createHash } from 'node:crypto';
-import type { Fanout } from '../bus.ts';
-import type { Log } from '../log.ts';
+import type { Fanout } from '../contracts/bus.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** What of the environment chooses it. */
 export interface FanoutChoice {

@@ -1,8 +1,8 @@
 /** Who listens to what: an event finds its listeners by session and turn, never by looking at all of them. */
-import type { EventFilter, EventListener } from '../bus.ts';
-import { toGatewayError } from '../errors.ts';
-import type { AgentEvent } from '../event.ts';
-import type { Log } from '../log.ts';
+import type { EventFilter, EventListener } from '../contracts/bus.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { AgentEvent } from '../contracts/event.ts';
+import type { Log } from '../contracts/log.ts';
 
 interface Entry {
   filter: EventFilter;

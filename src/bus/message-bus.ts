@@ -1,15 +1,15 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by actors, ended by stop marks. */
-import type { LaneBudget, MessageBus } from '../bus.ts';
-import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../lanes.ts';
+import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
+import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../contracts/log.ts';
 import { systemClock } from './clock.ts';
 import type { BusClock } from './clock.ts';
-import { LaneActors } from './lane-actors.ts';
+import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';
-import { startPulse } from './pulse.ts';
-import type { Pulse } from './pulse.ts';
-import type { StopHints } from './stop-hints.ts';
+import { startTicker } from './ticker.ts';
+import type { Ticker } from './ticker.ts';
+import type { StopNotifier } from './stop-notifier.ts';
 
 /** How long a node that is not heard of keeps its lanes. */
 export const LEASE_MS = 10_000;
@@ -36,7 +36,7 @@ export interface MessageBusOptions {
   budgets: LaneBudget[];
   log: Log;
   /** Stop hints from and to the other nodes; the event bus has them. Without them the marks are read in time. */
-  hints?: StopHints;
+  hints?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;
   clock?: BusClock;
@@ -51,9 +51,9 @@ class NodeMessageBus implements MessageBus {
   readonly #options: MessageBusOptions;
   readonly #intervals: BusIntervals;
   readonly #lease: NodeLease;
-  readonly #actors: LaneActors;
-  #sweeps: Pulse | undefined;
-  #flagLooks: Pulse | undefined;
+  readonly #actors: LaneWorkers;
+  #sweeps: Ticker | undefined;
+  #flagLooks: Ticker | undefined;
   #unlisten: (() => void) | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -72,7 +72,7 @@ class NodeMessageBus implements MessageBus {
     const onRegained = (): void => this.nudge();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
     const onRoom = (): void => this.nudge();
-    this.#actors = new LaneActors({ budgets, lanes, log, node: () => this.#lease.node, onRoom });
+    this.#actors = new LaneWorkers({ budgets, lanes, log, node: () => this.#lease.node, onRoom });
   }
 
   async start(): Promise<void> {
@@ -81,8 +81,8 @@ class NodeMessageBus implements MessageBus {
     const { sweepMs, flagsMs } = this.#intervals;
     const sweep = (): Promise<void> => this.#sweep();
     const look = (): Promise<void> => this.#look();
-    this.#sweeps = startPulse({ everyMs: sweepMs, gapMs: GAP_MS, run: sweep, log, name: 'sweep' });
-    this.#flagLooks = startPulse({ everyMs: flagsMs, gapMs: GAP_MS, run: look, log, name: 'stop marks' });
+    this.#sweeps = startTicker({ everyMs: sweepMs, gapMs: GAP_MS, run: sweep, log, name: 'sweep' });
+    this.#flagLooks = startTicker({ everyMs: flagsMs, gapMs: GAP_MS, run: look, log, name: 'stop marks' });
     this.#unlisten = hints?.listen((lane) => this.#lookAt(lane));
   }
 
@@ -95,7 +95,7 @@ class NodeMessageBus implements MessageBus {
     this.#actors.take(step.heads);
   }
 
-  claimant(laneClass: LaneClass): string | undefined {
+  claimingNode(laneClass: LaneClass): string | undefined {
     if (this.#stopped !== undefined) return undefined;
     return this.#actors.hasRoom(laneClass) ? this.#lease.node : undefined;
   }

@@ -1,8 +1,8 @@
 /** The fan-out over NATS core: one subject, no storage, reconnecting by itself. */
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Fanout } from '../bus.ts';
-import { GatewayError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Fanout } from '../contracts/bus.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** How long the first connection may take, in milliseconds. */
 const CONNECT_MS = 5_000;

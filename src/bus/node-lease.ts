@@ -1,10 +1,10 @@
 /** This process as a node: its lease, renewed in time or given up before anybody else can take its lanes. */
-import type { LaneStore } from '../lanes.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../contracts/log.ts';
 import type { BusClock } from './clock.ts';
-import { startPulse } from './pulse.ts';
-import type { Pulse } from './pulse.ts';
+import { startTicker } from './ticker.ts';
+import type { Ticker } from './ticker.ts';
 
 /** How long `stop` waits for the database to free the lanes; without it they are free when the lease runs out. */
 export const UNREGISTER_MS = 2_000;
@@ -30,7 +30,7 @@ export class NodeLease {
   /** Steady clock at which the lease has surely not run out yet: counted from before the call that renewed it. */
   #validUntil = 0;
   #watchdog: NodeJS.Timeout | undefined;
-  #pulse: Pulse | undefined;
+  #pulse: Ticker | undefined;
   #stopped = false;
 
   constructor(options: NodeLeaseOptions) {
@@ -47,7 +47,7 @@ export class NodeLease {
     await this.#register();
     const { heartbeatMs, log } = this.#options;
     const run = (): Promise<void> => this.#renew();
-    this.#pulse = startPulse({ everyMs: heartbeatMs, gapMs: REGISTER_GAP_MS, run, log, name: 'heartbeat' });
+    this.#pulse = startTicker({ everyMs: heartbeatMs, gapMs: REGISTER_GAP_MS, run, log, name: 'heartbeat' });
   }
 
   /** Ends the lease, so that the lanes are free at once. Never throws. */

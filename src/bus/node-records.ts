@@ -1,8 +1,8 @@
 /** What nodes tell each other over the fan-out, one JSON line each. */
 import { z } from 'zod';
-import type { AgentEvent } from '../event.ts';
-import type { LaneKey } from '../lanes.ts';
-import type { SessionKey } from '../message.ts';
+import type { AgentEvent } from '../contracts/event.ts';
+import type { LaneKey } from '../contracts/lanes.ts';
+import type { SessionKey } from '../contracts/message.ts';
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });

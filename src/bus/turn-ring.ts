@@ -1,7 +1,7 @@
 /** The latest events of one turn under one lane epoch, for readers that reconnect. */
-import { RING_EVENTS } from '../bus.ts';
-import type { AgentEvent } from '../event.ts';
-import type { SessionKey } from '../message.ts';
+import { RING_EVENTS } from '../contracts/bus.ts';
+import type { AgentEvent } from '../contracts/event.ts';
+import type { SessionKey } from '../contracts/message.ts';
 import { TurnText } from './turn-text.ts';
 
 /** What an event counts against a ring besides its texts: its numbers, keys and place. */

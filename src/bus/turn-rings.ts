@@ -1,7 +1,7 @@
 /** All rings of this node, found by session, bounded in number and bytes, forgotten a while after their turn ended. */
-import { RING_BYTES, RING_KEPT_MS } from '../bus.ts';
-import type { AgentEvent } from '../event.ts';
-import type { SessionKey } from '../message.ts';
+import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
+import type { AgentEvent } from '../contracts/event.ts';
+import type { SessionKey } from '../contracts/message.ts';
 import type { TurnRing, TurnRun } from './turn-ring.ts';
 
 /** Rings kept at once; past it the longest ended go first, then the longest open. Their readers get a snapshot. */

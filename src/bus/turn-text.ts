@@ -1,5 +1,5 @@
 /** The text a turn has said so far, kept from its deltas so that a late reader can be given all of it. */
-import type { EventBody } from '../event.ts';
+import type { EventBody } from '../contracts/event.ts';
 
 /** Deltas are joined in runs of this many: a token costs one array slot, not one string node. */
 const RUN = 256;

@@ -1,5 +1,5 @@
 /** What a turn does besides speaking, as a few lines below its text: gone as soon as there are words, and in the final text. */
-import type { AgentEvent } from '../event.ts';
+import type { AgentEvent } from '../contracts/event.ts';
 
 /** What is over sooner is not worth a line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;

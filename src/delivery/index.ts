@@ -1,21 +1,21 @@
 /** Delivery: what a turn says, on the screens of the channels — growing while it runs, exact when it is done. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { EventBus, LaneHandler } from '../bus.ts';
-import type { Channel } from '../channel.ts';
-import { toGatewayError } from '../errors.ts';
-import type { LaneStore } from '../lanes.ts';
-import type { Ledger } from '../ledger.ts';
-import type { LiveMessages, LiveTurn, LiveTurnStart } from '../live.ts';
-import type { Log } from '../log.ts';
-import { addressOf, parseAddress } from '../message.ts';
-import type { FollowMove } from '../moves.ts';
+import type { EventBus, LaneHandler } from '../contracts/bus.ts';
+import type { Channel } from '../contracts/channel.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { LiveMessages, LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
+import type { Log } from '../contracts/log.ts';
+import { addressOf, parseAddress } from '../contracts/message.ts';
+import type { FollowChatMigration } from '../contracts/message.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
-import { waitInLine } from './place-in-line.ts';
-import { PlanCard } from './plan-card.ts';
-import { PlanCards } from './plan-cards.ts';
+import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
+import { PlanCard } from './plans/plan-card.ts';
+import { PlanCards } from './plans/plan-cards.ts';
 import { Scheduler } from './scheduler.ts';
 import { ShownTexts } from './shown-texts.ts';
 
@@ -30,7 +30,7 @@ export interface DeliveryDeps {
   /** In [0, 1); spreads retries. */
   random?: () => number;
   /** Told of a chat that has a new id (a group that became a supergroup). */
-  followMove: FollowMove;
+  followMove: FollowChatMigration;
 }
 
 /** Totals since the start, for the metrics. */
@@ -59,7 +59,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const cards = new PlanCards();
   const sentParts = (ref: string) => ledger.sentParts(ref);
   const own = { ambiguousSends: 0, dead: 0 };
-  const breathe = () => immediate();
+  const yieldToEventLoop = () => immediate();
   const onAmbiguousSend = () => void own.ambiguousSends++;
 
   const schedulerOf = (channel: Channel): Scheduler => {
@@ -74,7 +74,14 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const channel = channels.get(parseAddress(start.address).channel);
     if (channel === undefined) return { settle: () => Promise.resolve() };
     const scheduler = schedulerOf(channel);
-    const message = new LiveMessage(start, { channel, scheduler, clock, log, breathe, onAmbiguousSend });
+    const message = new LiveMessage(start, {
+      channel,
+      scheduler,
+      clock,
+      log,
+      yieldToEventLoop,
+      onAmbiguousSend,
+    });
     // A turn that goes on after a wait has left its card behind: that one must show nothing old any more.
     void cards.take(start.turnId);
     const card = new PlanCard(start, { channel, scheduler, sentParts, log, onAmbiguousSend });
@@ -87,7 +94,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       card.begin();
       message.begin();
     };
-    const leaveLine = message.begun ? undefined : waitInLine(line, begin);
+    const leaveLine = message.begun ? undefined : waitForEarlierDeliveries(line, begin);
     if (message.begun) card.begin();
     return {
       async settle() {
@@ -109,7 +116,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     card: { planOf: (turnId) => ledger.planOf(turnId), sentParts, cards, log },
     log,
     random,
-    breathe,
+    yieldToEventLoop,
     onAmbiguousSend,
     onChatMoved: (move) =>
       void deps.followMove(move).catch((error: unknown) => {

@@ -1,11 +1,11 @@
 /** A reply that grows in place: one turn's events on one channel's screen. */
-import type { Channel, OutboundPart, Rendered } from '../channel.ts';
-import { ChannelError, toGatewayError } from '../errors.ts';
-import type { AgentEvent } from '../event.ts';
-import type { LiveTurn, LiveTurnStart } from '../live.ts';
-import type { Log } from '../log.ts';
-import { parseAddress } from '../message.ts';
-import type { Place, SentMessage } from '../message.ts';
+import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../contracts/errors.ts';
+import type { AgentEvent } from '../contracts/event.ts';
+import type { LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
+import type { Log } from '../contracts/log.ts';
+import { parseAddress } from '../contracts/message.ts';
+import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from './clock.ts';
 import { LiveText } from './live-text.ts';
 import { nonceOf } from './nonce.ts';
@@ -24,7 +24,7 @@ export interface LiveMessageDeps {
   clock: Clock;
   log: Log;
   /** Lets others run while a long text is cut. */
-  breathe: () => Promise<void>;
+  yieldToEventLoop: () => Promise<void>;
   /** Told of a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
 }
@@ -145,7 +145,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
 
   /** The first message that does not show what it should: finished ones get their last text before later ones appear. */
   async #next(): Promise<Next | undefined> {
-    const { settled, open } = await this.#text.pages(this.#deps.breathe, this.#deps.clock.now());
+    const { settled, open } = await this.#text.pages(this.#deps.yieldToEventLoop, this.#deps.clock.now());
     for (let index = this.#firstOpen; ; index++) {
       const page = settled.at(index) ?? open[index - settled.settled];
       if (page === undefined) return undefined;

@@ -1,9 +1,9 @@
 /** The text of a running turn, put together from its events. */
-import type { Rendered } from '../channel.ts';
-import type { AgentEvent } from '../event.ts';
+import type { Rendered } from '../contracts/channel.ts';
+import type { AgentEvent } from '../contracts/event.ts';
 import { Activity } from './activity.ts';
-import { BITE, Pages } from './pages.ts';
-import type { Sheet } from './cut.ts';
+import { SLICE_CHARS, MessageChunker } from './text/chunker.ts';
+import type { RenderTarget } from './text/cut.ts';
 
 /** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
@@ -13,8 +13,8 @@ const MAX_NOTICE = 400;
 
 /** Collects deltas without looking at them; parses only when asked for the messages. */
 export class LiveText {
-  readonly #sheet: Sheet;
-  #pages: Pages;
+  readonly #sheet: RenderTarget;
+  #pages: MessageChunker;
   /** Text by model call, so that one call can be taken back. */
   #calls: { msgId: string; text: string }[];
   #length: number;
@@ -23,9 +23,9 @@ export class LiveText {
   #notice: string | undefined;
   readonly #activity = new Activity();
 
-  constructor(sheet: Sheet, textSoFar: string) {
+  constructor(sheet: RenderTarget, textSoFar: string) {
     this.#sheet = sheet;
-    this.#pages = new Pages(sheet);
+    this.#pages = new MessageChunker(sheet);
     this.#calls = [{ msgId: '', text: textSoFar }];
     this.#length = textSoFar.length;
     this.#fresh = textSoFar;
@@ -62,12 +62,15 @@ export class LiveText {
   }
 
   /** Brings the messages up to date: the settled ones, and the open ones as they look now. */
-  async pages(breathe: () => Promise<void>, now: number): Promise<{ settled: Pages; open: Rendered[] }> {
+  async pages(
+    yieldToEventLoop: () => Promise<void>,
+    now: number,
+  ): Promise<{ settled: MessageChunker; open: Rendered[] }> {
     while (this.#fresh !== '') {
-      const bite = this.#fresh.slice(0, BITE);
-      this.#fresh = this.#fresh.slice(BITE);
+      const bite = this.#fresh.slice(0, SLICE_CHARS);
+      this.#fresh = this.#fresh.slice(SLICE_CHARS);
       this.#pages.push(bite);
-      if (this.#fresh !== '') await breathe();
+      if (this.#fresh !== '') await yieldToEventLoop();
     }
     const below = [this.#notice, this.#activity.lines(now)].filter((line) => line !== undefined);
     return {
@@ -94,7 +97,7 @@ export class LiveText {
       .join('')
       .slice(0, MAX_LIVE_TEXT);
     this.#length = this.#fresh.length;
-    this.#pages = new Pages(this.#sheet);
+    this.#pages = new MessageChunker(this.#sheet);
     return true;
   }
 }

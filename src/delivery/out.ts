@@ -1,19 +1,19 @@
 /** The `out:` lanes: the final text replaces what grew on screen, or is sent (T7). */
-import type { LaneHandler, LaneOutcome } from '../bus.ts';
-import { LaneAbort } from '../bus.ts';
-import type { Channel } from '../channel.ts';
-import { ChannelError, FencedError, GatewayError, toGatewayError } from '../errors.ts';
-import type { LaneHead, LaneStep, LaneStore } from '../lanes.ts';
-import type { DeliveryPayload, Ledger } from '../ledger.ts';
+import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
+import { LaneAbort } from '../contracts/bus.ts';
+import type { Channel } from '../contracts/channel.ts';
+import { ChannelError, FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { LaneHead, LaneStep, LaneStore } from '../contracts/lanes.ts';
+import type { DeliveryPayload, Ledger } from '../contracts/ledger.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import type { Log } from '../log.ts';
-import type { SentMessage } from '../message.ts';
-import type { ChatMove } from '../moves.ts';
-import { pagesOf } from './pages.ts';
+import type { Log } from '../contracts/log.ts';
+import type { SentMessage } from '../contracts/message.ts';
+import type { ChatMigration } from '../contracts/message.ts';
+import { chunksOf } from './text/chunker.ts';
 import { readPayload } from './payload.ts';
 import { PartDelivery } from './part-delivery.ts';
-import { lastCard } from './plan-cards.ts';
-import type { LastCardDeps } from './plan-cards.ts';
+import { lastCard } from './plans/plan-cards.ts';
+import type { LastCardDeps } from './plans/plan-cards.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** First wait after a platform failed, in milliseconds; each further one is twice as long, up to the cap. */
@@ -42,10 +42,10 @@ export interface OutDeps {
   /** In [0, 1). */
   random: () => number;
   /** Lets others run while a long text is cut. */
-  breathe: () => Promise<void>;
+  yieldToEventLoop: () => Promise<void>;
   onAmbiguousSend: () => void;
   /** A chat has a new id: whoever keeps addresses should know. */
-  onChatMoved: (move: ChatMove) => void;
+  onChatMoved: (move: ChatMigration) => void;
   /** A delivery was given up. */
   onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
 }
@@ -78,8 +78,8 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   }
   const known = await deps.ledger.sentParts(ref);
   const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const pages = await pagesOf(message.content, sheet, deps.breathe);
-  const surplus = await pagesOf(SURPLUS_TEXT, sheet, deps.breathe);
+  const pages = await chunksOf(message.content, sheet, deps.yieldToEventLoop);
+  const surplus = await chunksOf(SURPLUS_TEXT, sheet, deps.yieldToEventLoop);
   const partsOf = (of: string, known: SentMessage[], shown: readonly (string | undefined)[] = []) =>
     new PartDelivery({
       channel,

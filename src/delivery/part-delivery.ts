@@ -1,8 +1,8 @@
 /** Puts the parts of one final answer on screen, each exactly once, around what platforms refuse. */
-import type { Channel, OutboundPart, Rendered } from '../channel.ts';
-import { ChannelError } from '../errors.ts';
-import type { OutboundMessage, Place, SentMessage } from '../message.ts';
-import type { ChatMove } from '../moves.ts';
+import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
+import { ChannelError } from '../contracts/errors.ts';
+import type { OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
+import type { ChatMigration } from '../contracts/message.ts';
 import { nonceOf } from './nonce.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -17,7 +17,7 @@ export interface PartDeliveryOptions {
   /** What they are certain to show; undefined where nobody knows. */
   shown: readonly (string | undefined)[];
   noteSent: (sent: SentMessage[]) => Promise<void>;
-  onChatMoved: (move: ChatMove) => void;
+  onChatMoved: (move: ChatMigration) => void;
 }
 
 /** Mends that are tried once in a delivery, or once for a part. */

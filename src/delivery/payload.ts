@@ -1,8 +1,8 @@
 /** What an `out:` message carries, checked where it leaves the store. */
 import { z } from 'zod';
-import { GatewayError } from '../errors.ts';
-import type { LaneHead } from '../lanes.ts';
-import type { DeliveryPayload } from '../ledger.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { LaneHead } from '../contracts/lanes.ts';
+import type { DeliveryPayload } from '../contracts/ledger.ts';
 
 const payloadShape: z.ZodType<DeliveryPayload> = z.object({
   ref: z.string().min(1),

@@ -1,7 +1,7 @@
 /** When each call to one bot's platform may go out: finals first, edits newest-only, one at a time in a chat, never too fast. */
-import { ChannelError, GatewayError, toGatewayError } from '../errors.ts';
+import { ChannelError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Clock } from './clock.ts';
-import { Pace } from './pace.ts';
+import { RateLimit } from './rate-limit.ts';
 
 /** Calls one bot makes per second at most: below Telegram's ~30 and Discord's 50; a platform that refuses lowers it. */
 export const CALLS_PER_SECOND = 25;
@@ -42,7 +42,7 @@ interface Final {
 
 interface Chat {
   id: string;
-  pace: Pace;
+  pace: RateLimit;
   busy: boolean;
   finals: Final[];
   /** Edits asked for, with the order they were asked in. */
@@ -61,7 +61,7 @@ export class Scheduler {
   readonly counts = { calls: 0, refused: 0 };
   readonly #clock: Clock;
   readonly #editIntervalMs: (chatId: string) => number;
-  readonly #bot = new Pace(1_000 / CALLS_PER_SECOND);
+  readonly #bot = new RateLimit(1_000 / CALLS_PER_SECOND);
   readonly #chats = new Map<string, Chat>();
   readonly #refusals = new Map<string, number>();
   #cautiousUntil = 0;
@@ -146,7 +146,7 @@ export class Scheduler {
   #chat(id: string): Chat {
     let chat = this.#chats.get(id);
     if (chat === undefined) {
-      chat = { id, pace: new Pace(this.#editIntervalMs(id)), busy: false, finals: [], edits: new Map() };
+      chat = { id, pace: new RateLimit(this.#editIntervalMs(id)), busy: false, finals: [], edits: new Map() };
       this.#chats.set(id, chat);
     }
     return chat;
@@ -223,7 +223,7 @@ export class Scheduler {
     else final.fail(refusal ?? toGatewayError(error));
   }
 
-  /** Pauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
+  /** BucketPauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
   #refused(chat: Chat, error: ChannelError): void {
     const now = this.#clock.now();
     const pauseMs = error.retryAfterMs ?? UNTOLD_PAUSE_MS;

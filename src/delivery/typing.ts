@@ -1,6 +1,6 @@
 /** "typing…" for as long as a turn runs and shows nothing new. */
-import type { Channel } from '../channel.ts';
-import type { Place } from '../message.ts';
+import type { Channel } from '../contracts/channel.ts';
+import type { Place } from '../contracts/message.ts';
 import type { Clock } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
 

@@ -1,8 +1,8 @@
 /** Deciding: who may answer a question, and carrying the answer out, whichever door it comes by. */
-import type { ApprovalRecord, Approvals, ApprovalStore, Decided, Decider } from '../approvals.ts';
-import type { MessageBus } from '../bus.ts';
-import type { LaneStore } from '../lanes.ts';
-import type { Log } from '../log.ts';
+import type { ApprovalRecord, Approvals, ApprovalStore, Decided, Decider } from '../contracts/approvals.ts';
+import type { MessageBus } from '../contracts/bus.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import type { Log } from '../contracts/log.ts';
 
 export interface ApprovalsDeps {
   store: ApprovalStore;

@@ -1,7 +1,7 @@
 /** A session changed by a command: one that nobody has written into yet is made, so that a first message may be the command. */
-import type { CommandCall } from '../command.ts';
-import { GatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
+import type { CommandCall } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
 
 /** It belongs to the token that speaks. Throws `GatewayError('try_again')` when somebody else made it at this moment, or `StoreError`. */
 export async function changeSession(

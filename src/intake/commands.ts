@@ -1,17 +1,17 @@
 /** The commands that every house has: they act past the queue, without a model. Other rooms bring more of them. */
-import type { MessageBus } from '../bus.ts';
-import type { Command, CommandListing } from '../command.ts';
-import type { LaneStore, StopResult } from '../lanes.ts';
-import type { Ledger } from '../ledger.ts';
+import type { MessageBus } from '../contracts/bus.ts';
+import type { Command, CommandListing } from '../contracts/command.ts';
+import type { LaneStore, StopResult } from '../contracts/lanes.ts';
+import type { Ledger } from '../contracts/ledger.ts';
 import { oneLine } from '../lib/text.ts';
-import type { SessionKey } from '../message.ts';
-import type { RunStore, WorkingRun } from '../runs.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
 
 export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
   ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
-  runs: Pick<RunStore, 'working'>;
+  runs: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
   now(): number;
   /** The model used when a session of this profile names none, for `/status`. */
@@ -130,7 +130,7 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
   ].join('\n');
 }
 
-function agentLine({ profileId, task, deadline }: WorkingRun, now: number): string {
+function agentLine({ profileId, task, deadline }: RunningSubagent, now: number): string {
   const words = oneLine(task);
   const shown = words.length <= TASK_SHOWN ? words : `${words.slice(0, TASK_SHOWN).toWellFormed()}…`;
   const minutes = Math.max(0, Math.ceil((deadline - now) / 60_000));

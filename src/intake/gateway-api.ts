@@ -1,26 +1,26 @@
 /** The house as the doors see it: one object, every session method behind an owner check. */
-import type { Caller, Gatekeeper } from '../access.ts';
-import type { Approvals, Decider } from '../approvals.ts';
-import type { EventBus, MessageBus } from '../bus.ts';
-import type { CommandListing } from '../command.ts';
-import { GatewayError } from '../errors.ts';
-import type { GatewayApi } from '../gateway-api.ts';
-import type { HealthReport } from '../health.ts';
-import type { Ledger } from '../ledger.ts';
-import type { SessionKey } from '../message.ts';
-import type { FollowMove } from '../moves.ts';
-import type { PlanStore } from '../plans.ts';
-import type { Receive } from '../receive.ts';
-import type { SessionRecord } from '../records.ts';
-import type { TodoStore } from '../todos.ts';
-import type { Schedules } from '../schedules.ts';
-import type { UsageStore } from '../usage.ts';
+import type { Caller, AccessPolicy } from '../contracts/access.ts';
+import type { Approvals, Decider } from '../contracts/approvals.ts';
+import type { EventBus, MessageBus } from '../contracts/bus.ts';
+import type { CommandListing } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { GatewayApi } from '../contracts/gateway-api.ts';
+import type { HealthReport } from '../contracts/gateway-api.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import type { FollowChatMigration } from '../contracts/message.ts';
+import type { PlanStore } from '../contracts/plan-store.ts';
+import type { Receive } from '../contracts/receive.ts';
+import type { SessionRecord } from '../contracts/records.ts';
+import type { TodoStore } from '../contracts/notes.ts';
+import type { Schedules } from '../contracts/schedules.ts';
+import type { UsageStore } from '../contracts/usage.ts';
 import { isAdmin, maySee } from './ownership.ts';
 import { readQueueMode } from './queue-command.ts';
 import { stopSession } from './commands.ts';
-import { createScheduleDoor } from './schedule-door.ts';
-import type { LaneStore } from '../lanes.ts';
-import { readMode } from '../plan.ts';
+import { createScheduleApi } from './schedule-api.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import { readMode } from '../contracts/plan.ts';
 import { refuseWhilePlanRuns } from './modes.ts';
 import { actOnPlan } from './plan-control.ts';
 
@@ -32,11 +32,11 @@ const SERVERS_MS = 10_000;
 
 export interface GatewayApiDeps {
   receive: Receive;
-  chatMoved: FollowMove;
+  chatMoved: FollowChatMigration;
   commands: readonly CommandListing[];
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
-  gatekeeper: Pick<Gatekeeper, 'authenticate'>;
+  gatekeeper: Pick<AccessPolicy, 'authenticate'>;
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
@@ -101,7 +101,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     approvals: (caller, { limit }) =>
       deps.approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
     decide: (caller, approvalId, decision) => deps.approvals.decide(approvalId, decision, deciderOf(caller)),
-    schedules: createScheduleDoor(deps.schedules, visible),
+    schedules: createScheduleApi(deps.schedules, visible),
     async actOnPlan(caller, planId, action, stepId) {
       const record = await deps.plans.plan(planId);
       if (record === undefined || (await visible(caller, record.session)) === undefined) return undefined;

@@ -1,13 +1,13 @@
 /** Who receives for a bot: the node that holds the lane `poll:<channel>:<bot id>`, and nobody else. */
-import type { Carrier, LaneHandler, LaneOutcome } from '../bus.ts';
-import type { Channel } from '../channel.ts';
-import { ChannelError, toGatewayError } from '../errors.ts';
-import type { ChannelHealth } from '../health.ts';
-import type { LaneHead, LaneStore } from '../lanes.ts';
+import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
+import type { Channel } from '../contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../contracts/errors.ts';
+import type { ChannelHealth } from '../contracts/gateway-api.ts';
+import type { LaneHead, LaneStore } from '../contracts/lanes.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { pause } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
-import type { Receive } from '../receive.ts';
+import type { Log } from '../contracts/log.ts';
+import type { Receive } from '../contracts/receive.ts';
 
 /** Longest pause between two attempts to learn who a bot token belongs to. */
 const IDENTIFY_CAP_MS = 30_000;
@@ -19,7 +19,7 @@ const START_AGAIN_MS = 10_000;
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
   lanes: Pick<LaneStore, 'append' | 'finish'>;
-  bus: Carrier;
+  bus: LaneRunner;
   receive: Receive;
   log: Log;
 }
@@ -75,7 +75,7 @@ async function take(
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const payload = { channel: channel.name };
-      deps.bus.run(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimant('poll')));
+      deps.bus.run(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
       return;
     } catch (error) {
       const fault = toGatewayError(error);

@@ -1,8 +1,8 @@
 /** `/memory`, `/verify` and `/forget`: what is remembered about a user is theirs to see, to vouch for and to take back. */
-import type { Command, CommandCall } from '../command.ts';
-import { GatewayError } from '../errors.ts';
+import type { Command, CommandCall } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import type { MemoryRecord, MemoryStore } from '../memory.ts';
+import type { MemoryRecord, MemoryStore } from '../contracts/notes.ts';
 
 /** Facts in one reply. */
 export const MAX_LISTED = 50;

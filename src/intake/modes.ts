@@ -1,12 +1,12 @@
 /** How plans are followed in a session: read from people's words, changed between two plans, never during one (S-40). */
-import type { EventBus } from '../bus.ts';
-import type { Command } from '../command.ts';
-import { GatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
-import type { SessionKey } from '../message.ts';
-import { MODES, readMode } from '../plan.ts';
-import type { ExecutionMode } from '../plan.ts';
-import type { PlanStore } from '../plans.ts';
+import type { EventBus } from '../contracts/bus.ts';
+import type { Command } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import { MODES, readMode } from '../contracts/plan.ts';
+import type { ExecutionMode } from '../contracts/plan.ts';
+import type { PlanStore } from '../contracts/plan-store.ts';
 import { changeSession } from './change-session.ts';
 
 export interface ModeDeps {

@@ -1,16 +1,16 @@
 /** Chats that got another id: told by their platform, when it happens or when something is sent to the old one. */
-import type { ChannelAccess } from '../access.ts';
-import type { Log } from '../log.ts';
-import type { FollowMove, MoveStore } from '../moves.ts';
+import type { ChannelAccess } from '../contracts/access.ts';
+import type { Log } from '../contracts/log.ts';
+import type { FollowChatMigration, ChatMigrationStore } from '../contracts/message.ts';
 
 export interface MovesDeps {
-  store: MoveStore;
+  store: ChatMigrationStore;
   channelAccess: (channel: string) => ChannelAccess | undefined;
   log: Log;
 }
 
-/** Makes `FollowMove`. What a gateway's file says of the old id cannot follow: that is logged. */
-export function createFollowMove({ store, channelAccess, log }: MovesDeps): FollowMove {
+/** Makes `FollowChatMigration`. What a gateway's file says of the old id cannot follow: that is logged. */
+export function createFollowChatMigration({ store, channelAccess, log }: MovesDeps): FollowChatMigration {
   return async (move) => {
     const groups = channelAccess(move.channel)?.groups ?? {};
     const listed = Object.hasOwn(groups, move.from);

@@ -1,6 +1,6 @@
 /** Whose session is it: a session's key is a name, never an authority. */
-import type { Caller } from '../access.ts';
-import type { SessionRecord } from '../records.ts';
+import type { Caller } from '../contracts/access.ts';
+import type { SessionRecord } from '../contracts/records.ts';
 
 export function isAdmin(caller: Caller): boolean {
   return caller.scopes.includes('admin');

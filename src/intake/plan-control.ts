@@ -1,14 +1,14 @@
 /** What people do to a plan while it is carried out: let a step run, leave it out, pause, go on, stop; by words or by buttons. */
-import type { Approvals, ApprovalRecord, Decider } from '../approvals.ts';
-import type { MessageBus } from '../bus.ts';
-import type { PressHandler } from '../button.ts';
-import type { Command, CommandCall } from '../command.ts';
-import type { LaneStore } from '../lanes.ts';
-import type { Ledger } from '../ledger.ts';
-import { isOpenPlan, openStep } from '../plan.ts';
-import { readPlanButton } from '../plans.ts';
-import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../plans.ts';
-import type { ApprovalDecision } from '../records.ts';
+import type { Approvals, ApprovalRecord, Decider } from '../contracts/approvals.ts';
+import type { MessageBus } from '../contracts/bus.ts';
+import type { PressHandler } from '../contracts/receive.ts';
+import type { Command, CommandCall } from '../contracts/command.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import { isOpenPlan, openStep } from '../contracts/plan.ts';
+import { readPlanButton } from '../contracts/plan-store.ts';
+import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../contracts/plan-store.ts';
+import type { ApprovalDecision } from '../contracts/records.ts';
 import { describeDecided } from './approvals.ts';
 import { stopSession } from './commands.ts';
 import { modeCommand } from './modes.ts';

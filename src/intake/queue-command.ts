@@ -1,8 +1,8 @@
 /** `/queue`: what becomes of messages that come while an answer is on its way. */
-import type { Command } from '../command.ts';
-import { GatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
-import type { QueueMode } from '../records.ts';
+import type { Command } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { QueueMode } from '../contracts/records.ts';
 import { changeSession } from './change-session.ts';
 
 /** Every mode, with what it means to the person who writes. */

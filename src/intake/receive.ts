@@ -1,22 +1,22 @@
 /** The one way in: stranger? command? too much? Else the message is committed, and only then acknowledged. */
-import type { Gatekeeper } from '../access.ts';
-import type { Approvals } from '../approvals.ts';
-import type { EventBus, MessageBus } from '../bus.ts';
-import type { PressHandler } from '../button.ts';
-import type { Command } from '../command.ts';
-import { GatewayError, StoreError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
+import type { AccessPolicy } from '../contracts/access.ts';
+import type { Approvals } from '../contracts/approvals.ts';
+import type { EventBus, MessageBus } from '../contracts/bus.ts';
+import type { PressHandler } from '../contracts/receive.ts';
+import type { Command } from '../contracts/command.ts';
+import { GatewayError, StoreError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
 import { cleanText } from '../lib/text.ts';
-import type { Log } from '../log.ts';
-import { addressOf, userIdOf } from '../message.ts';
-import type { InboundMessage } from '../message.ts';
-import type { Receipt, Receive, ReceiveOptions } from '../receive.ts';
-import { createApprovalButtons } from './approval-doors.ts';
+import type { Log } from '../contracts/log.ts';
+import { addressOf, userIdOf } from '../contracts/message.ts';
+import type { InboundMessage } from '../contracts/message.ts';
+import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
+import { createApprovalButtons } from './approval-commands.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
 import { maySee } from './ownership.ts';
 import { tellOfWaiting } from './waiting.ts';
-import { createRateLimiter } from './rate.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 
 /** Longest message that is taken, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
@@ -28,7 +28,7 @@ export interface IntakeDeps {
   approvals: Approvals;
   /** What acts on other buttons than those under questions: the first that knows one. */
   buttons?: readonly PressHandler[];
-  gatekeeper: Pick<Gatekeeper, 'authorize'>;
+  gatekeeper: Pick<AccessPolicy, 'authorize'>;
   ledger: Ledger;
   bus: MessageBus;
   events: EventBus;
@@ -161,7 +161,7 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
     mode: options.mode,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
-    node: deps.bus.claimant('in'),
+    node: deps.bus.claimingNode('in'),
   });
   if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
   if (accepted.kind === 'full') {
@@ -208,7 +208,7 @@ async function answer(deps: IntakeDeps, message: InboundMessage, receipt: Answer
   const step = await deps.ledger.enqueue(
     addressOf(message),
     { ref, message: outbound },
-    deps.bus.claimant('out'),
+    deps.bus.claimingNode('out'),
   );
   deps.bus.run(step);
   const { reply: _queued, ...rest } = receipt;

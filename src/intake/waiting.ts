@@ -1,16 +1,16 @@
 /** Whoever writes while a turn waits for a human is told once what it waits for. */
-import type { Approvals } from '../approvals.ts';
-import type { Carrier, EventBus } from '../bus.ts';
-import { toGatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
-import type { Log } from '../log.ts';
-import { addressOf } from '../message.ts';
-import type { InboundMessage, SessionKey } from '../message.ts';
+import type { Approvals } from '../contracts/approvals.ts';
+import type { LaneRunner, EventBus } from '../contracts/bus.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { Log } from '../contracts/log.ts';
+import { addressOf } from '../contracts/message.ts';
+import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 
 export interface WaitingDeps {
   approvals: Pick<Approvals, 'pending'>;
   ledger: Pick<Ledger, 'enqueue'>;
-  bus: Carrier;
+  bus: LaneRunner;
   events: Pick<EventBus, 'emit'>;
   log: Log;
 }
@@ -35,7 +35,7 @@ export async function tellOfWaiting(
     const step = await deps.ledger.enqueue(
       addressOf(message),
       { ref, message: notice },
-      deps.bus.claimant('out'),
+      deps.bus.claimingNode('out'),
     );
     deps.bus.run(step);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** How the doors stand: those that are switched on say so themselves, the others what they need. */
-import type { Channel } from '../channel.ts';
-import type { HealthReport } from '../health.ts';
+import type { Channel } from '../contracts/channel.ts';
+import type { HealthReport } from '../contracts/gateway-api.ts';
 
 /** The health of every channel of the list, by name. */
 export function channelHealth(

@@ -1,8 +1,8 @@
 /** How the house is doing: cheap to ask, however often probes ask it. */
-import type { ChannelHealth, HealthReport } from '../health.ts';
-import { toGatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
-import type { Log } from '../log.ts';
+import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** How long the answers of the store and of the model server are kept. */
 const COUNTS_KEPT_MS = 1_000;

@@ -1,6 +1,6 @@
 /** The numbers of the house in Prometheus' text format (version 0.0.4). */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { LaneClass } from '../lanes.ts';
+import type { LaneClass } from '../contracts/lanes.ts';
 import type { Health } from './health.ts';
 
 export interface MetricsDeps {

@@ -1,7 +1,7 @@
 /** Finished messages are kept as long as platforms may repeat them, then they go, a few at a time. */
-import { toGatewayError } from '../errors.ts';
-import type { LaneStore } from '../lanes.ts';
-import type { Log } from '../log.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** Platforms repeat for a day at most; a week leaves room for a gateway that was off (DESIGN: lanes). */
 export const KEPT_MS = 7 * 24 * 3_600_000;

@@ -1,7 +1,7 @@
 /** Says once, after a start, how the house stands. */
-import { toGatewayError } from '../errors.ts';
-import type { HealthReport } from '../health.ts';
-import type { Log } from '../log.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { HealthReport } from '../contracts/gateway-api.ts';
+import type { Log } from '../contracts/log.ts';
 
 /** Writes to the log what is missing, once it is known; nobody waits for it. Never throws. */
 export function announceState(log: Log, report: Promise<HealthReport>, entering: Promise<unknown>): void {

@@ -1,7 +1,7 @@
 /** The command `/usage`: what models cost, told to people. */
-import type { Command, CommandCall } from '../command.ts';
-import { MAX_USAGE_DAYS } from '../usage.ts';
-import type { UsageQuery, UsageStore, UsageSum } from '../usage.ts';
+import type { Command, CommandCall } from '../contracts/command.ts';
+import { MAX_USAGE_DAYS } from '../contracts/usage.ts';
+import type { UsageQuery, UsageStore, UsageSum } from '../contracts/usage.ts';
 
 const DAY_MS = 86_400_000;
 /** Days that the longer of the two sums of `/usage` looks back. */

@@ -1,7 +1,7 @@
 /** Counts what a ledger writes down of usage, for Prometheus. */
-import type { Ledger } from '../ledger.ts';
-import type { Usage } from '../provider.ts';
-import type { UsagePurpose } from '../usage.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { Usage } from '../contracts/provider.ts';
+import type { UsagePurpose } from '../contracts/usage.ts';
 
 /** Models with counters of their own; usage of any further one is counted under `other`. */
 export const METERED_MODELS = 50;

@@ -1,6 +1,6 @@
 /** What is asked of a model server besides chats: how long it may take to say, and how long it is believed. */
-import { ProviderError } from '../errors.ts';
-import type { ModelCapabilities } from '../provider.ts';
+import { ProviderError } from '../contracts/errors.ts';
+import type { ModelCapabilities } from '../contracts/provider.ts';
 
 /** How long what a server said of a model is believed (B-26). */
 export const DISCOVERY_TTL_MS = 5 * 60_000;

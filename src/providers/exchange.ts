@@ -1,6 +1,6 @@
 /** One request and its answer on a pooled connection, from the first byte sent to the last one read. */
 import type { Agent, Dispatcher } from 'undici';
-import { ProviderError } from '../errors.ts';
+import { ProviderError } from '../contracts/errors.ts';
 
 /** Sees the bytes of an answer before the client does; what it throws ends the answer and closes the connection. */
 export interface BodyFilter {

@@ -1,10 +1,10 @@
 /** The list of model servers Parley knows. */
-import { ConfigError } from '../errors.ts';
-import type { LLMProvider } from '../provider.ts';
-import { createOllama } from './ollama.ts';
-import type { OllamaOptions } from './ollama.ts';
-import { createOpenai } from './openai.ts';
-import type { OpenaiOptions } from './openai.ts';
+import { ConfigError } from '../contracts/errors.ts';
+import type { LLMProvider } from '../contracts/provider.ts';
+import { createOllama } from './ollama/ollama.ts';
+import type { OllamaOptions } from './ollama/ollama.ts';
+import { createOpenai } from './openai/openai.ts';
+import type { OpenaiOptions } from './openai/openai.ts';
 import { createRouter, OPENAI_PREFIX } from './router.ts';
 
 export interface ProvidersOptions {

@@ -1,5 +1,5 @@
 /** What stands between a model server and its client: whole lines of bounded length, each judged before it may pass. */
-import { ProviderError } from '../errors.ts';
+import { ProviderError } from '../contracts/errors.ts';
 import type { BodyFilter } from './exchange.ts';
 
 /** The longest line taken from a model server, in bytes. */
@@ -28,7 +28,7 @@ export function createLineFilter(reader: LineReader): BodyFilter {
     return reader.takes(line);
   };
 
-  /** Hands on the bytes themselves when every line may pass, which is nearly always; what stands before a fault passes, too. */
+  /** AvailableExecutors on the bytes themselves when every line may pass, which is nearly always; what stands before a fault passes, too. */
   const passLines = (bytes: Buffer, pass: (bytes: Buffer) => void): void => {
     const lines = bytes.toString('utf8').split('\n');
     if (lines.at(-1) === '') lines.pop();

@@ -1,6 +1,6 @@
 /** All model servers as one: `openai/<name>` is a model of the OpenAI-compatible server, any other name one of Ollama's. */
-import { ProviderError } from '../errors.ts';
-import type { LLMProvider } from '../provider.ts';
+import { ProviderError } from '../contracts/errors.ts';
+import type { LLMProvider } from '../contracts/provider.ts';
 
 /** What the names of the OpenAI-compatible server's models begin with. */
 export const OPENAI_PREFIX = 'openai/';

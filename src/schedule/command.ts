@@ -1,8 +1,8 @@
 /** The command `/schedule`: what runs by the clock in this chat, more of it, less of it. */
-import type { Command, CommandCall } from '../command.ts';
-import { GatewayError } from '../errors.ts';
+import type { Command, CommandCall } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
 import { newId } from '../lib/ids.ts';
-import type { Schedules } from '../schedules.ts';
+import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
 
 const USAGE = [

@@ -1,6 +1,6 @@
 /** Schedules and moments as people and the model read them. */
 import { isTimeZone } from '../lib/time-zone.ts';
-import type { ScheduleRecord, ScheduleTiming } from '../schedules.ts';
+import type { ScheduleRecord, ScheduleTiming } from '../contracts/schedules.ts';
 
 /** Of a task, so much is shown in a line. */
 const SHOWN_TASK = 120;

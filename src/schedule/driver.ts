@@ -1,8 +1,8 @@
 /** Looks for schedules that are due, by the database's clock, and hands each to whoever runs it. Every node has one. */
-import { toGatewayError } from '../errors.ts';
+import { toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
-import type { ScheduleStore } from '../schedules.ts';
+import type { Log } from '../contracts/log.ts';
+import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 
 /** Longest rest between two looks: a schedule that another node took in is seen after this, in milliseconds. */

@@ -1,12 +1,12 @@
 /** One slot of one schedule: the task becomes a message of the house in its session, then the schedule moves on. */
-import type { Standing } from '../access.ts';
-import type { EventBus } from '../bus.ts';
-import { GatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
-import type { Log } from '../log.ts';
-import { parseAddress } from '../message.ts';
-import type { Announce } from '../receive.ts';
-import type { ScheduleRecord, ScheduleStore } from '../schedules.ts';
+import type { CreatorAccess } from '../contracts/access.ts';
+import type { EventBus } from '../contracts/bus.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { Log } from '../contracts/log.ts';
+import { parseAddress } from '../contracts/message.ts';
+import type { SendSystemMessage } from '../contracts/receive.ts';
+import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
 import { momentIn } from './describe.ts';
 import { nextSlot } from './timing.ts';
 
@@ -22,8 +22,8 @@ export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
 
 export interface FireDeps {
   store: Pick<ScheduleStore, 'advanceSchedule' | 'switchOffSchedule'>;
-  announce: Announce;
-  standing: Pick<Standing, 'mayStill'>;
+  announce: SendSystemMessage;
+  standing: Pick<CreatorAccess, 'isStillAllowed'>;
   ledger: Pick<Ledger, 'queue' | 'enqueue'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
@@ -40,7 +40,7 @@ export interface FireDeps {
 export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
   const log = deps.log.child({ scheduleId: id, sessionKey: session });
-  if (!(await deps.standing.mayStill(creatorId, address, schedule.place))) {
+  if (!(await deps.standing.isStillAllowed(creatorId, address, schedule.place))) {
     await deps.store.switchOffSchedule(id);
     log.warn({ creatorId }, 'schedule switched off: whoever made it may not write there any more');
     return;

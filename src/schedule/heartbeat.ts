@@ -1,16 +1,16 @@
 /** The heartbeat: now and then the agent is shown the operator's list and speaks up only when there is something to say. */
 import { readFile } from 'node:fs/promises';
-import type { EventBus } from '../bus.ts';
-import { toGatewayError } from '../errors.ts';
-import type { Ledger } from '../ledger.ts';
+import type { EventBus } from '../contracts/bus.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Ledger } from '../contracts/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
-import type { Log } from '../log.ts';
-import type { Address } from '../message.ts';
-import type { Announce } from '../receive.ts';
-import type { ScheduleStore } from '../schedules.ts';
+import type { Log } from '../contracts/log.ts';
+import type { Address } from '../contracts/message.ts';
+import type { SendSystemMessage } from '../contracts/receive.ts';
+import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 import { describeTiming } from './describe.ts';
-import { HOUSE } from './schedules.ts';
+import { SYSTEM_USER } from './schedules.ts';
 import { nextSlot } from './timing.ts';
 
 /** The heartbeat is a schedule of the house: the same slots, the same one winner among the nodes. */
@@ -28,7 +28,7 @@ const FOR_ALL =
 
 export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
-  announce: Announce;
+  announce: SendSystemMessage;
   ledger: Pick<Ledger, 'queue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
@@ -67,7 +67,7 @@ export async function settleHeartbeat(
     session: HEARTBEAT_SESSION,
     address: HEARTBEAT_SESSION,
     place: 'private',
-    creatorId: HOUSE,
+    creatorId: SYSTEM_USER,
     timing,
     task: 'HEARTBEAT.md',
     nextAt: new Date(now + everyMs),
@@ -98,7 +98,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
       content: wordsFor(instructions),
       timestamp: now.getTime(),
       entry: 'run',
-      quietToken: QUIET_TOKEN,
+      silentToken: QUIET_TOKEN,
     });
   }
   const next = nextSlot(timing, now.getTime(), slot.getTime());

@@ -1,12 +1,12 @@
 /** The schedule room's door: schedules and the heartbeat, from the wish to the turn that carries it out. */
-import type { Standing } from '../access.ts';
-import type { EventBus } from '../bus.ts';
-import type { Command } from '../command.ts';
-import type { Ledger } from '../ledger.ts';
-import type { Log } from '../log.ts';
-import type { Address } from '../message.ts';
-import type { Announce } from '../receive.ts';
-import type { ScheduleStore, Schedules } from '../schedules.ts';
+import type { CreatorAccess } from '../contracts/access.ts';
+import type { EventBus } from '../contracts/bus.ts';
+import type { Command } from '../contracts/command.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { Log } from '../contracts/log.ts';
+import type { Address } from '../contracts/message.ts';
+import type { SendSystemMessage } from '../contracts/receive.ts';
+import type { ScheduleStore, Schedules } from '../contracts/schedules.ts';
 import { createScheduleCommand } from './command.ts';
 import { startDriver } from './driver.ts';
 import type { Driver } from './driver.ts';
@@ -16,8 +16,8 @@ import { createSchedules } from './schedules.ts';
 
 export interface SchedulingDeps {
   store: ScheduleStore;
-  announce: Announce;
-  standing: Standing;
+  announce: SendSystemMessage;
+  standing: CreatorAccess;
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;

@@ -1,19 +1,19 @@
 /** The schedules as people, tools and doors use them: made within their bounds, listed, removed, put into words. */
-import type { Standing } from '../access.ts';
-import { GatewayError } from '../errors.ts';
-import { KEPT_OVER, MAX_HOUSE_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../schedules.ts';
-import type { ScheduleRecord, ScheduleStore, Schedules, ScheduleWish } from '../schedules.ts';
+import type { CreatorAccess } from '../contracts/access.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { KEPT_OVER, MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../contracts/schedules.ts';
+import type { ScheduleRecord, ScheduleStore, Schedules, ScheduleRequest } from '../contracts/schedules.ts';
 import { describeSchedule, momentIn } from './describe.ts';
-import { badSchedule } from './faults.ts';
+import { badSchedule } from './errors.ts';
 import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
 
 /** Who makes what no person made. */
-export const HOUSE = 'system';
+export const SYSTEM_USER = 'system';
 
 export interface SchedulesDeps {
   store: Pick<ScheduleStore, 'addSchedule' | 'schedules' | 'schedule' | 'removeSchedule'>;
-  standing: Standing;
+  standing: CreatorAccess;
   /** IANA name. */
   timeZone: string;
   /** Epoch milliseconds. */
@@ -28,14 +28,14 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   return {
     add: (wish) => add(deps, wish),
     async list({ session, creatorId }) {
-      const limit = session === undefined ? 2 * MAX_HOUSE_SCHEDULES : MAX_SCHEDULES + KEPT_OVER;
+      const limit = session === undefined ? 2 * MAX_SYSTEM_SCHEDULES : MAX_SCHEDULES + KEPT_OVER;
       const rows = await store.schedules({ session, creatorId, limit });
-      const people = rows.filter((row) => row.creatorId !== HOUSE);
+      const people = rows.filter((row) => row.creatorId !== SYSTEM_USER);
       return people.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
     },
     async find(id) {
       const found = await store.schedule(id);
-      return found?.creatorId === HOUSE ? undefined : found;
+      return found?.creatorId === SYSTEM_USER ? undefined : found;
     },
     remove: (id) => store.removeSchedule(id),
     describe: (schedule) => describeSchedule(schedule, timeZone),
@@ -43,10 +43,10 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   };
 }
 
-async function add(deps: SchedulesDeps, wish: ScheduleWish): Promise<ScheduleRecord> {
+async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<ScheduleRecord> {
   const { id, session, address, creatorId } = wish;
   const task = wish.task.trim();
-  if (creatorId === HOUSE) {
+  if (creatorId === SYSTEM_USER) {
     throw new GatewayError(
       'forbidden',
       'A scheduled task cannot make schedules; a person can, with /schedule add.',
@@ -62,7 +62,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleWish): Promise<ScheduleRec
   const timing = readWhen(wish.when, { now, timeZone: deps.timeZone });
   const nextAt = new Date(firstSlot(timing, now));
   const place = await deps.standing.placeOf(address);
-  if (!(await deps.standing.mayStill(creatorId, address, place))) {
+  if (!(await deps.standing.isStillAllowed(creatorId, address, place))) {
     // What could never run is not taken in.
     throw new GatewayError(
       'forbidden',
@@ -81,6 +81,6 @@ function tooMany(full: 'session_full' | 'house_full'): GatewayError {
     'too_many_schedules',
     full === 'session_full'
       ? `This chat has ${MAX_SCHEDULES} schedules, which is the most. Remove one first: /schedule remove <number>.`
-      : `This gateway holds ${MAX_HOUSE_SCHEDULES} schedules, which is the most. Some must be removed first.`,
+      : `This gateway holds ${MAX_SYSTEM_SCHEDULES} schedules, which is the most. Some must be removed first.`,
   );
 }

@@ -1,10 +1,10 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
-import { toGatewayError } from '../errors.ts';
+import { toGatewayError } from '../contracts/errors.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
-import { MIN_EVERY_MS } from '../schedules.ts';
-import type { ScheduleTiming } from '../schedules.ts';
-import { badSchedule } from './faults.ts';
+import { MIN_EVERY_MS } from '../contracts/schedules.ts';
+import type { ScheduleTiming } from '../contracts/schedules.ts';
+import { badSchedule } from './errors.ts';
 
 /** Longest cron line, in UTF-16 units. */
 export const MAX_EXPRESSION = 200;

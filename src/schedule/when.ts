@@ -1,8 +1,8 @@
 /** Reads when something should run from the fields and words people and models give. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
-import type { ScheduleTiming, ScheduleWhen } from '../schedules.ts';
-import { badSchedule } from './faults.ts';
+import type { ScheduleTiming, ScheduleWhen } from '../contracts/schedules.ts';
+import { badSchedule } from './errors.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { AccessStore, Caller } from '../access.ts';
+import type { AccessStore, Caller } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret, newToken } from './secrets.ts';
 

@@ -1,10 +1,10 @@
 /** Opens the store: takes the home, starts or finds the database, brings its tables up to date, hands out the words. */
-import { StoreError } from '../errors.ts';
+import { StoreError } from '../contracts/errors.ts';
 import { sleep } from '../lib/sleep.ts';
-import type { Log } from '../log.ts';
-import type { DatabasePlace } from './database.ts';
-import { type EmbeddedDatabase, openEmbedded } from './embedded.ts';
-import { type HomeLock, liveHolder, lockHome } from './home-lock.ts';
+import type { Log } from '../contracts/log.ts';
+import type { DatabasePlace } from './database/database.ts';
+import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
+import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
 export interface StoreOptions extends UseOptions {

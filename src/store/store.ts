@@ -1,44 +1,44 @@
 /** The store's words over one database, wherever that runs. */
-import type { AccessStore } from '../access.ts';
-import type { ApprovalStore } from '../approvals.ts';
-import type { Fanout } from '../bus.ts';
-import type { ContextStore } from '../compression.ts';
-import type { LaneStore } from '../lanes.ts';
-import type { Ledger } from '../ledger.ts';
-import type { PostStore } from '../posts.ts';
-import type { SessionStart } from '../records.ts';
-import type { RunStore } from '../runs.ts';
-import type { MemoryStore } from '../memory.ts';
-import type { MoveStore } from '../moves.ts';
-import type { PlanStore } from '../plans.ts';
-import type { ScratchpadStore } from '../scratchpad.ts';
-import type { TodoStore } from '../todos.ts';
-import type { UsageStore } from '../usage.ts';
-import type { ScheduleStore } from '../schedules.ts';
-import { createAccess } from './access.ts';
-import { createApprovalStore } from './approvals.ts';
-import type { Log } from '../log.ts';
-import { createContexts } from './contexts.ts';
-import { type DatabasePlace, openDatabase } from './database.ts';
-import { createFanout } from './fanout.ts';
-import { createLanes } from './lanes.ts';
-import { createLedger } from './ledger.ts';
-import { createMemories } from './memories.ts';
-import { createMoveStore } from './moves.ts';
-import { migrateDatabase } from './migrate.ts';
-import { createScratchpad, createTodos } from './notes.ts';
-import { createPlans } from './plans.ts';
-import { createPosts } from './posts.ts';
-import { createRuns } from './runs.ts';
-import { createUsage } from './usage.ts';
-import { createScheduleStore } from './schedules.ts';
+import type { AccessStore } from '../contracts/access.ts';
+import type { ApprovalStore } from '../contracts/approvals.ts';
+import type { Fanout } from '../contracts/bus.ts';
+import type { ContextStore } from '../contracts/records.ts';
+import type { LaneStore } from '../contracts/lanes.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { PostStore } from '../contracts/delivery.ts';
+import type { SessionStart } from '../contracts/records.ts';
+import type { SubagentStore } from '../contracts/subagents.ts';
+import type { MemoryStore } from '../contracts/notes.ts';
+import type { ChatMigrationStore } from '../contracts/message.ts';
+import type { PlanStore } from '../contracts/plan-store.ts';
+import type { ScratchpadStore } from '../contracts/notes.ts';
+import type { TodoStore } from '../contracts/notes.ts';
+import type { UsageStore } from '../contracts/usage.ts';
+import type { ScheduleStore } from '../contracts/schedules.ts';
+import { createAccess } from './tables/access.ts';
+import { createApprovalStore } from './lanes/approvals.ts';
+import type { Log } from '../contracts/log.ts';
+import { createContexts } from './lanes/contexts.ts';
+import { type DatabasePlace, openDatabase } from './database/database.ts';
+import { createFanout } from './database/notify-fanout.ts';
+import { createLanes } from './lanes/lanes.ts';
+import { createLedger } from './lanes/ledger.ts';
+import { createMemories } from './tables/memories.ts';
+import { createChatMigrationStore } from './tables/moves.ts';
+import { migrateDatabase } from './database/migrate.ts';
+import { createScratchpad, createTodos } from './tables/notes.ts';
+import { createPlans } from './tables/plans.ts';
+import { createPosts } from './lanes/posts.ts';
+import { createRuns } from './lanes/subagents.ts';
+import { createUsage } from './tables/usage.ts';
+import { createScheduleStore } from './tables/schedules.ts';
 
 /** The open store. Every word in it throws only `StoreError`. */
 export interface Store {
   kind: 'postgres' | 'embedded';
   ledger: Ledger;
   lanes: LaneStore;
-  runs: RunStore;
+  runs: SubagentStore;
   posts: PostStore;
   access: AccessStore;
   memories: MemoryStore;
@@ -49,7 +49,7 @@ export interface Store {
   scratchpad: ScratchpadStore;
   usage: UsageStore;
   schedules: ScheduleStore;
-  moves: MoveStore;
+  moves: ChatMigrationStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
   /** Ends calls under way and all connections. Never throws; twice is fine. */
@@ -88,7 +88,7 @@ export async function openStoreAt(
     scratchpad: createScratchpad(database),
     usage: createUsage(database),
     schedules: createScheduleStore(database),
-    moves: createMoveStore(database),
+    moves: createChatMigrationStore(database),
   };
   if (place.socketPath !== undefined) return { kind: 'embedded', ...words, close: () => database.close() };
   const fanout = createFanout(place, log);

@@ -1,10 +1,10 @@
 /** The tool `cron`: work that begins by the clock, made, listed and removed by the model (B-24). */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
-import { MAX_TASK_LENGTH } from '../schedules.ts';
-import type { Schedules } from '../schedules.ts';
-import { defineTool } from '../tool.ts';
-import type { Tool, ToolContext } from '../tool.ts';
+import { ToolError } from '../contracts/errors.ts';
+import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
+import type { Schedules } from '../contracts/schedules.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool, ToolContext } from '../contracts/tool.ts';
 
 /** Longest beat and longest wait, in minutes. */
 const MAX_MINUTES = 366 * 24 * 60;

@@ -1,31 +1,31 @@
 /** The list of tools; a new tool is one file here and one line below. */
-import type { Egress } from '../egress.ts';
-import type { MemoryStore } from '../memory.ts';
-import type { Post } from '../posts.ts';
-import type { ScratchpadStore } from '../scratchpad.ts';
-import type { TodoStore } from '../todos.ts';
-import type { Schedules } from '../schedules.ts';
-import type { Tool } from '../tool.ts';
+import type { Egress } from '../contracts/tool.ts';
+import type { MemoryStore } from '../contracts/notes.ts';
+import type { Post } from '../contracts/delivery.ts';
+import type { ScratchpadStore } from '../contracts/notes.ts';
+import type { TodoStore } from '../contracts/notes.ts';
+import type { Schedules } from '../contracts/schedules.ts';
+import type { Tool } from '../contracts/tool.ts';
 import { createCron } from './cron.ts';
-import { editFile } from './edit-file.ts';
-import { createExec } from './exec.ts';
-import { listDir } from './list-dir.ts';
+import { editFile } from './files/edit-file.ts';
+import { createExec } from './exec/exec.ts';
+import { listDir } from './files/list-dir.ts';
 import { createMemory } from './memory.ts';
 import { createMessage } from './message.ts';
-import { readFile } from './read-file.ts';
-import type { Sandbox } from './sandbox.ts';
+import { readFile } from './files/read-file.ts';
+import type { Sandbox } from './exec/sandbox.ts';
 import { spawnAgent } from './spawn-agent.ts';
 import { createScratchpadTool } from './scratchpad.ts';
 import { createTodoTool } from './todo.ts';
-import { createWebFetch } from './web-fetch.ts';
-import { createWebSearch } from './web-search.ts';
-import type { BraveSearch } from './web-search.ts';
+import { createWebFetch } from './web/web-fetch.ts';
+import { createWebSearch } from './web/web-search.ts';
+import type { BraveSearch } from './web/web-search.ts';
 import { createSwitchProfile } from './switch-profile.ts';
 import type { ProfileSwitching } from './switch-profile.ts';
-import { writeFile } from './write-file.ts';
+import { writeFile } from './files/write-file.ts';
 
-export { createSandbox } from './sandbox.ts';
-export { openWorkspace } from './workspace.ts';
+export { createSandbox } from './exec/sandbox.ts';
+export { openWorkspace } from './files/workspace.ts';
 
 /** What the tools reach besides the workspace. */
 export interface ToolsOptions {

@@ -1,11 +1,11 @@
 /** The tool `memory`: facts about the user that the next chat should know, too. */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../memory.ts';
-import type { MemoryRecord, MemoryStore } from '../memory.ts';
-import { defineTool } from '../tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../tool.ts';
+import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../contracts/notes.ts';
+import type { MemoryRecord, MemoryStore } from '../contracts/notes.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
 
 /** Facts in one answer of `search` and `list`. */
 export const MAX_SHOWN = 20;
@@ -89,6 +89,6 @@ function shown(found: readonly MemoryRecord[], nothing: string): ToolResult {
     ({ id, text, untrusted }) => `${id}${untrusted ? ' (unverified)' : ''}: ${oneLine(text)}`,
   );
   if (found.length === MAX_SHOWN) lines.push(`(at most ${MAX_SHOWN} are shown; search for more)`);
-  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'house';
+  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'operator';
   return { content: lines.join('\n'), source };
 }

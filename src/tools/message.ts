@@ -1,11 +1,11 @@
 /** The tool `message`: words for the chat before the answer is done, or where it is nothing but work (B-23). */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
-import { parseAddress } from '../message.ts';
-import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../posts.ts';
-import type { Post } from '../posts.ts';
-import { defineTool } from '../tool.ts';
-import type { Tool } from '../tool.ts';
+import { ToolError } from '../contracts/errors.ts';
+import { parseAddress } from '../contracts/message.ts';
+import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
+import type { Post } from '../contracts/delivery.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool } from '../contracts/tool.ts';
 
 const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
 

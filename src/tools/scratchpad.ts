@@ -1,11 +1,11 @@
 /** The tool `scratchpad`: notes the agent keeps for itself in a session, between iterations and turns. */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../scratchpad.ts';
-import type { ScratchpadStore } from '../scratchpad.ts';
-import { defineTool } from '../tool.ts';
-import type { ToolContext } from '../tool.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/notes.ts';
+import type { ScratchpadStore } from '../contracts/notes.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { ToolContext } from '../contracts/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 export const MAX_NOTE_NAME_CHARS = 80;

@@ -1,6 +1,6 @@
 /** The tool `spawn_agent`: a task for a subagent, waited for or left to the background (B-24, N-04). */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../contracts/errors.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
   MAX_SUBAGENTS_AT_ONCE,
@@ -9,10 +9,10 @@ import {
   SPAWN_TOOL,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../spawn.ts';
-import { defineTool } from '../tool.ts';
-import type { ToolResult } from '../tool.ts';
-import type { SpawnOutcome } from '../spawn.ts';
+} from '../contracts/subagents.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { ToolResult } from '../contracts/tool.ts';
+import type { SpawnOutcome } from '../contracts/subagents.ts';
 
 /** More than a subagent takes, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;

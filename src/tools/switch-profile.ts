@@ -1,10 +1,10 @@
 /** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
 import { z } from 'zod';
-import type { Ledger } from '../ledger.ts';
-import { SWITCH_PROFILE } from '../profile.ts';
-import type { Profile } from '../profile.ts';
-import { defineTool } from '../tool.ts';
-import type { Tool } from '../tool.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import { SWITCH_PROFILE } from '../contracts/profile.ts';
+import type { Profile } from '../contracts/profile.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool } from '../contracts/tool.ts';
 
 export interface ProfileSwitching {
   profiles: () => readonly Profile[];

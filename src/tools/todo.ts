@@ -1,10 +1,10 @@
 /** The tool `todo`: the session's list of what is to be done, which people see tick (N-27, N-38). */
 import { z } from 'zod';
-import { ToolError } from '../errors.ts';
-import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../todos.ts';
-import type { Todo, TodoStore } from '../todos.ts';
-import { defineTool } from '../tool.ts';
-import type { ToolContext, ToolResult } from '../tool.ts';
+import { ToolError } from '../contracts/errors.ts';
+import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/notes.ts';
+import type { Todo, TodoStore } from '../contracts/notes.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../contracts/tool.ts';
 
 const status = z.enum(TODO_STATUSES);
 const validation = z

@@ -1,8 +1,8 @@
 /** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, among many, and in an old session. */
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
-import { modelAsker, sessionAsker } from './house.ts';
-import type { Asker, House } from './house.ts';
+import { modelAsker, sessionAsker } from './gateway-setup.ts';
+import type { Asker, House } from './gateway-setup.ts';
 
 const SAMPLES = 300;
 const WARM_UP = 100;

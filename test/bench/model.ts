@@ -1,7 +1,7 @@
 /** The bench's model server as a process of its own: a fake Ollama that answers as the last user message asks it to. */
-import { lastUserText } from '../fakes/ollama-request.ts';
-import { startFakeOllama } from '../fakes/ollama.ts';
-import type { Reply } from '../fakes/ollama.ts';
+import { lastUserText } from '../fakes/ollama/request.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import type { Reply } from '../fakes/ollama/ollama.ts';
 
 /**
  * `say 20`: twenty tokens, all at once. `pace 20 60`: sixty tokens, twenty a second. Anything else: silence, as in a

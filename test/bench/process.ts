@@ -1,10 +1,10 @@
 /** Rows 6 and 7: how soon the gateway is ready, and what it takes while nothing happens. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
+import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
-import type { House } from './house.ts';
+import type { House } from './gateway-setup.ts';
 
 const STARTS = 5;
 const SETTLE_MS = 5_000;

@@ -1,7 +1,7 @@
 /** Row 4: a thousand answers growing at once. */
 import type { Figure } from './figures.ts';
-import { sessionAsker } from './house.ts';
-import type { House } from './house.ts';
+import { sessionAsker } from './gateway-setup.ts';
+import type { House } from './gateway-setup.ts';
 
 const STREAMS = 1_000;
 const PER_SECOND = 20;

@@ -1,8 +1,8 @@
 /** Row 3: how many whole turns a second, from accepted to stored; and whether thousands of them leave memory behind. */
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
-import { sessionAsker } from './house.ts';
-import type { House } from './house.ts';
+import { sessionAsker } from './gateway-setup.ts';
+import type { House } from './gateway-setup.ts';
 
 const IN_FLIGHT = 96;
 const WINDOW_MS = 6_000;

@@ -1,7 +1,7 @@
 /** A question of a Telegram chat, its process killed while it waits, answered on the page: decided there for every door, and run once. */
 import { expect, it, vi } from 'vitest';
 import { killedWhileAsking } from '../flows/asking-gateway.ts';
-import { OWNER } from '../flows/house.ts';
+import { OWNER } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
 import { describePage } from './describe-page.ts';
 

@@ -1,8 +1,8 @@
 /** Questions in a real browser: shown with what would run, answered once, gone when somebody else was faster. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ApprovalRecord } from '../../src/approvals.ts';
-import type { ApprovalDecision } from '../../src/records.ts';
-import type { FakeTurn } from '../fakes/fake-turn.ts';
+import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
+import type { ApprovalDecision } from '../../src/contracts/records.ts';
+import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { describeDoor } from './describe-page.ts';
 
 function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {

@@ -1,6 +1,6 @@
 /** The page over time: many chats, old pages, broken connections, small screens. */
 import { expect, it, vi } from 'vitest';
-import type { EventBody } from '../../src/event.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
 import { WAIT, write } from './browser.ts';
 import { describeDoor } from './describe-page.ts';
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
-import { openDoor } from '../channels/http-client.ts';
-import type { OpenDoor } from '../channels/http-client.ts';
-import type { FakeTurn } from '../fakes/fake-turn.ts';
+import { openDoor } from '../channels/http/client.ts';
+import type { OpenDoor } from '../channels/http/client.ts';
+import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { announceSkip, findChromium, launch, signIn, visit, WAIT, write } from './browser.ts';
 import type { Visit } from './browser.ts';
 

@@ -1,7 +1,7 @@
 /** The plan's panel as people read it, and as it has to be for a plan that is stored. */
 import type { Page } from 'playwright-core';
-import { correctionsLeft, MAX_CORRECTIONS } from '../../src/plan.ts';
-import type { Plan, PlanStep } from '../../src/plan.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../src/contracts/plan.ts';
+import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
 
 /** One row of a panel. */
 export interface ShownStep {

@@ -1,9 +1,9 @@
 /** What a plan goes through when a step fails, on the page before the whole house: after every event its panel is the stored plan. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Plan } from '../../src/plan.ts';
-import type { House } from '../flows/house.ts';
+import type { Plan } from '../../src/contracts/plan.ts';
+import type { House } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
-import { openPlanHouse, PlannedTurn } from './plan-house.ts';
+import { openPlanHouse, PlannedTurn } from './plan-setup.ts';
 
 const FAILED = 'FAILED: the bowl is on the floor.';
 

@@ -1,10 +1,10 @@
 /** The plan's panel in a real browser: what it tells of a plan, and the buttons with which people act on it. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ApprovalRecord, PlanWait } from '../../src/approvals.ts';
-import type { Plan } from '../../src/plan.ts';
-import type { PlanAction, PlanAnswer } from '../../src/plans.ts';
-import type { FakeTurn } from '../fakes/fake-turn.ts';
-import { plan, withStatus } from '../fakes/shown-plans.ts';
+import type { ApprovalRecord, PlanWait } from '../../src/contracts/approvals.ts';
+import type { Plan } from '../../src/contracts/plan.ts';
+import type { PlanAction, PlanAnswer } from '../../src/contracts/plan-store.ts';
+import type { FakeTurn } from '../fakes/gateway/turn.ts';
+import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
 import { describeDoor } from './describe-page.ts';
 import { panelOf, readPanel } from './panel.ts';

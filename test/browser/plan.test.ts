@@ -1,8 +1,8 @@
 /** What a turn means to do and who works for it, in a real browser: the plan's card, the list of todos, subagents. */
 import { beforeEach, expect, it, vi } from 'vitest';
-import type { EventBody } from '../../src/event.ts';
-import type { Plan, PlanStep } from '../../src/plan.ts';
-import { plan, step, withStatus } from '../fakes/shown-plans.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
+import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
+import { plan, step, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
 import { describeDoor, PHONE } from './describe-page.ts';
 

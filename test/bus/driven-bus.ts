@@ -1,11 +1,11 @@
 /** A message bus over lanes in memory, under fake time, with a handler whose every run the test ends by hand. */
 import { afterEach, beforeEach, vi } from 'vitest';
-import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/bus.ts';
+import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import type { StopHints } from '../../src/bus/stop-hints.ts';
-import { GatewayError } from '../../src/errors.ts';
-import type { ErrorDetails } from '../../src/errors.ts';
-import type { LaneClass, LaneHead, LaneKey } from '../../src/lanes.ts';
+import type { StopNotifier } from '../../src/bus/stop-notifier.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import type { ErrorDetails } from '../../src/contracts/errors.ts';
+import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/lanes.ts';
 import { recordingLog } from './events.ts';
 import { MemoryLanes } from './memory-lanes.ts';
 
@@ -36,7 +36,7 @@ export interface DrivenOptions {
   concurrency?: number;
   lanes?: MemoryLanes;
   instance?: string;
-  hints?: StopHints;
+  hints?: StopNotifier;
   classes?: LaneClass[];
 }
 
@@ -119,7 +119,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     },
     async send(lane, dedupe) {
       const laneClass: LaneClass = lane.startsWith('in:') ? 'in' : lane.startsWith('out:') ? 'out' : 'poll';
-      bus.run(await lanes.append(lane, dedupe, { dedupe }, bus.claimant(laneClass)));
+      bus.run(await lanes.append(lane, dedupe, { dedupe }, bus.claimingNode(laneClass)));
     },
   };
 }

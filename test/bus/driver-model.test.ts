@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HEARTBEAT_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
-import { FencedError } from '../../src/errors.ts';
-import type { LaneKey } from '../../src/lanes.ts';
+import { FencedError } from '../../src/contracts/errors.ts';
+import type { LaneKey } from '../../src/contracts/lanes.ts';
 import { drivenBus, flaky, pass, useDrivenBuses } from './driven-bus.ts';
 import type { DrivenBus, OpenRun } from './driven-bus.ts';
 import { MemoryLanes } from './memory-lanes.ts';
@@ -65,7 +65,7 @@ class House {
       const lane = LANES[one.lane]!;
       await this.buses[one.bus]!.send(lane, `${this.lanes.lane(lane).messages.length}`);
     } else if (one.kind === 'wait') await pass(one.ms);
-    else if (one.kind === 'freeze') this.lanes.expire(this.buses[one.bus]!.bus.claimant('in'));
+    else if (one.kind === 'freeze') this.lanes.expire(this.buses[one.bus]!.bus.claimingNode('in'));
     else if (one.kind === 'stop') this.lanes.markStop(LANES[one.lane]!);
     else await this.end(this.open[one.which % Math.max(1, this.open.length)], one.kind);
   }

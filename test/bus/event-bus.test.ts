@@ -1,8 +1,8 @@
 /** The event bus inside one process: who hears what, in which order, and what a listener's failure does. */
 import { describe, expect, it, vi } from 'vitest';
 import { createEventBus } from '../../src/bus/event-bus.ts';
-import { sseId } from '../../src/event.ts';
-import type { AgentEvent } from '../../src/event.ts';
+import { sseId } from '../../src/contracts/event.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
 import { recordingLog, TestClock } from './events.ts';
 
 const KEY = 'telegram:1';

@@ -1,9 +1,9 @@
 /** What the event bus tests share: a quiet log, clocks under the test's hand, a fan-out within one process. */
-import type { Fanout } from '../../src/bus.ts';
+import type { Fanout } from '../../src/contracts/bus.ts';
 import type { BusClock } from '../../src/bus/clock.ts';
-import type { AgentEvent } from '../../src/event.ts';
-import { createLog } from '../../src/log.ts';
-import type { Log } from '../../src/log.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
+import { createLog } from '../../src/contracts/log.ts';
+import type { Log } from '../../src/contracts/log.ts';
 
 /** A log whose lines the test can read. */
 export function recordingLog(): { log: Log; lines: string[] } {

@@ -1,6 +1,13 @@
 /** Lanes in memory, as strict as the store's about fences and leases, with hands for faults: for tests of what drives them. */
-import { FencedError, StoreError } from '../../src/errors.ts';
-import type { Fence, LaneHead, LaneKey, LaneRoom, LaneStep, LaneStore } from '../../src/lanes.ts';
+import { FencedError, StoreError } from '../../src/contracts/errors.ts';
+import type {
+  Fence,
+  LaneHead,
+  LaneKey,
+  LaneCapacity,
+  LaneStep,
+  LaneStore,
+} from '../../src/contracts/lanes.ts';
 
 interface Message {
   dedupe: string;
@@ -62,7 +69,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     for (const lane of this.#lanes.values()) if (lane.owner === node) lane.owner = undefined;
   }
 
-  async sweep(node: string, rooms: LaneRoom[]): Promise<LaneHead[]> {
+  async sweep(node: string, rooms: LaneCapacity[]): Promise<LaneHead[]> {
     await this.#enter('sweep');
     this.#bury();
     if (!this.#isLive(node)) return [];

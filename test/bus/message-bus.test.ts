@@ -1,10 +1,10 @@
 /** The message bus over lanes in memory: order, room, retries and dead letters, under fake time. */
 import { describe, expect, it, vi } from 'vitest';
 import { MAX_ATTEMPTS, MAX_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
-import { MAX_WAITING_HEADS } from '../../src/bus/lane-actors.ts';
+import { MAX_WAITING_HEADS } from '../../src/bus/lane-workers.ts';
 import { SWEEP_MS } from '../../src/bus/message-bus.ts';
-import { FencedError } from '../../src/errors.ts';
-import type { LaneKey } from '../../src/lanes.ts';
+import { FencedError } from '../../src/contracts/errors.ts';
+import type { LaneKey } from '../../src/contracts/lanes.ts';
 import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';
@@ -57,8 +57,8 @@ describe('room', () => {
     await driven.send('out:telegram:1', 'c');
     expect(said(driven)).toEqual(['a', 'c']);
     expect(driven.bus.running()).toEqual({ in: 1, out: 1, run: 0, poll: 0 });
-    expect(driven.bus.claimant('in')).toBeUndefined();
-    expect(driven.bus.claimant('poll')).toBeDefined();
+    expect(driven.bus.claimingNode('in')).toBeUndefined();
+    expect(driven.bus.claimingNode('poll')).toBeDefined();
   });
 
   it('that comes free is filled at once, by whoever has waited longest', async () => {
@@ -77,7 +77,7 @@ describe('room', () => {
 
   it('is waited for in order by heads that are claimed already', async () => {
     const driven = await start({ concurrency: 1 });
-    const node = driven.bus.claimant('in');
+    const node = driven.bus.claimingNode('in');
     const steps = await Promise.all(
       ['a', 'b', 'c'].map((name) => driven.lanes.append(`in:t:${name}`, name, {}, node)),
     );
@@ -91,7 +91,7 @@ describe('room', () => {
 
   it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is let go and comes with a sweep`, async () => {
     const driven = await start({ concurrency: 1 });
-    const node = driven.bus.claimant('in');
+    const node = driven.bus.claimingNode('in');
     for (let index = 0; index <= MAX_WAITING_HEADS + 1; index += 1) {
       driven.bus.run(await driven.lanes.append(`in:t:${index}`, `${index}`, {}, node));
     }
@@ -103,10 +103,10 @@ describe('room', () => {
 
   it('is not taken by classes this node has no budget for', async () => {
     const driven = await start({ classes: ['in'] });
-    const step = await driven.lanes.append('out:telegram:1', 'a', {}, driven.bus.claimant('in'));
+    const step = await driven.lanes.append('out:telegram:1', 'a', {}, driven.bus.claimingNode('in'));
     driven.bus.run(step);
     await pass(0);
-    expect(driven.bus.claimant('out')).toBeUndefined();
+    expect(driven.bus.claimingNode('out')).toBeUndefined();
     expect(driven.lanes.lane('out:telegram:1').owner).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createNatsFanout, parseNatsUrl } from '../../src/bus/nats-fanout.ts';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { fanoutContract } from '../contracts/fanout.ts';
 import { recordingLog } from './events.ts';

@@ -1,9 +1,9 @@
 /** A whole node in a process of its own, for tests that kill and freeze it: works messages off and writes down each run. */
 import { setTimeout as work } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { LaneHandler } from '../../src/bus.ts';
+import type { LaneHandler } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/contracts/log.ts';
 import { openStoreAt } from '../../src/store/store.ts';
 
 const [url = '', schema = '', instance = '', workMs = '0'] = process.argv.slice(2);

@@ -6,11 +6,11 @@ import {
   MAX_PEERS,
   MAX_WAITING_RECORDS,
   PEER_GONE_MS,
-} from '../../src/bus/peers.ts';
+} from '../../src/bus/node-link.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
-import { sseId } from '../../src/event.ts';
-import type { AgentEvent, EventBody } from '../../src/event.ts';
+import { sseId } from '../../src/contracts/event.ts';
+import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
 
 const KEY = 'telegram:1';

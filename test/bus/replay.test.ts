@@ -1,12 +1,12 @@
 /** What a reader that reconnects is given: the edges of the rings, and snapshots that say exactly what was said. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/bus.ts';
+import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/contracts/bus.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { EVENT_OVERHEAD_BYTES } from '../../src/bus/turn-ring.ts';
 import { MAX_RINGS, RINGS_BYTES } from '../../src/bus/turn-rings.ts';
-import { sseId } from '../../src/event.ts';
-import type { AgentEvent, EventBody } from '../../src/event.ts';
+import { sseId } from '../../src/contracts/event.ts';
+import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
 import { recordingLog, TestClock, textOnScreen } from './events.ts';
 
 const KEY = 'telegram:1';

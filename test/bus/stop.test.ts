@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { UNREGISTER_MS } from '../../src/bus/node-lease.ts';
-import { FencedError } from '../../src/errors.ts';
-import type { LaneKey } from '../../src/lanes.ts';
+import { FencedError } from '../../src/contracts/errors.ts';
+import type { LaneKey } from '../../src/contracts/lanes.ts';
 import { drivenBus, flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';
@@ -62,7 +62,7 @@ describe('a stop', () => {
 
   it('reaches heads that wait for room or were stopped before they were claimed', async () => {
     const driven = await start({ concurrency: 1 });
-    const node = driven.bus.claimant('in');
+    const node = driven.bus.claimingNode('in');
     driven.bus.run(await driven.lanes.append('in:t:first', 'a', {}, node));
     driven.bus.run(await driven.lanes.append('in:t:waits', 'b', {}, node));
     driven.lanes.markStop('in:t:waits');
@@ -113,10 +113,10 @@ describe('a lost lease', () => {
     expect(driven.runs[0]!.signal.aborted).toBe(false);
     await pass(HEARTBEAT_MS + 1);
     expect(driven.runs[0]!.signal.reason).toMatchObject({ code: 'lease_lost' });
-    expect(driven.bus.claimant('in')).toBeUndefined();
+    expect(driven.bus.claimingNode('in')).toBeUndefined();
     gate.resolve();
     await pass(HEARTBEAT_MS);
-    expect(driven.bus.claimant('in')).toBeDefined();
+    expect(driven.bus.claimingNode('in')).toBeDefined();
   });
 
   it('is not assumed while the database restarts for less than the lease', async () => {
@@ -135,7 +135,7 @@ describe('a lost lease', () => {
     await driven.send(LANE, 'a');
     driven.lanes.expire(driven.runs[0]!.head.node);
     await pass(2 * HEARTBEAT_MS + SWEEP_MS);
-    expect(driven.lanes.lane(LANE).owner).toBe(driven.bus.claimant('in'));
+    expect(driven.lanes.lane(LANE).owner).toBe(driven.bus.claimingNode('in'));
     expect(driven.runs).toHaveLength(1);
     driven.runs[0]!.fail(flaky());
     await pass(0);
@@ -148,18 +148,18 @@ describe('a lost lease', () => {
 
   it('voids claims of the old id that are heard of only now', async () => {
     const driven = await start();
-    const step = await driven.lanes.append(LANE, 'a', {}, driven.bus.claimant('in'));
+    const step = await driven.lanes.append(LANE, 'a', {}, driven.bus.claimingNode('in'));
     driven.lanes.expire(step.heads[0]!.node);
     await pass(HEARTBEAT_MS);
     driven.bus.run(step);
     expect(driven.runs).toEqual([]);
     await pass(HEARTBEAT_MS + SWEEP_MS);
-    expect(driven.runs.map(({ head }) => head.node)).toEqual([driven.bus.claimant('in')]);
+    expect(driven.runs.map(({ head }) => head.node)).toEqual([driven.bus.claimingNode('in')]);
   });
 
   it('forgets what waited for room under the old id', async () => {
     const driven = await start({ concurrency: 1 });
-    const node = driven.bus.claimant('in');
+    const node = driven.bus.claimingNode('in');
     driven.bus.run(await driven.lanes.append(LANE, 'a', {}, node));
     driven.bus.run(await driven.lanes.append('in:telegram:2', 'b', {}, node));
     driven.lanes.expire(node);
@@ -167,7 +167,7 @@ describe('a lost lease', () => {
     driven.runs[0]!.fail(flaky());
     await pass(SWEEP_MS);
     const nodes = driven.runs.slice(1).map(({ head }) => head.node);
-    expect(nodes).toEqual([driven.bus.claimant('poll')]);
+    expect(nodes).toEqual([driven.bus.claimingNode('poll')]);
   });
 });
 
@@ -178,7 +178,7 @@ describe('a shutdown', () => {
     await driven.send(LANE, 'b');
     const stopped = driven.bus.stop(20_000);
     expect(driven.runs[0]!.signal.reason).toMatchObject({ code: 'shutdown' });
-    expect(driven.bus.claimant('in')).toBeUndefined();
+    expect(driven.bus.claimingNode('in')).toBeUndefined();
     await driven.finish(driven.runs[0]);
     await stopped;
     expect(said(driven)).toEqual(['a']);
@@ -228,7 +228,7 @@ describe('a shutdown', () => {
     const driven = await start();
     const gate = Promise.withResolvers<void>();
     driven.lanes.hanging.set('register', gate.promise);
-    driven.lanes.expire(driven.bus.claimant('in'));
+    driven.lanes.expire(driven.bus.claimingNode('in'));
     await pass(2 * HEARTBEAT_MS);
     await driven.bus.stop(0);
     expect(driven.lanes.calls).toMatchObject({ register: 2 });

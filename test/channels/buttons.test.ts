@@ -1,14 +1,14 @@
 /** Buttons on both platforms: shown, kept and taken away with their message; a press is committed before it is answered. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { create } from '../../channels/telegram/index.ts';
-import type { Channel, OutboundPart } from '../../src/channel.ts';
-import { StoreError } from '../../src/errors.ts';
-import { parseMarkdown } from '../../src/markdown.ts';
-import type { Button, InboundMessage } from '../../src/message.ts';
-import type { Receipt } from '../../src/receive.ts';
-import { DiscordHouse } from '../fakes/discord-house.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
-import { telegramDeps } from './telegram-setup.ts';
+import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
+import { StoreError } from '../../src/contracts/errors.ts';
+import { parseMarkdown } from '../../src/lib/markdown.ts';
+import type { Button, InboundMessage } from '../../src/contracts/message.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
+import { DiscordHouse } from '../fakes/discord/setup.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { telegramDeps } from './telegram/setup.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };
 const BUTTONS: Button[] = [

@@ -1,5 +1,5 @@
 /** A model of the lanes: what must be true of them, as plainly as it can be said. */
-import type { LaneHead, LaneKey, LaneStore } from '../../src/lanes.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts';
 
 /** The real side: lanes of one database, and a hand that ends a node's lease behind its back. */
 export interface RealLanes {

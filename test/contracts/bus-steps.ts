@@ -1,8 +1,8 @@
 /** Random histories of the lanes: nodes that accept, claim, finish, fail, freeze, die and restart, against the model. */
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { FencedError } from '../../src/errors.ts';
-import type { LaneHead } from '../../src/lanes.ts';
+import { FencedError } from '../../src/contracts/errors.ts';
+import type { LaneHead } from '../../src/contracts/lanes.ts';
 import { laneKey } from './bus-model.ts';
 import type { LaneModel, RealLanes } from './bus-model.ts';
 

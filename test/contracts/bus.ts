@@ -1,10 +1,10 @@
 /** What every message bus on every database must do with accepted messages, whoever fails in between. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/bus.ts';
+import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import { FencedError, GatewayError } from '../../src/errors.ts';
-import type { LaneHead, LaneKey, LaneStore } from '../../src/lanes.ts';
-import { createLog } from '../../src/log.ts';
+import { FencedError, GatewayError } from '../../src/contracts/errors.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts';
+import { createLog } from '../../src/contracts/log.ts';
 
 /** Intervals of the buses under test: sweeps short, so that tests are; leases long enough for a busy machine. */
 export const TEST_INTERVALS = { leaseMs: 3_000, heartbeatMs: 500, sweepMs: 25, flagsMs: 50 };
@@ -250,7 +250,7 @@ async function startNode(
       lane,
       dedupe,
       payload,
-      bus.claimant(lane.startsWith('in:') ? 'in' : 'poll'),
+      bus.claimingNode(lane.startsWith('in:') ? 'in' : 'poll'),
     );
     bus.run(step);
     return step.seq;

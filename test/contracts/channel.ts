@@ -2,11 +2,11 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Channel, OutboundPart } from '../../src/channel.ts';
-import { ChannelError, GatewayError } from '../../src/errors.ts';
-import { parseMarkdown } from '../../src/markdown.ts';
-import type { InboundMessage } from '../../src/message.ts';
-import type { Receipt, Receive } from '../../src/receive.ts';
+import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
+import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
+import { parseMarkdown } from '../../src/lib/markdown.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
 
 /** A private chat of the fake platform and the person in it, as the ids the channel must give. */

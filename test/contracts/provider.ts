@@ -1,9 +1,9 @@
 /** What every model server's provider must keep, whatever its wire: `providerContract(name, makeHarness)`. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProviderError } from '../../src/errors.ts';
-import { collectChat } from '../fakes/collect-chat.ts';
-import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/provider.ts';
+import { ProviderError } from '../../src/contracts/errors.ts';
+import { collectChat } from '../fakes/agent/collect-chat.ts';
+import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/contracts/provider.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
 
 /** What the server does next, in no server's own words. */

@@ -5,15 +5,15 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { GatewayError } from '../../src/errors.ts';
-import type { MemoryStore } from '../../src/memory.ts';
-import { defaultProfile } from '../../src/profile.ts';
-import type { Tool, ToolResult } from '../../src/tool.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import type { MemoryStore } from '../../src/contracts/notes.ts';
+import { defaultProfile } from '../../src/contracts/profile.ts';
+import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
 import { createEgress } from '../../src/security/index.ts';
 import { noSchedules } from '../fakes/schedules.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 /** Names lead nowhere here, so nothing leaves the machine. */
 const egress = createEgress({ resolve: async () => [] });

@@ -1,6 +1,6 @@
 /** The people of a crash run: each session says one thing after the other, and again until it is acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FakeTelegram } from '../fakes/telegram.ts';
+import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { messageAt } from './script.ts';
 import type { Said } from './script.ts';
 

@@ -1,6 +1,6 @@
 /** The gateway as `parley start` runs it, with tools whose effects are counted outside: the victim of the crash tests. */
 import { run } from '../../src/main.ts';
-import { effectTools } from '../fakes/effect-tools.ts';
+import { effectTools } from '../fakes/agent/effect-tools.ts';
 
 const risk = process.env['EFFECTS_RISK'] === 'dangerous' ? 'dangerous' : 'safe';
 // The words of a group count as a stranger's: what stayed outside the session would wait for a human.

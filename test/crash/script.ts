@@ -1,7 +1,7 @@
 /** What people say and what the model answers in a crash run: both follow from the seed, so a run can be told again. */
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
-import type { Reply } from '../fakes/ollama.ts';
-import type { ChatBody } from '../fakes/ollama.ts';
+import type { Reply } from '../fakes/ollama/ollama.ts';
+import type { ChatBody } from '../fakes/ollama/ollama.ts';
 
 /** One thing said: the `index`-th message of a session, counted from 0. */
 export interface Said {

@@ -6,8 +6,8 @@ import {
   MAX_AGENTS_SHOWN,
   SHOW_AFTER_MS,
 } from '../../src/delivery/activity.ts';
-import type { AgentEvent, EventBody } from '../../src/event.ts';
-import { buildHouse } from './house.ts';
+import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
+import { buildHouse } from './setup.ts';
 
 const event = (body: EventBody, agentId?: string): AgentEvent => ({
   sessionKey: 'fake:1',

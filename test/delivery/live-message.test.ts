@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { TYPING_TTL_MS } from '../../src/delivery/typing.ts';
 import { MAX_LIVE_TEXT } from '../../src/delivery/live-text.ts';
 import { MAX_LIVE_FAILURES, SETTLE_MS } from '../../src/delivery/live-message.ts';
-import { LOOK_AGAIN_MS } from '../../src/delivery/place-in-line.ts';
-import { buildHouse } from './house.ts';
+import { LOOK_AGAIN_MS } from '../../src/delivery/wait-for-earlier.ts';
+import { buildHouse } from './setup.ts';
 
 describe('a growing reply', () => {
   it('is sent once and then edited, with the newest text only', async () => {

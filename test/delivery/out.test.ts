@@ -1,7 +1,7 @@
 /** The final delivery (T7): every part exactly once, exactly its text, around whatever the platform refuses. */
 import { describe, expect, it } from 'vitest';
-import { LaneAbort } from '../../src/bus.ts';
-import { StoreError } from '../../src/errors.ts';
+import { LaneAbort } from '../../src/contracts/bus.ts';
+import { StoreError } from '../../src/contracts/errors.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
 import {
   MAX_AMBIGUOUS_ATTEMPTS,
@@ -9,7 +9,7 @@ import {
   RETRY_BASE_MS,
   RETRY_CAP_MS,
 } from '../../src/delivery/out.ts';
-import { buildHouse, HEAD } from './house.ts';
+import { buildHouse, HEAD } from './setup.ts';
 
 const LONG = Array.from({ length: 40 }, (_, i) => `Paragraph ${i} of a long answer.`).join('\n\n');
 

@@ -1,10 +1,10 @@
 /** When calls go out: finals first, edits newest-only, never early, never too fast, fair over chats. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ChannelError } from '../../src/errors.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
 import { CALLS_PER_SECOND, MAX_FINAL_WAIT_MS, Scheduler } from '../../src/delivery/scheduler.ts';
-import { MAX_STRETCH, Pace, RECOVER_MS } from '../../src/delivery/pace.ts';
+import { MAX_SLOWDOWN, RateLimit, RECOVER_MS } from '../../src/delivery/rate-limit.ts';
 import { FakeClock } from '../fakes/clock.ts';
-import { buildHouse, quiet } from './house.ts';
+import { buildHouse, quiet } from './setup.ts';
 
 const clock = new FakeClock();
 const made: Scheduler[] = [];
@@ -144,16 +144,16 @@ describe('the scheduler', () => {
 
 describe('a pace', () => {
   it('slows down by what is refused, to a bound, and recovers slowly', () => {
-    const pace = new Pace(100);
+    const pace = new RateLimit(100);
     let now = 0;
     for (let i = 0; i < 10; i++) pace.refused((now += 10_000), 1_000);
-    expect(pace.intervalMs).toBe(100 * MAX_STRETCH);
+    expect(pace.intervalMs).toBe(100 * MAX_SLOWDOWN);
     for (let i = 0; i < 100; i++) pace.take((now += RECOVER_MS + 1));
     expect(pace.intervalMs).toBe(100);
   });
 
   it('learns once from calls that were under way together', () => {
-    const pace = new Pace(100);
+    const pace = new RateLimit(100);
     for (let i = 0; i < 5; i++) pace.refused(i, 1_000);
     expect(pace.intervalMs).toBe(200);
   });

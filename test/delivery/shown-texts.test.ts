@@ -1,7 +1,7 @@
 /** What is right on screen already is left alone by the final delivery. */
 import { describe, expect, it } from 'vitest';
 import { MAX_SHOWN_TEXTS, ShownTexts } from '../../src/delivery/shown-texts.ts';
-import { buildHouse } from './house.ts';
+import { buildHouse } from './setup.ts';
 
 describe('a final delivery after a reply that grew to its end', () => {
   async function grown(content: string) {

@@ -1,7 +1,7 @@
 /** A completion without a session that says the last message back. */
-import type { StatelessRequest } from '../../src/gateway-api.ts';
-import type { ChatChunk } from '../../src/provider.ts';
-import { USAGE } from './fake-turn.ts';
+import type { StatelessRequest } from '../../src/contracts/gateway-api.ts';
+import type { ChatChunk } from '../../src/contracts/provider.ts';
+import { USAGE } from './gateway/turn.ts';
 
 /** Some thinking, then the words in two pieces. */
 export async function* echoCompletion(request: StatelessRequest): AsyncIterable<ChatChunk> {

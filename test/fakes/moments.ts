@@ -1,8 +1,8 @@
 /** Turns that take a while: a tool in whose time a test lets things happen, and the turn that comes after another. */
 import { z } from 'zod';
-import type { LaneOutcome } from '../../src/bus.ts';
-import type { LaneHead } from '../../src/lanes.ts';
-import { defineTool } from '../../src/tool.ts';
+import type { LaneOutcome } from '../../src/contracts/bus.ts';
+import type { LaneHead } from '../../src/contracts/lanes.ts';
+import { defineTool } from '../../src/contracts/tool.ts';
 
 /** A tool that gives the world a moment: what happens while it runs is the test's. */
 export const moment = (happens: () => Promise<void>) =>

@@ -1,7 +1,6 @@
 /** A todo list and a scratchpad in memory, as strict as the real ones. */
-import { MAX_NOTES } from '../../src/scratchpad.ts';
-import type { ScratchpadStore } from '../../src/scratchpad.ts';
-import type { Todo, TodoStore } from '../../src/todos.ts';
+import { MAX_NOTES } from '../../src/contracts/notes.ts';
+import type { ScratchpadStore, Todo, TodoStore } from '../../src/contracts/notes.ts';
 
 export function memoryTodos(): TodoStore {
   const lists = new Map<string, Todo[]>();

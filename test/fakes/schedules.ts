@@ -1,6 +1,6 @@
 /** Schedules for doors and tools under test: kept in memory, never run. */
-import { GatewayError } from '../../src/errors.ts';
-import type { ScheduleDoor, ScheduleRecord, Schedules } from '../../src/schedules.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import type { ScheduleApi, ScheduleRecord, Schedules } from '../../src/contracts/schedules.ts';
 
 /** Takes none. */
 export const noSchedules: Schedules = {
@@ -13,7 +13,7 @@ export const noSchedules: Schedules = {
 };
 
 /** Everybody sees all; a task "refuse" is refused, and of the session "http:elsewhere" nobody knows. */
-export function fakeScheduleDoor(): ScheduleDoor {
+export function fakeScheduleDoor(): ScheduleApi {
   const kept = new Map<string, ScheduleRecord>();
   return {
     list: (_caller, session) =>

@@ -1,7 +1,7 @@
 /** Usage of a house whose turns all cost the same. */
-import type { Caller } from '../../src/access.ts';
-import type { UsageReport } from '../../src/usage.ts';
-import { USAGE } from './fake-turn.ts';
+import type { Caller } from '../../src/contracts/access.ts';
+import type { UsageReport } from '../../src/contracts/usage.ts';
+import { USAGE } from './gateway/turn.ts';
 
 /** An admin sees a chat's, others their own. */
 export function fakeUsage(caller: Caller): Promise<UsageReport> {

@@ -1,7 +1,7 @@
 /** What models and people do wrong, and what the chat says then: over HTTP and Telegram, through the whole house. */
 import { expect, it, vi } from 'vitest';
-import { startFakeOllama } from '../fakes/ollama.ts';
-import { describeHouse, FRIENDS, openHouse, WAIT } from './house.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import { describeHouse, FRIENDS, openHouse, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 

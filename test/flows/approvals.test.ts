@@ -1,9 +1,9 @@
 /** A dangerous tool through the whole house: asked in the chat, decided at any door, run once. */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../src/security/index.ts';
-import { riskyTools } from '../fakes/risky-tools.ts';
-import { describeHouse, FRIENDS, OWNER, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import { riskyTools } from '../fakes/agent/risky-tools.ts';
+import { describeHouse, FRIENDS, OWNER, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];

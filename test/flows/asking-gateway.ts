@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { GatewayProcess } from '../crash/gateways.ts';
-import { startEffects } from '../fakes/effect-tools.ts';
-import type { EffectsServer } from '../fakes/effect-tools.ts';
-import { startFakeOllama } from '../fakes/ollama.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram.ts';
-import { FRIENDS, OWNER } from './house.ts';
+import { startEffects } from '../fakes/agent/effect-tools.ts';
+import type { EffectsServer } from '../fakes/agent/effect-tools.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { FRIENDS, OWNER } from './setup.ts';
 
 /** Long enough for a process that starts on a busy machine. */
 const PATIENCE = { timeout: 60_000, interval: 50 };

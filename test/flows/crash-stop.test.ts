@@ -4,7 +4,7 @@ import { heldLanes, pendingCount } from '../crash/rows.ts';
 import { answers, say, stop } from '../crash/talk.ts';
 import { startWorld } from '../crash/world.ts';
 import type { World, WorldOptions } from '../crash/world.ts';
-import type { FakeCall } from '../fakes/ollama.ts';
+import type { FakeCall } from '../fakes/ollama/ollama.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 20_000, interval: 50 };

@@ -1,15 +1,15 @@
 /** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing between them but the house. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../src/event.ts';
-import type { Plan } from '../../src/plan.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
+import type { Plan } from '../../src/contracts/plan.ts';
 import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { readPanel } from '../browser/panel.ts';
-import { eventsUntil } from '../channels/http-client.ts';
-import { furnishDemoHome } from '../fakes/demo-home.ts';
-import { demoAnswer } from '../fakes/ollama-demo.ts';
-import { openHouse, OWNER, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import { eventsUntil } from '../channels/http/client.ts';
+import { furnishDemoHome } from '../fakes/demo/home.ts';
+import { demoAnswer } from '../fakes/demo/answer.ts';
+import { openHouse, OWNER, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 describe('the demo', () => {
   let house: House;

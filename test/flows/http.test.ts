@@ -1,12 +1,12 @@
 /** The third door through the whole house: streams, repeats, resumption, and whose session is whose. */
 import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
-import type { AgentEvent } from '../../src/event.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
 import { hashSecret } from '../../src/security/index.ts';
-import { allFrames, eventsUntil, frames, textOf } from '../channels/http-client.ts';
-import type { Frame } from '../channels/http-client.ts';
-import { describeHouse, OWNER, WAIT } from './house.ts';
-import type { CallInit } from './house.ts';
+import { allFrames, eventsUntil, frames, textOf } from '../channels/http/client.ts';
+import type { Frame } from '../channels/http/client.ts';
+import { describeHouse, OWNER, WAIT } from './setup.ts';
+import type { CallInit } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 const says = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];

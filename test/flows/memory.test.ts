@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { ChatBody } from '../fakes/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import type { ChatBody } from '../fakes/ollama/ollama.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const HEADING = '## What I remember about the user';
 const [ann = '', bob = '', carl = ''] = FRIENDS;

@@ -1,7 +1,7 @@
 /** The tool `message` through the whole house: on the screen before the answer, in the session over HTTP, once after a crash. */
 import { expect, it, vi } from 'vitest';
-import { eventsUntil } from '../channels/http-client.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import { eventsUntil } from '../channels/http/client.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const file = { access: { telegram: { allow: FRIENDS } }, tools: { enabled: ['message'] } };

@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig, secretsOf } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
-import { createLog, redactor } from '../../src/log.ts';
+import { createLog, redactor } from '../../src/contracts/log.ts';
 import { makeEmbeddedHome } from '../database.ts';
-import { startFakeLlama } from '../fakes/llama-server.ts';
-import { startFakeOllama } from '../fakes/ollama.ts';
+import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 
 const OWNER = 'owner-token-of-the-house-1234';
 const KEY = 'sk-very-secret-0123456789';

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
-import { openHouse, OWNER, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import { openHouse, OWNER, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 

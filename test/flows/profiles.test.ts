@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const OWNER_ID = '6001';

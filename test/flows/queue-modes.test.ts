@@ -1,7 +1,7 @@
 /** Messages that come while an answer is on its way, through the whole house: joined, interrupting, collected, as the chat wants it. */
 import { expect, it, vi } from 'vitest';
-import type { ChatBody } from '../fakes/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import type { ChatBody } from '../fakes/ollama/ollama.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');

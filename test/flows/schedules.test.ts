@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { FAKE_BOT } from '../fakes/telegram.ts';
-import { lastUserText } from '../fakes/ollama-request.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import { FAKE_BOT } from '../fakes/telegram/telegram.ts';
+import { lastUserText } from '../fakes/ollama/request.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 /** A driver looks every five seconds at what was changed behind its back. */
 const LOOKED = { ...WAIT, timeout: 30_000 };

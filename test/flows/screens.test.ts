@@ -4,10 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
-import type { FakeToolCall } from '../fakes/ollama.ts';
-import { ANALYSIS, PLAN } from '../fakes/planned-turn.ts';
-import { openHouse, OWNER, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
+import { ANALYSIS, PLAN } from '../fakes/gateway/planned-turn.ts';
+import { openHouse, OWNER, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 const PERSON = '7001';
 const SLOW = { ...WAIT, timeout: 30_000 };

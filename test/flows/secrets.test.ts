@@ -1,8 +1,8 @@
 /** What is secret stays where it was put: not in the log, the rows, a prompt, or on a screen — also when things go wrong. */
 import { expect, it, vi } from 'vitest';
-import { DISCORD_TOKEN } from '../fakes/discord.ts';
-import { FAKE_TOKEN } from '../fakes/telegram.ts';
-import { describeHouse, FRIENDS, OWNER, WAIT } from './house.ts';
+import { DISCORD_TOKEN } from '../fakes/discord/discord.ts';
+import { FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
+import { describeHouse, FRIENDS, OWNER, WAIT } from './setup.ts';
 
 const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } } };
 const env = { LLM_STREAM_FIRST_CHUNK_TIMEOUT: '2' };

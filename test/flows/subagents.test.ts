@@ -1,8 +1,8 @@
 /** Subagents through the whole house: seen live over HTTP, told of on Telegram, ended by /stop. */
 import { expect, it, vi } from 'vitest';
-import { eventsUntil } from '../channels/http-client.ts';
-import type { FakeToolCall } from '../fakes/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import { eventsUntil } from '../channels/http/client.ts';
+import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const enabled = ['list_dir', 'spawn_agent'];
@@ -108,11 +108,11 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     answers(
       `begin ${chat}`,
       { toolCalls: [spawn(`endless ${chat}`, { background: true })] },
-      { text: 'Begun.' },
+      { text: 'InitialInput.' },
     );
     house().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
     house().telegram.says(chat, `begin ${chat}`, chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
+    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['InitialInput.']), WAIT);
     const call = await house().modelCall(`endless ${chat}`);
     house().telegram.says(chat, '/status', chat);
     const line = `In the background, at most 60 min more: default: endless ${chat}`;
@@ -134,7 +134,7 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     answers(
       'over the restart',
       { toolCalls: [spawn('long errand', { background: true })] },
-      { text: 'Begun.' },
+      { text: 'InitialInput.' },
     );
     answers('long errand', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
     house().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });

@@ -1,8 +1,8 @@
 /** Two gateways on one Postgres: what is said to one of them happens on whichever runs it. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { eventsUntil } from '../channels/http-client.ts';
-import { FRIENDS, openHouse, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import { eventsUntil } from '../channels/http/client.ts';
+import { FRIENDS, openHouse, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 

@@ -2,10 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startFakeLlama } from '../fakes/llama-server.ts';
-import type { FakeLlama } from '../fakes/llama-server.ts';
-import { openHouse, WAIT } from './house.ts';
-import type { House } from './house.ts';
+import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
+import type { FakeLlama } from '../fakes/llama-server/llama-server.ts';
+import { openHouse, WAIT } from './setup.ts';
+import type { House } from './setup.ts';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 90_000;

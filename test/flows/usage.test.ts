@@ -1,8 +1,8 @@
 /** What answers cost, from the model's report to `/usage`, the route and the metrics: to each what is theirs. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
-import type { UsageReport } from '../../src/usage.ts';
-import { describeHouse, FRIENDS, WAIT } from './house.ts';
+import type { UsageReport } from '../../src/contracts/usage.ts';
+import { describeHouse, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommands, GREETING, listingOf, readCommands } from '../../src/intake/commands.ts';
 
-import { SESSION_START } from '../../src/records.ts';
+import { SESSION_START } from '../../src/contracts/records.ts';
 
 const none = (): never => {
   throw new Error('nothing is run here');

@@ -1,12 +1,12 @@
 /** Who receives for a bot, and what its health says before, while and after. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { LaneAbort } from '../../src/bus.ts';
-import type { Channel } from '../../src/channel.ts';
-import { StoreError } from '../../src/errors.ts';
-import type { ChannelHealth } from '../../src/health.ts';
+import { LaneAbort } from '../../src/contracts/bus.ts';
+import type { Channel } from '../../src/contracts/channel.ts';
+import { StoreError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { createLeader } from '../../src/intake/leader.ts';
-import type { LaneHead, LaneStore } from '../../src/lanes.ts';
-import { createLog } from '../../src/log.ts';
+import type { LaneHead, LaneStore } from '../../src/contracts/lanes.ts';
+import { createLog } from '../../src/contracts/log.ts';
 
 const HEAD: LaneHead = {
   lane: 'poll:telegram:7',
@@ -43,7 +43,7 @@ function buildLeader(
       append,
       finish: () => Promise.resolve({ heads: [] }),
     },
-    bus: { claimant: () => undefined, run: () => undefined },
+    bus: { claimingNode: () => undefined, run: () => undefined },
     receive: () => Promise.reject(new Error('nobody writes here')),
     log: createLog({ level: 'silent', redact: (text) => text }),
   });

@@ -1,8 +1,8 @@
 /** `/memory` and `/forget`. */
 import { expect, it } from 'vitest';
-import type { CommandCall } from '../../src/command.ts';
+import type { CommandCall } from '../../src/contracts/command.ts';
 import { createMemoryCommands, MAX_LISTED } from '../../src/intake/memory-commands.ts';
-import type { MemoryRecord } from '../../src/memory.ts';
+import type { MemoryRecord } from '../../src/contracts/notes.ts';
 
 const fact = (id: number, text: string, untrusted = false): MemoryRecord => ({
   id,

@@ -1,14 +1,14 @@
 /** The mode of a session: how it is named, changed and shown, and when it stays. */
 import { expect, it, vi } from 'vitest';
 import { createEventBus } from '../../src/bus/event-bus.ts';
-import type { CommandCall } from '../../src/command.ts';
-import type { AgentEvent } from '../../src/event.ts';
+import type { CommandCall } from '../../src/contracts/command.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
 import { modeCommand, refuseWhilePlanRuns } from '../../src/intake/modes.ts';
-import { MODES, readMode } from '../../src/plan.ts';
+import { MODES, readMode } from '../../src/contracts/plan.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
-import { describeHouse, WAIT } from '../flows/house.ts';
-import { testPlan } from '../fakes/plans.ts';
-import { finished, startTurn } from '../store/turns.ts';
+import { describeHouse, WAIT } from '../flows/setup.ts';
+import { testPlan } from '../fakes/agent/plans.ts';
+import { finished, startTurn } from '../store/lanes/turns.ts';
 
 const USAGE = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
 const call = (args: string): CommandCall => ({

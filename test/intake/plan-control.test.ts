@@ -1,14 +1,14 @@
 /** What people do to a plan, by words and by the buttons of its card: what is changed, what they read, who may. */
 import { describe, expect, it } from 'vitest';
-import type { ApprovalRecord, Decided } from '../../src/approvals.ts';
-import type { Press } from '../../src/button.ts';
+import type { ApprovalRecord, Decided } from '../../src/contracts/approvals.ts';
+import type { Press } from '../../src/contracts/receive.ts';
 import { actOnPlan, createPlanButtons } from '../../src/intake/plan-control.ts';
 import type { PlanControlDeps } from '../../src/intake/plan-control.ts';
-import { cancelPlan } from '../../src/plan.ts';
-import type { Plan } from '../../src/plan.ts';
-import { planButtonValue } from '../../src/plans.ts';
-import type { PlanAction, PlanRecord, PlanWish } from '../../src/plans.ts';
-import { plan, withStatus } from '../fakes/shown-plans.ts';
+import { cancelPlan } from '../../src/contracts/plan.ts';
+import type { Plan } from '../../src/contracts/plan.ts';
+import { planButtonValue } from '../../src/contracts/plan-store.ts';
+import type { PlanAction, PlanRecord, PlanRequest } from '../../src/contracts/plan-store.ts';
+import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 
 const SESSION = 'telegram:1';
 const AGENTIC = withStatus(plan(3, { mode: 'agentic' }), 0, 'done');
@@ -25,7 +25,7 @@ function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decide
   };
   const question = { id: 'q', plan: { id: stored.id, stepId: 's1', wait: waits?.wait } };
   const did: string[] = [];
-  let wish: PlanWish = {};
+  let wish: PlanRequest = {};
   const deps: PlanControlDeps = {
     plans: {
       plan: async (id) => (id === stored.id ? record : undefined),

@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
-import type { CommandCall } from '../../src/command.ts';
-import type { Ledger } from '../../src/ledger.ts';
-import { StoreError } from '../../src/errors.ts';
-import type { UsageNote, UsageQuery, UsageSum } from '../../src/usage.ts';
+import type { CommandCall } from '../../src/contracts/command.ts';
+import type { Ledger } from '../../src/contracts/ledger.ts';
+import { StoreError } from '../../src/contracts/errors.ts';
+import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/usage.ts';
 import { describeEachDatabase } from '../database.ts';
-import { finished, startTurn } from '../store/turns.ts';
+import { finished, startTurn } from '../store/lanes/turns.ts';
 
 const NOON = Date.parse('2026-03-10T12:00:00Z');
 const CALL: CommandCall = {

@@ -1,15 +1,15 @@
 /** Two model servers behind one provider: which one a name means, and what one of them being away does to the other. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { collectChat } from '../fakes/collect-chat.ts';
-import type { LLMProvider } from '../../src/provider.ts';
+import { collectChat } from '../fakes/agent/collect-chat.ts';
+import type { LLMProvider } from '../../src/contracts/provider.ts';
 import { createProviders } from '../../src/providers/index.ts';
 import { createRouter } from '../../src/providers/router.ts';
 import { providerContract } from '../contracts/provider.ts';
-import { startFakeLlama } from '../fakes/llama-server.ts';
-import { startFakeOllama } from '../fakes/ollama.ts';
+import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
-import { toReply } from './ollama-setup.ts';
-import { never, question } from './question.ts';
+import { toReply } from './ollama/setup.ts';
+import { never, question } from './request.ts';
 import { harnessOf } from './harness.ts';
 
 describe('the router over two servers', () => {

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { readTurnPayload as parsePayload } from '../../src/agent/turn-payload.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { sourceOf } from '../../src/message.ts';
+import { readTurnPayload as parsePayload } from '../../src/agent/turn/turn-payload.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import { sourceOf } from '../../src/contracts/message.ts';
 import { MAX_WAITING } from '../../src/schedule/fire.ts';
 import { describeEachDatabase } from '../database.ts';
 import { request } from '../store/requests.ts';
@@ -119,7 +119,7 @@ describeEachDatabase('a slot', (databases) => {
     const node = nodeOf(store, {
       standing: {
         placeOf: () => Promise.resolve('private'),
-        mayStill: (...question) => {
+        isStillAllowed: (...question) => {
           asked.push(question);
           return Promise.resolve(false);
         },

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { TurnPayload } from '../../src/ledger.ts';
+import type { TurnPayload } from '../../src/contracts/ledger.ts';
 import {
   HEARTBEAT_ID,
   MAX_INSTRUCTIONS,
@@ -54,7 +54,7 @@ describeEachDatabase('the heartbeat', (databases) => {
   /** What the agent is shown, in the order it came. */
   const shown = async (store: TestStore) => {
     const rows = await store.sql<{ payload: TurnPayload }[]>`
-      select payload from msg where lane = 'in:telegram:42' and payload ? 'quietToken' order by seq`;
+      select payload from msg where lane = 'in:telegram:42' and payload ? 'silentToken' order by seq`;
     return rows.map(({ payload }) => payload);
   };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
@@ -66,7 +66,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await node.start();
     await vi.waitFor(() => expect(ticks(node.events)).toEqual(['telegram:42 heartbeat_tick']), WAIT);
     const [beat] = await shown(store);
-    expect(beat).toMatchObject({ entry: 'run', quietToken: QUIET_TOKEN });
+    expect(beat).toMatchObject({ entry: 'run', silentToken: QUIET_TOKEN });
     expect(beat?.message.content).toContain('- water them on Mondays');
     expect(beat?.message.content).toContain(QUIET_TOKEN);
     // People see only what it leads to, if anything.

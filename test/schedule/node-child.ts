@@ -1,16 +1,16 @@
 /** A node with schedules in a process of its own, for a test that kills it: it comes as far as the message of a slot, and no further. */
-import { createAnnounce } from '../../src/intake/index.ts';
+import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
-import type { DatabasePlace } from '../../src/store/database.ts';
+import type { DatabasePlace } from '../../src/store/database/database.ts';
 import { openStoreAt } from '../../src/store/store.ts';
-import { testLog } from '../fakes/tool-context.ts';
+import { testLog } from '../fakes/agent/tool-context.ts';
 
 const [given = '{}'] = process.argv.slice(2);
 const place: DatabasePlace = JSON.parse(given);
 const log = testLog();
 const { ledger, schedules } = await openStoreAt(place, { log, migrate: false });
 const events = { emit: () => undefined };
-const bus = { claimant: () => undefined, run: () => undefined };
+const bus = { claimingNode: () => undefined, run: () => undefined };
 const scheduling = createScheduling({
   store: {
     ...schedules,
@@ -21,8 +21,8 @@ const scheduling = createScheduling({
   },
   ledger,
   events,
-  announce: createAnnounce({ ledger, bus, events }),
-  standing: { placeOf: async () => 'private', mayStill: async () => true },
+  announce: createSendSystemMessage({ ledger, bus, events }),
+  standing: { placeOf: async () => 'private', isStillAllowed: async () => true },
   log,
   now: Date.now,
 });

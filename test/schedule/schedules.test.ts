@@ -1,12 +1,12 @@
 /** Making schedules: who may, how many, how long; and the command people make them with. */
 import { expect, it } from 'vitest';
-import type { CommandCall } from '../../src/command.ts';
-import { MAX_HOUSE_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../../src/schedules.ts';
-import type { ScheduleWish } from '../../src/schedules.ts';
+import type { CommandCall } from '../../src/contracts/command.ts';
+import { MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../../src/contracts/schedules.ts';
+import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../database.ts';
 import { anybody, nodeOf } from './world.ts';
 
-const wish = (change: Partial<ScheduleWish> = {}): ScheduleWish => ({
+const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   id: 'one',
   session: 'telegram:42',
   address: 'telegram:42',
@@ -42,7 +42,7 @@ describeEachDatabase('schedules', (databases) => {
 
   it('are refused in words that say what to change', async () => {
     const { schedules } = nodeOf(await databases.open());
-    const add = (change: Partial<ScheduleWish>) => schedules.add(wish(change));
+    const add = (change: Partial<ScheduleRequest>) => schedules.add(wish(change));
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
     await expect(add({ task: '  ' })).rejects.toThrow('what is to be done');
     await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
@@ -53,19 +53,19 @@ describeEachDatabase('schedules', (databases) => {
   });
 
   it('are refused to whoever may not write there', async () => {
-    const stranger = { ...anybody, mayStill: () => Promise.resolve(false) };
+    const stranger = { ...anybody, isStillAllowed: () => Promise.resolve(false) };
     const { schedules } = nodeOf(await databases.open(), { standing: stranger });
     await expect(schedules.add(wish())).rejects.toThrow('I may not write to telegram:42 for you');
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it(`are at most ${MAX_HOUSE_SCHEDULES} in the house, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the house, and the next one is told so`, async () => {
     const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
       ...store,
       addSchedule: () => Promise.resolve('house_full'),
     }));
     await expect(schedules.add(wish())).rejects.toThrow(
-      `${MAX_HOUSE_SCHEDULES} schedules, which is the most`,
+      `${MAX_SYSTEM_SCHEDULES} schedules, which is the most`,
     );
   });
 

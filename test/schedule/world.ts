@@ -1,13 +1,13 @@
 /** Nodes that run schedules over a real store: what they announce is in its lanes, what they emit is kept. */
 import { onTestFinished } from 'vitest';
-import type { Standing } from '../../src/access.ts';
-import type { EventBody } from '../../src/event.ts';
-import { createAnnounce } from '../../src/intake/index.ts';
+import type { CreatorAccess } from '../../src/contracts/access.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
+import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
 import type { Scheduling, SchedulingDeps } from '../../src/schedule/index.ts';
-import type { ScheduleRecord, ScheduleStore } from '../../src/schedules.ts';
+import type { ScheduleRecord, ScheduleStore } from '../../src/contracts/schedules.ts';
 import type { TestStore } from '../database.ts';
-import { testLog } from '../fakes/tool-context.ts';
+import { testLog } from '../fakes/agent/tool-context.ts';
 
 export interface TestNode extends Scheduling {
   /** What was emitted, in order, as `session type`. */
@@ -17,9 +17,9 @@ export interface TestNode extends Scheduling {
 }
 
 /** Everybody may do everything. */
-export const anybody: Standing = {
+export const anybody: CreatorAccess = {
   placeOf: () => Promise.resolve('private'),
-  mayStill: () => Promise.resolve(true),
+  isStillAllowed: () => Promise.resolve(true),
 };
 
 /** A node, not started; stopped after the test. `around` looks at, or breaks, its store. */
@@ -35,11 +35,11 @@ export function nodeOf(
     events.push(`${session} ${body.type}`);
     bodies.push(body);
   };
-  const bus = { claimant: () => undefined, run: () => undefined };
+  const bus = { claimingNode: () => undefined, run: () => undefined };
   const scheduling = createScheduling({
     store: around(store.schedules),
     ledger: store.ledger,
-    announce: createAnnounce({ ledger: store.ledger, bus, events: { emit } }),
+    announce: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
     events: { emit },
     standing: anybody,
     log: testLog(log),

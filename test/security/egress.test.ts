@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
 import { isPublicAddress } from '../../src/security/egress-addresses.ts';
 import { createEgress, MAX_REDIRECTS, MAX_URL_CHARS } from '../../src/security/egress.ts';
 import type { EgressOptions } from '../../src/security/egress.ts';

@@ -1,6 +1,6 @@
 /** Messages as a channel hands them over. */
-import type { AcceptRequest } from '../../src/ledger.ts';
-import { addressOf, type InboundMessage } from '../../src/message.ts';
+import type { AcceptRequest } from '../../src/contracts/ledger.ts';
+import { addressOf, type InboundMessage } from '../../src/contracts/message.ts';
 
 /** A message as a channel hands it over. */
 export function inbound(id: string, change: Partial<InboundMessage> = {}): InboundMessage {

@@ -1,9 +1,9 @@
 /** The tool `cron`, as the model uses it, over a real store. */
 import { expect, it } from 'vitest';
-import type { ToolContext } from '../../src/tool.ts';
+import type { ToolContext } from '../../src/contracts/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
 import { describeEachDatabase } from '../database.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 import { anybody, nodeOf } from '../schedule/world.ts';
 
 describeEachDatabase('cron', (databases) => {

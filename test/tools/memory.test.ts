@@ -1,9 +1,9 @@
 /** The tool `memory` over a store in memory: whose facts, from where, and where they are shown. */
 import { expect, it } from 'vitest';
-import type { MemoryRecord, MemoryStore } from '../../src/memory.ts';
-import type { ToolContext } from '../../src/tool.ts';
+import type { MemoryRecord, MemoryStore } from '../../src/contracts/notes.ts';
+import type { ToolContext } from '../../src/contracts/tool.ts';
 import { createMemory, MAX_SHOWN } from '../../src/tools/memory.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 type Kept = MemoryRecord & { user: string; key: string };
 

@@ -1,10 +1,10 @@
 /** The tool `message`: what it asks for, and what the model hears of it. */
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/event.ts';
-import { MAX_POST_CHARS, MAX_POSTS } from '../../src/posts.ts';
-import type { PostRequest, PostResult } from '../../src/posts.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
+import { MAX_POST_CHARS, MAX_POSTS } from '../../src/contracts/delivery.ts';
+import type { PostRequest, PostResult } from '../../src/contracts/delivery.ts';
 import { createMessage } from '../../src/tools/message.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 const asked = (result: PostResult) => {
   const requests: PostRequest[] = [];

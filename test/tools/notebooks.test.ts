@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/event.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../../src/scratchpad.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES } from '../../src/contracts/notes.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import {
   MAX_TODO_CHARS,
@@ -12,13 +12,13 @@ import {
   TODO_STATUSES,
   todoText,
   writeTodos,
-} from '../../src/todos.ts';
-import type { Todo } from '../../src/todos.ts';
-import type { ToolContext, ToolResult } from '../../src/tool.ts';
+} from '../../src/contracts/notes.ts';
+import type { Todo } from '../../src/contracts/notes.ts';
+import type { ToolContext, ToolResult } from '../../src/contracts/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../src/tools/todo.ts';
 import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 const SESSION = 'telegram:1';
 

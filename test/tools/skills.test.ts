@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { editFile } from '../../src/tools/edit-file.ts';
-import { listDir } from '../../src/tools/list-dir.ts';
-import { readFile } from '../../src/tools/read-file.ts';
-import { writeFile as writeTool } from '../../src/tools/write-file.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { editFile } from '../../src/tools/files/edit-file.ts';
+import { listDir } from '../../src/tools/files/list-dir.ts';
+import { readFile } from '../../src/tools/files/read-file.ts';
+import { writeFile as writeTool } from '../../src/tools/files/write-file.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 let root = '';
 let workspace = '';
@@ -30,10 +30,10 @@ const ctx = () => toolContext({ workspace, skills });
 const read = (file: string) => readFile.execute({ path: file, offset: 0, limit: 1_000 }, ctx());
 
 it('reads and lists them, as the house’s own words', async () => {
-  expect(await read('skills/tea/SKILL.md')).toEqual({ content: 'Boil water.', source: 'house' });
-  expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'house' });
+  expect(await read('skills/tea/SKILL.md')).toEqual({ content: 'Boil water.', source: 'operator' });
+  expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
   const list = await listDir.execute({ path: 'skills/tea', offset: 0 }, ctx());
-  expect(list).toEqual({ content: 'SKILL.md  11 bytes\nleaves.md  6 bytes', source: 'house' });
+  expect(list).toEqual({ content: 'SKILL.md  11 bytes\nleaves.md  6 bytes', source: 'operator' });
   expect(await listDir.execute({ path: 'skills', offset: 0 }, ctx())).toMatchObject({ content: 'tea/' });
   expect(await read('skills/own.md').catch((error: unknown) => error)).toMatchObject({ code: 'not_found' });
 });

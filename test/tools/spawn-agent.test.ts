@@ -6,10 +6,10 @@ import {
   MAX_TASK_CHARS,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../../src/spawn.ts';
-import type { SpawnOutcome, SpawnRequest } from '../../src/spawn.ts';
+} from '../../src/contracts/subagents.ts';
+import type { SpawnOutcome, SpawnRequest } from '../../src/contracts/subagents.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
-import { toolContext } from '../fakes/tool-context.ts';
+import { toolContext } from '../fakes/agent/tool-context.ts';
 
 const run = async (args: unknown, outcome: SpawnOutcome) => {
   const requests: SpawnRequest[] = [];

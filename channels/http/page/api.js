@@ -46,7 +46,7 @@ export class Api {
   }
 
   /**
-   * Hands a message in; the same `idempotencyKey` again is answered like the first time.
+   * AvailableExecutors a message in; the same `idempotencyKey` again is answered like the first time.
    * @param {string} key
    * @param {{ content: string, model?: string }} body
    * @param {string} idempotencyKey
@@ -83,7 +83,7 @@ export class Api {
   /**
    * The newest plan of a session, the turn it belongs to, and the list of things to do, as they stand.
    * @param {string} key
-   * @returns {Promise<{ plan: import('./plan-state.js').Plan | null, turnId: string | null, todos: import('./todo-view.js').Todo[] }>}
+   * @returns {Promise<{ plan: import('./plan/plan-state.js').Plan | null, turnId: string | null, todos: import('./plan/todo-view.js').Todo[] }>}
    */
   plan(key) {
     return this.#json('GET', `${pathOf(key)}/plan`);
@@ -91,7 +91,7 @@ export class Api {
 
   /**
    * What waits for an answer, in all sessions this token may decide for.
-   * @returns {Promise<import('./approval-cards.js').Approval[]>}
+   * @returns {Promise<import('./chat/approval-cards.js').Approval[]>}
    */
   async approvals() {
     return (await this.#json('GET', '/v1/approvals')).approvals;
@@ -108,7 +108,7 @@ export class Api {
   /**
    * Lets a step run or leaves it out, pauses, resumes or stops a plan; gives a sentence about what comes of it.
    * @param {string} planId
-   * @param {import('./plan-buttons.js').PlanAction} action
+   * @param {import('./plan/plan-buttons.js').PlanAction} action
    * @param {string | undefined} stepId the step that the person saw
    * @returns {Promise<{ text: string }>}
    */
@@ -122,7 +122,7 @@ export class Api {
     return this.#json('DELETE', pathOf(key));
   }
 
-  /** @returns {Promise<import('./command-menu.js').Command[]>} */
+  /** @returns {Promise<import('./chat/command-menu.js').Command[]>} */
   async commands() {
     return (await this.#json('GET', '/v1/commands')).commands;
   }

@@ -1,6 +1,6 @@
 /** The page: signs in, then shows one chat at a time beside the list of all. */
 import { ApiError, readHealth } from './api.js';
-import { ChatView } from './chat-view.js';
+import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
 import { Sidebar } from './sidebar.js';

@@ -1,6 +1,6 @@
 /** Which turns a summary should take the place of: the oldest, whole, while the newest stay as they were said. */
-import type { UncoveredRow } from '../../compression.ts';
-import type { Profile } from '../../profile.ts';
+import type { UnsummarizedRow } from '../../contracts/records.ts';
+import type { Profile } from '../../contracts/profile.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 
 /** Rows after which the oldest would soon fall out of sight: they are summarised first. */
@@ -13,30 +13,30 @@ export const KEEP_ROWS = 16;
 export const MIN_COVERED_TOKENS = 600;
 
 /** How full a context is. */
-export interface Fill {
+export interface ContextSize {
   tokens: number;
   rows: number;
 }
 
 /** True when the tokens pass the profile's share of the budget (N-67). */
-export function isHeavy(profile: Profile, { tokens }: Fill, budget: number): boolean {
+export function exceedsThreshold(profile: Profile, { tokens }: ContextSize, budget: number): boolean {
   return profile.compressionEnabled && tokens > budget * profile.compressionThreshold;
 }
 
 /** True when it is heavy, or when the next turns would push the oldest rows out of sight. */
-export function isCrowded(profile: Profile, fill: Fill, budget: number): boolean {
-  return isHeavy(profile, fill, budget) || (profile.compressionEnabled && fill.rows >= CROWDED_ROWS);
+export function shouldCompressAfterTurn(profile: Profile, fill: ContextSize, budget: number): boolean {
+  return exceedsThreshold(profile, fill, budget) || (profile.compressionEnabled && fill.rows >= CROWDED_ROWS);
 }
 
 /** Rows of one turn, or a summary alone. */
 export interface Turns {
   laneSeq: number;
-  rows: UncoveredRow[];
+  rows: UnsummarizedRow[];
   tokens: number;
 }
 
 /** Rows by turn, in their order. */
-export function byTurn(rows: readonly UncoveredRow[]): Turns[] {
+export function byTurn(rows: readonly UnsummarizedRow[]): Turns[] {
   const turns: Turns[] = [];
   for (const row of rows) {
     const last = turns.at(-1);
@@ -52,7 +52,7 @@ export function byTurn(rows: readonly UncoveredRow[]): Turns[] {
  * The turns to cover, oldest first: all but the newest one, and those before it that fit `KEEP_SHARE` of the budget and
  * `KEEP_ROWS`. Empty when that would be too little to be worth it.
  */
-export function chooseTurns(rows: readonly UncoveredRow[], budget: number): Turns[] {
+export function chooseTurns(rows: readonly UnsummarizedRow[], budget: number): Turns[] {
   const turns = byTurn(rows);
   let tokens = 0;
   let kept = 0;

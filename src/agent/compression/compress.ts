@@ -1,18 +1,18 @@
 /** One compression: what is uncovered is read, its oldest turns are summarised, and the summary takes their place (N-67). */
-import type { UncoveredRow } from '../../compression.ts';
-import { ProviderError } from '../../errors.ts';
-import type { SessionKey } from '../../message.ts';
-import type { Profile } from '../../profile.ts';
-import type { ChatRequest } from '../../provider.ts';
-import { contextRow } from '../context.ts';
-import type { ContextRow } from '../context.ts';
+import type { UnsummarizedRow } from '../../contracts/records.ts';
+import { ProviderError } from '../../contracts/errors.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { ChatRequest } from '../../contracts/provider.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { ContextRow } from '../prompt/history.ts';
 import { MAX_ANSWER_CHARS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
-import { drain } from '../drain.ts';
-import { gatherText } from '../gather-text.ts';
-import { modelRoom } from '../model-room.ts';
-import type { ModelRoom } from '../model-room.ts';
-import { taintOf } from '../taint.ts';
+import { drain } from '../turn/drain.ts';
+import { completeText } from '../model/complete-text.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import type { ModelBudget } from '../model/model-budget.ts';
+import { taintOf } from '../tools/taint.ts';
 import { chooseTurns } from './choose.ts';
 import type { Turns } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
@@ -48,7 +48,7 @@ export type Compressed = { before: number; after: number } | { refused: string }
 export async function compressOnce(shared: Shared, order: CompressionOrder): Promise<Compressed> {
   const { contexts } = shared.deps;
   const rows = await contexts.uncovered(order.session, COMPRESSION_ROWS);
-  const room = await modelRoom(shared, order);
+  const room = await modelBudget(shared, order);
   const chosen = chooseTurns(rows, room.budget);
   if (chosen.length === 0) return { refused: 'there is too little to cover' };
   const { summary, turns } = await summarise(shared, order, room, chosen);
@@ -72,7 +72,7 @@ type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 async function summarise(
   shared: Shared,
   order: CompressionOrder,
-  room: ModelRoom,
+  room: ModelBudget,
   chosen: readonly Turns[],
 ): Promise<{ summary: SummaryRow; turns: Turns[] }> {
   const { model, can, contextWindow, budget } = room;
@@ -99,7 +99,7 @@ async function callModel(
   request: ChatRequest,
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
-  const said = gatherText(shared, {
+  const said = completeText(shared, {
     request,
     signal,
     maxChars: MAX_ANSWER_CHARS,
@@ -110,6 +110,6 @@ async function callModel(
   return text;
 }
 
-function sumOf(rows: readonly UncoveredRow[]): number {
+function sumOf(rows: readonly UnsummarizedRow[]): number {
   return rows.reduce((sum, { tokens }) => sum + tokens, 0);
 }

@@ -1,22 +1,22 @@
 /** When contexts are compressed: before a turn that is too heavy, and by a worker after a turn, which delays nobody (N-65). */
-import { LaneAbort } from '../../bus.ts';
-import { GatewayError, toGatewayError } from '../../errors.ts';
+import { LaneAbort } from '../../contracts/bus.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
-import type { SessionKey } from '../../message.ts';
-import { toGroups } from '../context.ts';
-import { systemPart } from '../context-parts.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { toGroups } from '../prompt/history.ts';
+import { systemPart } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
-import { modelRoom } from '../model-room.ts';
-import type { Turn } from '../turn-state.ts';
-import { isCrowded, isHeavy } from './choose.ts';
-import type { Fill } from './choose.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
+import type { ContextSize } from './choose.ts';
 import { compressOnce } from './compress.ts';
 import type { CompressionOrder } from './compress.ts';
 import type { Compressor } from './worker.ts';
 
 /** How long a session whose compression failed, or gained too little, is left alone, in milliseconds. */
-export const REST_MS = 10 * 60_000;
+export const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are known to rest; the one that has rested longest goes first. */
 const MAX_RESTING = 10_000;
 /** Workers at one time. A turn that ends beyond them has none; the next turn of its session looks again. */
@@ -33,7 +33,7 @@ export function createCompressor(
   shared: Omit<AgentShared, 'compressor'>,
   now: () => number = () => performance.now(),
 ): Compressor {
-  const resting = new Recent<true>(REST_MS, MAX_RESTING, now);
+  const resting = new Recent<true>(COOLDOWN_MS, MAX_RESTING, now);
   const workers = new Map<SessionKey, Promise<void>>();
   const closing = new AbortController();
 
@@ -59,7 +59,7 @@ export function createCompressor(
     const { sessionKey } = turn;
     try {
       const budget = await budgetFor(shared, turn, closing.signal);
-      if (budget === undefined || !isCrowded(turn.profile, fillOf(turn), budget)) return;
+      if (budget === undefined || !shouldCompressAfterTurn(turn.profile, fillOf(turn), budget)) return;
       const gain = await compress(orderOf(turn, closing.signal));
       if (gain !== undefined) shared.deps.events.emit(sessionKey, { type: 'context_compressed', ...gain });
     } catch (error) {
@@ -74,7 +74,7 @@ export function createCompressor(
       // A subagent has no history of its own; what a journal holds was said with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
       const budget = await budgetFor(shared, turn, turn.signal);
-      if (budget === undefined || !isHeavy(turn.profile, fillOf(turn), budget)) return;
+      if (budget === undefined || !exceedsThreshold(turn.profile, fillOf(turn), budget)) return;
       const worker = workers.get(turn.sessionKey);
       if (worker !== undefined) await untilAborted(worker, turn.signal);
       else {
@@ -85,7 +85,7 @@ export function createCompressor(
       }
       await rereadHistory(shared, turn);
       // It gained, and still not enough: another try would gain less.
-      if (isHeavy(turn.profile, fillOf(turn), budget)) resting.set(turn.sessionKey, true);
+      if (exceedsThreshold(turn.profile, fillOf(turn), budget)) resting.set(turn.sessionKey, true);
     },
     after(turn, reason) {
       const { sessionKey } = turn;
@@ -107,7 +107,7 @@ async function budgetFor(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
-    const { budget, can } = await modelRoom(shared, { model: turn.model, profile: turn.profile, signal });
+    const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
     const { prepared, surroundings } = turn;
     return budget - systemPart(prepared, surroundings).tokens - (can.tools ? prepared.toolTokens : 0);
   } catch (error) {
@@ -120,7 +120,7 @@ async function budgetFor(
 }
 
 /** What the next turn would read, with this one's own rows. */
-function fillOf({ history, past, rows }: Turn): Fill {
+function fillOf({ history, past, rows }: Turn): ContextSize {
   const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
     all.reduce((total, { tokens }) => total + tokens, 0);

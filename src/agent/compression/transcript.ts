@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage } from '../../provider.ts';
-import type { ContextEntry } from '../../records.ts';
+import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ContextEntry } from '../../contracts/records.ts';
 import type { Turns } from './choose.ts';
 
 /** Longest piece of one message that is summarised, in UTF-16 units. */

@@ -1,6 +1,6 @@
 /** What the turns ask of the compression of their contexts. */
-import type { EventBody, TurnEndReason } from '../../event.ts';
-import type { Turn } from '../turn-state.ts';
+import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
+import type { Turn } from '../state/turn-state.ts';
 
 export interface Compressor {
   /** Shortens the context of a turn that has not begun, if it is too heavy (N-67). Throws `StoreError`, or the signal's reason. */

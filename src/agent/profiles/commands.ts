@@ -1,10 +1,10 @@
 /** `/profile` and `/model`: which profile and which model answer in a session; owners change them. */
-import type { EventBus } from '../../bus.ts';
-import type { Command, CommandCall } from '../../command.ts';
-import { GatewayError, toGatewayError } from '../../errors.ts';
-import type { Ledger } from '../../ledger.ts';
-import type { Profile } from '../../profile.ts';
-import type { SessionRecord } from '../../records.ts';
+import type { EventBus } from '../../contracts/bus.ts';
+import type { Command, CommandCall } from '../../contracts/command.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { Ledger } from '../../contracts/ledger.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { SessionRecord } from '../../contracts/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Profiles } from './profiles.ts';
 

@@ -1,7 +1,7 @@
 /** A profile switched in the middle of a turn: the next iteration has its prompt, its tools and its model (N-55). */
-import { SWITCH_PROFILE } from '../../profile.ts';
+import { SWITCH_PROFILE } from '../../contracts/profile.ts';
 import type { AgentShared } from '../deps.ts';
-import type { Turn } from '../turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
 
 /**
  * After the n-th answer's tools: takes the session's profile when one of them switched it. What the journal says of a

@@ -1,8 +1,8 @@
 /** The profiles of the house as they are now: read at the start, read anew when their files change (N-73). */
 import { mkdir } from 'node:fs/promises';
-import { ConfigError, toGatewayError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { Profile } from '../../profile.ts';
+import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Profile } from '../../contracts/profile.ts';
 import { readProfiles } from './read-profiles.ts';
 import type { ProfileRead, ProfileRules } from './read-profiles.ts';
 import { watchFolders } from './watch-folders.ts';

@@ -2,8 +2,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
-import { PROFILE_ID, profileSchema } from '../../profile.ts';
-import type { Profile } from '../../profile.ts';
+import { PROFILE_ID, profileSchema } from '../../contracts/profile.ts';
+import type { Profile } from '../../contracts/profile.ts';
 
 /** Profiles a house may have. */
 export const MAX_PROFILES = 100;

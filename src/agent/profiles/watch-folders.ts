@@ -1,8 +1,8 @@
 /** Tells that something in some folders may have changed: soon where the system says so, later where it does not. */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
-import { toGatewayError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
 
 /** An editor writes a file in several steps: one look for all of them, after this many milliseconds. */
 const DEBOUNCE_MS = 150;

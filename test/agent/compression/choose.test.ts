@@ -5,29 +5,29 @@ import {
   byTurn,
   chooseTurns,
   CROWDED_ROWS,
-  isCrowded,
-  isHeavy,
+  shouldCompressAfterTurn,
+  exceedsThreshold,
   KEEP_ROWS,
   KEEP_SHARE,
   MIN_COVERED_TOKENS,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
-import type { UncoveredRow } from '../../../src/compression.ts';
+import type { UnsummarizedRow } from '../../../src/contracts/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
-import { defaultProfile } from '../../../src/profile.ts';
-import type { ContextEntry } from '../../../src/records.ts';
+import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { ContextEntry } from '../../../src/contracts/records.ts';
 
 let seq = 0;
-function row(laneSeq: number, entry: ContextEntry, tokens: number): UncoveredRow {
+function row(laneSeq: number, entry: ContextEntry, tokens: number): UnsummarizedRow {
   seq += 1;
   return { seq, laneSeq, turnId: `t${laneSeq}`, iteration: 0, entry, tokens };
 }
 
-const user = (laneSeq: number, tokens: number, content = 'q'): UncoveredRow =>
+const user = (laneSeq: number, tokens: number, content = 'q'): UnsummarizedRow =>
   row(laneSeq, { kind: 'user', content }, tokens);
-const answer = (laneSeq: number, tokens: number, content = 'a'): UncoveredRow =>
+const answer = (laneSeq: number, tokens: number, content = 'a'): UnsummarizedRow =>
   row(laneSeq, { kind: 'assistant', content, toolCalls: [], msgId: 'm' }, tokens);
-const called = (laneSeq: number, tokens: number, result = 'r'): UncoveredRow[] => {
+const called = (laneSeq: number, tokens: number, result = 'r'): UnsummarizedRow[] => {
   const toolCalls = [{ id: 'c', name: 'look', args: { at: 'x'.repeat(500) } }];
   const names = { toolCallId: 'c', toolName: 'look', callIndex: 0, isError: false };
   return [
@@ -82,12 +82,12 @@ describe('choosing', () => {
 
   it('finds a context heavy above the share of the profile, and crowded before rows fall out of sight', () => {
     const profile = { ...defaultProfile(), compressionThreshold: 0.5 };
-    expect(isHeavy(profile, { tokens: 500, rows: 2 }, 1_000)).toBe(false);
-    expect(isHeavy(profile, { tokens: 501, rows: 2 }, 1_000)).toBe(true);
-    expect(isCrowded(profile, { tokens: 5, rows: CROWDED_ROWS - 1 }, 1_000)).toBe(false);
-    expect(isCrowded(profile, { tokens: 5, rows: CROWDED_ROWS }, 1_000)).toBe(true);
+    expect(exceedsThreshold(profile, { tokens: 500, rows: 2 }, 1_000)).toBe(false);
+    expect(exceedsThreshold(profile, { tokens: 501, rows: 2 }, 1_000)).toBe(true);
+    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: CROWDED_ROWS - 1 }, 1_000)).toBe(false);
+    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: CROWDED_ROWS }, 1_000)).toBe(true);
     const off = { ...profile, compressionEnabled: false };
-    expect(isCrowded(off, { tokens: 9_999, rows: 999 }, 1_000)).toBe(false);
+    expect(shouldCompressAfterTurn(off, { tokens: 9_999, rows: 999 }, 1_000)).toBe(false);
   });
 });
 

@@ -1,14 +1,19 @@
 /** Long talks: summarised before a turn that is too heavy and after a turn, whole or not at all, and never in the way. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { LaneAbort } from '../../../src/bus.ts';
-import { ProviderError } from '../../../src/errors.ts';
-import type { ChatMessage } from '../../../src/provider.ts';
-import { readFile } from '../../../src/tools/read-file.ts';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { ChatMessage } from '../../../src/contracts/provider.ts';
+import { readFile } from '../../../src/tools/files/read-file.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestDatabases, TestStore } from '../../database.ts';
-import { asks as asksFor, fails, says as saysIt, ScriptedProvider } from '../../fakes/scripted-provider.ts';
-import type { ScriptStep } from '../../fakes/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/turn-world.ts';
+import {
+  asks as asksFor,
+  fails,
+  says as saysIt,
+  ScriptedProvider,
+} from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
 /** A server that reports nothing: estimates are what they are. */
 const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };

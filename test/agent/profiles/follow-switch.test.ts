@@ -1,19 +1,19 @@
 /** `switch_profile` in the middle of a turn: what the next iteration is made with. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { GatewayError } from '../../../src/errors.ts';
-import type { Ledger } from '../../../src/ledger.ts';
-import { defaultProfile } from '../../../src/profile.ts';
-import type { Profile } from '../../../src/profile.ts';
-import { defineTool } from '../../../src/tool.ts';
-import type { Tool } from '../../../src/tool.ts';
-import { listDir } from '../../../src/tools/list-dir.ts';
-import { readFile } from '../../../src/tools/read-file.ts';
+import { GatewayError } from '../../../src/contracts/errors.ts';
+import type { Ledger } from '../../../src/contracts/ledger.ts';
+import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { readFile } from '../../../src/tools/files/read-file.ts';
 import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
-import { asks, says, ScriptedProvider } from '../../fakes/scripted-provider.ts';
-import { LEASE_MS, openWorld, TurnWorld } from '../../fakes/turn-world.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { LEASE_MS, openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
 const coder: Profile = {
   ...defaultProfile('You are Parley.'),

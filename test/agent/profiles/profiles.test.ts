@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createPreparation } from '../../../src/agent/prepared-profile.ts';
+import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
 import { openProfiles } from '../../../src/agent/profiles/profiles.ts';
 import type { Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
-import { defaultProfile, profileSchema } from '../../../src/profile.ts';
-import type { Profile } from '../../../src/profile.ts';
-import { testLog } from '../../fakes/tool-context.ts';
+import { defaultProfile, profileSchema } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
 /** So long that only what the system says of changes counts. */

@@ -1,0 +1,238 @@
+/** One turn on screen: what a person wrote and the answer to it, growing by events, ending as the stored text. */
+import { AnswerParts } from './answer-parts.js';
+import { copyButton, h, shortTime } from '../dom.js';
+import { LiveMarkdown } from '../markdown/view.js';
+import { PlanView } from '../plan/plan-view.js';
+import { TodoView } from '../plan/todo-view.js';
+
+/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
+/** @typedef {import('../api.js').Message} Message */
+
+/** Said where a turn ended without a word. @type {Record<string, string>} */
+const ENDINGS = {
+  stopped: 'Stopped.',
+  interrupted: 'This answer was interrupted.',
+};
+
+/** A message and its answer; `element` goes into the conversation. */
+export class TurnView {
+  /** Place in the conversation: the first message's number; one not yet accepted comes last. */
+  seq = Infinity;
+  /** The number it was last placed by. @type {number | undefined} */
+  placedAt;
+  /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
+  state = 'unknown';
+  #onGrow;
+  #asked = h('div', { class: 'asked' });
+  #plan;
+  #todos = new TodoView();
+  #answer;
+  #status = h('p', { class: 'turn-status', hidden: true });
+  #foot = h('div', { class: 'turn-foot', hidden: true });
+  element;
+
+  /**
+   * @param {() => void} onGrow called when the view may have become taller
+   * @param {import('../plan/plan-view.js').PlanDesk} desk
+   */
+  constructor(onGrow, desk) {
+    this.#onGrow = onGrow;
+    this.#plan = new PlanView(desk);
+    this.#answer = new AnswerParts(onGrow);
+    this.element = h(
+      'article',
+      { class: 'turn' },
+      this.#asked,
+      this.#plan.element,
+      this.#todos.element,
+      this.#answer.element,
+      this.#status,
+      this.#foot,
+    );
+  }
+
+  /** True while there is nothing of it to see; a text is drawn with the next frame. */
+  get isBlank() {
+    return this.text === '' && this.element.textContent.trim() === '';
+  }
+
+  /** All text of the answer so far. */
+  get text() {
+    return this.#answer.text;
+  }
+
+  /**
+   * The person's message as it is stored.
+   * @param {{ seq: number, content: string, senderName?: string | null }} message
+   */
+  setAsked({ seq, content, senderName }) {
+    this.seq = Math.min(this.seq, seq);
+    this.#asked.replaceChildren(
+      ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
+      bubble(content),
+    );
+    this.#asked.classList.remove('sending', 'unsent');
+  }
+
+  /** @param {string} content */
+  setSending(content) {
+    this.#asked.replaceChildren(bubble(content));
+    this.#asked.classList.add('sending');
+    this.#asked.classList.remove('unsent');
+  }
+
+  /**
+   * @param {string} why
+   * @param {() => void} again
+   */
+  setUnsent(why, again) {
+    this.#asked.classList.replace('sending', 'unsent');
+    const retry = h('button', { type: 'button', class: 'text-button', onclick: again }, 'Try again');
+    this.#asked.append(h('p', { class: 'error-text' }, `Not sent: ${why} `, retry));
+  }
+
+  /**
+   * The plan the answer follows, as it was written.
+   * @param {Message} message
+   */
+  setPlan(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    const text = new LiveMarkdown(this.#onGrow);
+    text.set(message.content);
+    this.#plan.setText(text.element);
+  }
+
+  /** The id of its plan, once that is known. */
+  get planId() {
+    return this.#plan.planId;
+  }
+
+  /** How many events told of its plan. */
+  get planTold() {
+    return this.#plan.told;
+  }
+
+  /** What its plan waits for may be another thing now. */
+  planMayWait() {
+    this.#plan.lookAgain();
+    this.#onGrow();
+  }
+
+  /**
+   * The plan as the store has it; `isNewest` when events were missed.
+   * @param {import('../plan/plan-state.js').Plan} plan
+   * @param {boolean} isNewest
+   */
+  setPlanState(plan, isNewest) {
+    this.#plan.set(plan, isNewest || this.state === 'ended');
+    this.#onGrow();
+  }
+
+  /**
+   * The answer as it is stored.
+   * @param {Message} message
+   */
+  setAnswer(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    this.#answer.settle(message.content, message.isError);
+    const copy = copyButton(() => message.content, 'Copy the answer');
+    this.#foot.replaceChildren(
+      h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
+      copy,
+    );
+    this.#foot.hidden = false;
+  }
+
+  /**
+   * Accepted, but others of the session are before it.
+   * @param {number} before
+   */
+  wait(before) {
+    this.#say(
+      before === 1
+        ? 'Waiting: one message is before this one.'
+        : `Waiting: ${before} messages are before this one.`,
+    );
+  }
+
+  /** The message has become part of the turn before it. */
+  join() {
+    this.state = 'ended';
+    this.#say('Answered together with the message before.');
+  }
+
+  /** @param {GatewayEvent} event */
+  apply(event) {
+    if (event.isSubagent === true || event.type.startsWith('subagent_')) this.#answer.applyNested(event);
+    else this.#applyOwn(event);
+    this.#onGrow();
+  }
+
+  /** @param {GatewayEvent} event */
+  #applyOwn(event) {
+    const moved = this.#answer.apply(event);
+    if (moved !== undefined) {
+      this.#say('', moved === 'quiet');
+      return;
+    }
+    this.#plan.apply(event);
+    switch (event.type) {
+      case 'turn_started':
+        this.state = 'running';
+        this.#say('', true);
+        break;
+      case 'todo_changed':
+        this.#todos.set(event.items, this.#plan.descriptions);
+        break;
+      case 'context_compressed':
+        this.#answer.remark(compressed(event.before, event.after));
+        break;
+      case 'profile_switched':
+        this.#answer.remark(`Now working as “${event.profileId}”.`);
+        break;
+      case 'notice':
+        this.#answer.remark(event.text);
+        break;
+      case 'turn_ended':
+        this.#end(event.reason);
+        break;
+      default:
+    }
+  }
+
+  /** @param {string} reason */
+  #end(reason) {
+    this.state = 'ended';
+    this.#say('');
+    this.#answer.end();
+    const ending = ENDINGS[reason];
+    if (ending !== undefined && this.text === '') this.#answer.remark(ending);
+  }
+
+  /**
+   * A line under the answer; with `dots`, three of them while nothing else moves.
+   * @param {string} text
+   * @param {boolean} [dots]
+   */
+  #say(text, dots = false) {
+    this.#status.replaceChildren(
+      ...(dots
+        ? [h('span', { class: 'dots', 'aria-label': 'The answer is being made' }, h('i'), h('i'), h('i'))]
+        : [text]),
+    );
+    this.#status.hidden = !dots && text === '';
+  }
+}
+
+/**
+ * @param {number} before
+ * @param {number} after
+ */
+function compressed(before, after) {
+  return `Earlier messages were summarised: about ${before.toLocaleString()} tokens are ${after.toLocaleString()} now.`;
+}
+
+/** @param {string} content */
+function bubble(content) {
+  return h('div', { class: 'bubble', dir: 'auto' }, content);
+}

@@ -1,0 +1,156 @@
+/** Parsed Markdown as elements. A growing text redraws only the blocks that changed. */
+import { copyButton, h } from '../dom.js';
+import { parseBlocks } from './blocks.js';
+import { parseInline } from './inline.js';
+
+/** @typedef {import('./blocks.js').Block} Block */
+/** @typedef {import('./inline.js').Inline} Inline */
+
+/** A text that grows on screen: words are drawn at most once a frame, whatever their rate. */
+export class LiveMarkdown {
+  element = h('div', { class: 'md', dir: 'auto' });
+  text = '';
+  /** Sources of the blocks as they are drawn. @type {string[]} */
+  #drawn = [];
+  #scheduled = false;
+  #onDraw;
+
+  /** @param {() => void} [onDraw] called after each drawing */
+  constructor(onDraw = () => undefined) {
+    this.#onDraw = onDraw;
+  }
+
+  /** @param {string} delta */
+  append(delta) {
+    this.set(this.text + delta);
+  }
+
+  /** @param {string} text */
+  set(text) {
+    this.text = text;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw() {
+    this.#scheduled = false;
+    const blocks = parseBlocks(this.text);
+    const kept = blocks.findIndex((block, index) => block.source !== this.#drawn[index]);
+    const from = kept < 0 ? blocks.length : kept;
+    while (this.element.children.length > from) this.element.lastElementChild?.remove();
+    this.element.append(...blocks.slice(from).map(drawBlock));
+    this.#drawn = blocks.map((block) => block.source);
+    this.#onDraw();
+  }
+}
+
+/**
+ * @param {Block} block
+ * @returns {HTMLElement}
+ */
+function drawBlock(block) {
+  switch (block.type) {
+    case 'paragraph':
+      return h('p', {}, ...drawInline(block.text));
+    case 'heading':
+      return drawHeading(block.level, block.text);
+    case 'code':
+      return drawCode(block.language, block.text);
+    case 'rule':
+      return h('hr');
+    case 'quote':
+      return h('blockquote', {}, ...block.children.map(drawBlock));
+    case 'list':
+      return drawList(block);
+    case 'table':
+      return drawTable(block);
+    default:
+      return h('p');
+  }
+}
+
+/**
+ * The page's own headings are above: an answer's begin below them.
+ * @param {number} level
+ * @param {string} text
+ */
+function drawHeading(level, text) {
+  return h(
+    'div',
+    { class: `heading h${level}`, role: 'heading', 'aria-level': level + 2 },
+    ...drawInline(text),
+  );
+}
+
+/**
+ * @param {string} language
+ * @param {string} text
+ */
+function drawCode(language, text) {
+  const code = h('code', {}, text);
+  const head = h(
+    'div',
+    { class: 'code-head' },
+    h('span', {}, language),
+    copyButton(() => text, 'Copy the code'),
+  );
+  return h('div', { class: 'code', dir: 'ltr' }, head, h('pre', { tabindex: '0' }, code));
+}
+
+/** @param {Extract<Block, { type: 'list' }>} list */
+function drawList(list) {
+  const items = list.items.map(({ checked, tight, children }) => {
+    const item = h('li', { class: checked === undefined ? undefined : 'task' });
+    if (checked !== undefined)
+      item.append(
+        h('input', { type: 'checkbox', disabled: true, checked, 'aria-label': checked ? 'done' : 'open' }),
+      );
+    for (const child of children) {
+      if (tight && child.type === 'paragraph') item.append(...drawInline(child.text));
+      else item.append(drawBlock(child));
+    }
+    return item;
+  });
+  return list.start === undefined ? h('ul', {}, ...items) : h('ol', { start: list.start }, ...items);
+}
+
+/** @param {Extract<Block, { type: 'table' }>} table */
+function drawTable({ align, head, rows }) {
+  const cell =
+    (/** @type {'th' | 'td'} */ tag) => (/** @type {string} */ text, /** @type {number} */ column) =>
+      h(tag, { class: `to-${align[column] ?? 'left'}` }, ...drawInline(text));
+  const body = rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
+  const drawn = h('table', {}, h('thead', {}, h('tr', {}, ...head.map(cell('th')))), h('tbody', {}, ...body));
+  return h('div', { class: 'table-scroll', tabindex: '0' }, drawn);
+}
+
+/** @param {string} text */
+function drawInline(text) {
+  return parseInline(text).map(drawNode);
+}
+
+/**
+ * @param {Inline} node
+ * @returns {Node | string}
+ */
+function drawNode(node) {
+  switch (node.type) {
+    case 'code':
+      return h('code', {}, node.text);
+    case 'break':
+      return h('br');
+    case 'link':
+      return h(
+        'a',
+        { href: node.href, title: node.href, target: '_blank', rel: 'noopener noreferrer nofollow' },
+        ...node.children.map(drawNode),
+      );
+    case 'strong':
+    case 'em':
+    case 'del':
+      return h(node.type, {}, ...node.children.map(drawNode));
+    default:
+      return node.text;
+  }
+}

@@ -1,0 +1,69 @@
+/** One step of a plan as a row: how it stands, what it is, why it was changed, who carries it out. */
+import { h, icon } from '../dom.js';
+
+/** @typedef {import('./plan-state.js').Step} Step */
+
+/** Said to those who listen, drawn for those who look. @type {Record<import('./plan-state.js').StepStatus, [string, string]>} */
+const MARKS = {
+  pending: ['to do', ''],
+  running: ['running', ''],
+  done: ['done', 'M6 12.5l4 4 8-9'],
+  failed: ['failed', 'M7 7l10 10M17 7L7 17'],
+  skipped: ['skipped', 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3'],
+};
+const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
+
+/** The rows of one plan. A row that stays the same stays in its place, so that nothing on it jumps or begins anew. */
+export class StepRows {
+  element = h('ol', { class: 'plan-steps' });
+  /** Rows by what they show. @type {Map<string, HTMLLIElement>} */
+  #rows = new Map();
+
+  /**
+   * @param {readonly Step[]} steps
+   * @param {{ analysed?: string | undefined, asked?: string | undefined }} at the step the agent thinks about, and the one a
+   *   person is asked about
+   */
+  show(steps, { analysed, asked }) {
+    const rows = new Map();
+    for (const step of steps) {
+      const special = step.id === analysed ? 'analysed' : step.id === asked ? 'in-question' : '';
+      const key = JSON.stringify([step, special]);
+      rows.set(key, this.#rows.get(key) ?? stepRow(step, special));
+    }
+    this.#rows = rows;
+    const shown = [...rows.values()];
+    for (const row of this.element.querySelectorAll(':scope > li')) if (!shown.includes(row)) row.remove();
+    for (const [place, row] of shown.entries()) {
+      if (this.element.children[place] !== row)
+        this.element.insertBefore(row, this.element.children[place] ?? null);
+    }
+  }
+}
+
+/**
+ * @param {Step} step
+ * @param {'' | 'analysed' | 'in-question'} special
+ */
+function stepRow({ index, description, executor, status, attempts, revision }, special) {
+  const [word, path] = MARKS[status];
+  const mark = h('span', { class: 'step-mark', role: 'img', 'aria-label': word });
+  if (special === 'analysed') mark.append(icon(ZAP));
+  else if (path !== '') mark.append(icon(path));
+  const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';
+  const meta = [
+    ...(attempts > 1 ? [h('span', { class: 'step-attempts' }, `attempt ${attempts}`)] : []),
+    ...(by === '' ? [] : [h('span', { class: `step-by ${executor.kind}` }, by)]),
+  ];
+  return h(
+    'li',
+    {
+      class: `step ${status} ${special}`,
+      'aria-current': (status === 'running' || special !== '') && 'step',
+    },
+    mark,
+    h('span', { class: 'step-words', dir: 'auto' }, `${index + 1}. ${description}`),
+    ...(meta.length === 0 ? [] : [h('span', { class: 'step-meta' }, ...meta)]),
+    ...(revision === undefined ? [] : [h('span', { class: 'step-revision', dir: 'auto' }, revision)]),
+  );
+}

@@ -1,0 +1,42 @@
+/** The agent's list of things to do, ticked off as it goes. */
+import { h } from '../dom.js';
+
+/** @typedef {{ text: string, status: 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped' }} Todo */
+
+/** @type {Record<Todo['status'], string>} */
+const WORDS = {
+  pending: 'to do',
+  in_progress: 'in progress',
+  done: 'done',
+  failed: 'failed',
+  skipped: 'skipped',
+};
+
+/** One list; `element` is hidden while it is empty, or says what the plan above it says already. */
+export class TodoView {
+  element = h('section', { class: 'todos', 'aria-label': 'To do', hidden: true });
+
+  /**
+   * @param {Todo[]} items
+   * @param {string[]} planned what the steps of the plan above say
+   */
+  set(items, planned) {
+    const same = items.length === planned.length && items.every(({ text }, n) => text === planned[n]);
+    this.element.hidden = items.length === 0 || same;
+    const done = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
+    this.element.replaceChildren(
+      h('p', { class: 'todos-title' }, `To do · ${done} of ${items.length}`),
+      h('ul', {}, ...items.map(row)),
+    );
+  }
+}
+
+/** @param {Todo} item */
+function row({ text, status }) {
+  return h(
+    'li',
+    { class: `todo ${status}` },
+    h('span', { class: 'todo-box', role: 'img', 'aria-label': WORDS[status] }),
+    h('span', { class: 'todo-words', dir: 'auto' }, text),
+  );
+}

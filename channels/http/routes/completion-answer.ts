@@ -1,0 +1,114 @@
+/** One chat completion on its way to an OpenAI client: whole, or as chunks whose first leaves with the first token. */
+import type { ServerResponse } from 'node:http';
+import type { Usage } from '../../../src/contracts/provider.ts';
+import { errorBody } from '../errors.ts';
+import type { HttpFault } from '../errors.ts';
+import type { EventStream } from '../streams.ts';
+
+/** Why an answer ended, in OpenAI's words. */
+export type FinishReason = 'stop' | 'length';
+
+/** What tells the two ways of answering apart; every method may be called after the client left. */
+export interface CompletionAnswer {
+  text: (delta: string) => void;
+  thinking: (delta: string) => void;
+  /** The turn waits behind others: shows the client that somebody is there. */
+  waiting: () => void;
+  finish: (reason: FinishReason, usage: Usage) => void;
+  fail: (fault: HttpFault) => void;
+}
+
+/** Names of one completion; the same for each of its chunks. */
+export interface CompletionId {
+  id: string;
+  model: string;
+  /** Epoch seconds. */
+  created: number;
+}
+
+/** Chunks to an open stream. The JSON around a delta is made once per answer, not once per token. */
+export function streamedAnswer(
+  stream: EventStream,
+  name: CompletionId,
+  includeUsage: boolean,
+  refuse: (fault: HttpFault) => void,
+): CompletionAnswer {
+  const head = `data: ${JSON.stringify({ id: name.id, object: 'chat.completion.chunk', created: name.created, model: name.model }).slice(0, -1)}`;
+  const usageField = includeUsage ? ',"usage":null' : '';
+  const chunk = (delta: string, finish: string): string =>
+    `${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${usageField}}\n\n`;
+  const [textHead, tail] = halves(chunk('{"content":"§"}', 'null'));
+  const [thinkingHead] = halves(chunk('{"reasoning_content":"§"}', 'null'));
+  let opening = chunk('{"role":"assistant","content":""}', 'null');
+  const put = (frame: string): void => {
+    stream.write(opening + frame);
+    opening = '';
+  };
+  return {
+    text: (delta) => put(textHead + JSON.stringify(delta) + tail),
+    thinking: (delta) => put(thinkingHead + JSON.stringify(delta) + tail),
+    waiting: () => stream.write(': ping\n\n'),
+    finish(reason, usage) {
+      const last = includeUsage
+        ? `${head},"choices":[],"usage":${JSON.stringify(wireUsage(usage))}}\n\n`
+        : '';
+      put(`${chunk('{}', `"${reason}"`)}${last}data: [DONE]\n\n`);
+      stream.end();
+    },
+    fail(fault) {
+      if (!stream.begun) {
+        refuse(fault);
+        return;
+      }
+      stream.write(`data: ${JSON.stringify(errorBody(fault))}\n\n`);
+      stream.end();
+    },
+  };
+}
+
+function halves(chunk: string): [string, string] {
+  const [before = '', after = ''] = chunk.split('"§"');
+  return [before, after];
+}
+
+/** The whole answer in one JSON body. */
+export function wholeAnswer(
+  outgoing: ServerResponse,
+  name: CompletionId,
+  refuse: (fault: HttpFault) => void,
+): CompletionAnswer {
+  let content = '';
+  let thinking = '';
+  return {
+    text: (delta) => void (content += delta),
+    thinking: (delta) => void (thinking += delta),
+    waiting: () => undefined,
+    finish(reason, usage) {
+      const message = {
+        role: 'assistant',
+        content,
+        ...(thinking === '' ? {} : { reasoning_content: thinking }),
+        refusal: null,
+      };
+      const body = JSON.stringify({
+        id: name.id,
+        object: 'chat.completion',
+        created: name.created,
+        model: name.model,
+        choices: [{ index: 0, message, logprobs: null, finish_reason: reason }],
+        usage: wireUsage(usage),
+      });
+      if (outgoing.destroyed || outgoing.headersSent) return;
+      outgoing.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+    },
+    fail: refuse,
+  };
+}
+
+function wireUsage({ promptTokens, completionTokens }: Usage): Record<string, number> {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}

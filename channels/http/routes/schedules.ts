@@ -1,0 +1,62 @@
+/** The routes about schedules: list, make, remove. What a caller may not see is not there. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { newId } from '../../../src/lib/ids.ts';
+import type { ScheduleRecord } from '../../../src/contracts/schedules.ts';
+import { readJson } from '../body.ts';
+import type { Door, HttpContext } from '../http-api.ts';
+import { HttpFault, noSession } from '../errors.ts';
+import { idempotencyKey, readableKey } from '../inbound.ts';
+
+/** The caller's schedules, oldest first; `session` limits to one. */
+export async function listSchedules(c: HttpContext, door: Door): Promise<Response> {
+  const session = c.req.query('session');
+  const key = session === undefined ? undefined : readableKey(session);
+  const schedules = await door.gateway.schedules.list(c.get('caller'), key);
+  return c.json({ schedules: schedules.map(wireSchedule) });
+}
+
+const minutes = z.number().min(1).max(527_040);
+
+const wishSchema = z.strictObject({
+  session: z.string().min(1),
+  task: z.string().min(1),
+  cron: z.string().min(1).optional(),
+  everyMinutes: minutes.optional(),
+  inMinutes: minutes.optional(),
+  at: z.string().min(1).optional(),
+  timeZone: z.string().min(1).optional(),
+});
+
+/** 201 with the schedule; a repeated `Idempotency-Key` gets the same one. */
+export async function makeSchedule(c: HttpContext, door: Door): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const caller = c.get('caller');
+  const { session, task, ...when } = await readJson(incoming, outgoing, wishSchema);
+  const key = readableKey(session);
+  const named = idempotencyKey(incoming);
+  // A digest, so that no caller can name another's schedule.
+  const id =
+    named === undefined
+      ? newId()
+      : createHash('sha256').update(`${caller.tokenId} ${named}`).digest('hex').slice(0, 32);
+  const made = await door.gateway.schedules.add(caller, { id, session: key, task, when });
+  if (made === undefined) throw noSession(key);
+  return c.json(wireSchedule(made), 201);
+}
+
+/** Removes one. */
+export async function removeSchedule(c: HttpContext, door: Door): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  if (!(await door.gateway.schedules.remove(c.get('caller'), id))) {
+    const message = `There is no schedule "${id.slice(0, 80)}" that this token may see.`;
+    throw new HttpFault(404, 'schedule_not_found', message);
+  }
+  return c.json({ id, deleted: true });
+}
+
+/** Of the timing, the fields it was made with. */
+function wireSchedule(schedule: ScheduleRecord): Record<string, unknown> {
+  const { id, session, address, task, timing, nextAt, lastAt, createdAt } = schedule;
+  return { id, session, address, task, timing, nextAt: nextAt ?? null, lastAt: lastAt ?? null, createdAt };
+}

@@ -1,0 +1,63 @@
+/** `GET /v1/sessions/:key/events`: what happens in a session, from where the reader left off and then live. */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { sseId } from '../../../src/contracts/event.ts';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { Door, HttpContext } from '../http-api.ts';
+import { noSession } from '../errors.ts';
+import { readableKey } from '../inbound.ts';
+import type { EventStream } from '../streams.ts';
+
+/** How long a browser waits before it reconnects. */
+const RETRY_MS = 1_000;
+const EVENT_ID = /^\d{1,15}-\d{1,15}$/;
+
+let lastEvent: AgentEvent | undefined;
+let lastFrame = '';
+
+/** An event as a frame; made once however many readers there are, because the bus tells them all one after the other. */
+function frameOf(event: AgentEvent): string {
+  if (event === lastEvent) return lastFrame;
+  const id = sseId(event);
+  lastFrame = `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`;
+  lastEvent = event;
+  return lastFrame;
+}
+
+/** Opens the stream. Throws `HttpFault` 404 or 429. */
+export async function sessionEvents(c: HttpContext, door: Door): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const key = readableKey(c.req.param('key') ?? '');
+  const caller = c.get('caller');
+  if ((await door.gateway.session(caller, key)) === undefined) throw noSession(key);
+  const stream = door.streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
+  const given = incoming.headers['last-event-id'];
+  const lastEventId = typeof given === 'string' && EVENT_ID.test(given) ? given : undefined;
+
+  // One synchronous stretch: nothing can be emitted between the end of the past and the beginning of the present.
+  const write = pastThenLive(stream);
+  const past = door.gateway.replay(key, lastEventId).events;
+  const unsubscribe = door.gateway.subscribe({ sessionKey: key }, write);
+  outgoing.once('close', unsubscribe);
+  stream.write(`retry: ${RETRY_MS}\n\n`);
+  for (const event of past) write(event);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/**
+ * Writes each event once: a batch from another node may repeat what the ring has given already. A snapshot carries the
+ * number of the last event it stands for, so it may come under a number that was written before.
+ */
+function pastThenLive(stream: EventStream): (event: AgentEvent) => void {
+  let lastEpoch = 0;
+  let lastSeq = 0;
+  return (event) => {
+    const { epoch, eventSeq } = event;
+    if (epoch !== undefined && eventSeq !== undefined) {
+      if (epoch < lastEpoch || (epoch === lastEpoch && eventSeq < lastSeq)) return;
+      if (epoch === lastEpoch && eventSeq === lastSeq && event.type !== 'snapshot') return;
+      lastEpoch = epoch;
+      lastSeq = eventSeq;
+    }
+    stream.write(frameOf(event));
+  };
+}

@@ -1,0 +1,151 @@
+/** The routes about sessions: list, read, change, forget, write into, stop. What a caller may not see is not there. */
+import { z } from 'zod';
+import { cleanText } from '../../../src/lib/text.ts';
+import { readMode } from '../../../src/contracts/plan.ts';
+import type { MessageRecord, SessionRecord } from '../../../src/contracts/records.ts';
+import { readJson } from '../body.ts';
+import { MAX_MEDIA, MAX_PAGE_SIZE, MODELS_TIMEOUT_MS } from '../config.ts';
+import type { Door, HttpContext } from '../http-api.ts';
+import { HttpFault, noSession } from '../errors.ts';
+import { postableId, readableKey, refusal, toInbound } from '../inbound.ts';
+
+const DEFAULT_PAGE_SIZE = 50;
+
+/** The caller's sessions, newest first; `before` goes on from the `updatedAt` of the last one seen. */
+export async function listSessions(c: HttpContext, door: Door): Promise<Response> {
+  const before = c.req.query('before');
+  const date = before === undefined ? undefined : new Date(before);
+  if (date !== undefined && Number.isNaN(date.getTime())) throw badQuery('before', 'an ISO date');
+  const sessions = await door.gateway.sessions(c.get('caller'), { limit: pageSize(c), before: date });
+  return c.json({ sessions: sessions.map(wireSession) });
+}
+
+/** One session. */
+export async function readSession(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  const session = await door.gateway.session(c.get('caller'), key);
+  if (session === undefined) throw noSession(key);
+  return c.json(wireSession(session));
+}
+
+const changeSchema = z.strictObject({
+  profileId: z.string().min(1).optional(),
+  /** null = the profile's own model again. */
+  model: z.string().min(1).nullable().optional(),
+  mode: z.string().optional(),
+  /** What becomes of messages that come while a turn runs. */
+  queueMode: z.string().optional(),
+});
+
+/** Changes profile, model, mode or queue mode; what cannot be set is named in the error. */
+export async function changeSession(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  const change = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
+  const session = await door.gateway.updateSession(c.get('caller'), key, {
+    ...(change.profileId === undefined ? {} : { profileId: change.profileId }),
+    ...(change.model === undefined ? {} : { model: change.model }),
+    ...(change.mode === undefined ? {} : { mode: change.mode }),
+    ...(change.queueMode === undefined ? {} : { queueMode: change.queueMode }),
+  });
+  if (session === undefined) throw noSession(key);
+  return c.json(wireSession(session));
+}
+
+/** The newest plan of a session and its todo list, as they stand. */
+export async function readPlan(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  const work = await door.gateway.plan(c.get('caller'), key);
+  if (work === undefined) throw noSession(key);
+  const { newest, todos } = work;
+  return c.json({ plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos });
+}
+
+/** Forgets a session and its messages. */
+export async function forgetSession(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  if (!(await door.gateway.deleteSession(c.get('caller'), key))) throw noSession(key);
+  return c.json({ key, deleted: true });
+}
+
+/** Stops the running turn and cancels what waits behind it; needs no body. */
+export async function stopSession(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  const result = await door.gateway.stop(c.get('caller'), key);
+  if (result === undefined) throw noSession(key);
+  return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
+}
+
+/** The newest `limit` messages before `before`, ascending. */
+export async function listMessages(c: HttpContext, door: Door): Promise<Response> {
+  const key = keyOf(c);
+  const text = c.req.query('before');
+  const before = text === undefined ? undefined : wholeNumber(text, 'before');
+  const messages = await door.gateway.messages(c.get('caller'), key, { limit: pageSize(c), before });
+  if (messages === undefined) throw noSession(key);
+  return c.json({ messages: messages.map(wireMessage) });
+}
+
+const messageSchema = z.strictObject({
+  content: z.string(),
+  media: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['image', 'audio', 'video', 'file']),
+        name: z.string().optional(),
+        mimeType: z.string().optional(),
+        bytes: z.int().min(0).optional(),
+        url: z.string().min(1),
+      }),
+    )
+    .max(MAX_MEDIA)
+    .default([]),
+  /** As in chat completions, for this turn only. */
+  model: z.string().min(1).optional(),
+  /** How a plan of this turn is followed, whatever the session's mode. */
+  mode: z.string().optional(),
+});
+
+/** 202 once the message is committed; a repeated `Idempotency-Key` gets the same answer. A command is done at once: 200. */
+export async function postMessage(c: HttpContext, door: Door): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const caller = c.get('caller');
+  const id = postableId(c.req.param('key') ?? '');
+  const body = await readJson(incoming, outgoing, messageSchema);
+  const message = toInbound(incoming, caller, id, { content: cleanText(body.content), media: body.media });
+  const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
+  const choice = body.model === undefined ? {} : await door.gateway.resolveModel(body.model, signal);
+  const mode = body.mode === undefined ? undefined : readMode(body.mode);
+  const receipt = await door.receive(message, { caller, mode, ...choice });
+  if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
+  if (receipt.kind === 'handled') return c.json({ handled: true, reply: receipt.reply ?? null });
+  return c.json({ turnId: receipt.turnId, seq: receipt.seq }, 202);
+}
+
+function keyOf(c: HttpContext): ReturnType<typeof readableKey> {
+  return readableKey(c.req.param('key') ?? '');
+}
+
+function pageSize(c: HttpContext): number {
+  const limit = c.req.query('limit');
+  return limit === undefined ? DEFAULT_PAGE_SIZE : Math.min(MAX_PAGE_SIZE, wholeNumber(limit, 'limit'));
+}
+
+function wholeNumber(text: string, param: string): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (value < 1) throw badQuery(param, 'a whole number of at least 1');
+  return value;
+}
+
+function badQuery(param: string, expected: string): HttpFault {
+  return new HttpFault(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
+}
+
+function wireSession(session: SessionRecord): Record<string, unknown> {
+  const { ownerTokenId: _, model, ...seen } = session;
+  return { ...seen, model: model ?? null };
+}
+
+function wireMessage(message: MessageRecord): Record<string, unknown> {
+  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError } = message;
+  return { seq, role, content, turnId, createdAt, senderName: senderName ?? null, isPlan, isError };
+}

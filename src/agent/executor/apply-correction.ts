@@ -1,0 +1,150 @@
+/** What is done about a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
+import type { EventBody } from '../../contracts/event.ts';
+import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
+import type { PlanStep, StepResult } from '../../contracts/plan.ts';
+import { describeCommand } from './commands.ts';
+import type { AgentCorrection } from './correction-reply.ts';
+import { changeStep, insertStepsBefore, replaceStepCommand } from './edits.ts';
+import type { PlanEdit } from './edits.ts';
+import type { Execution } from './execution.ts';
+
+/** Corrections that let one step run again; then the plan is stuck (S-21). */
+export const MAX_RETRIES_PER_STEP = 3;
+/** From this part of the corrections left on, people are warned (S-24). */
+export const BUDGET_WARNING_SHARE = 0.3;
+
+/** Decides about a failed step and applies the decision. Throws `StoreError` and the signal's reason. */
+export async function* correctStep(
+  execution: Execution,
+  step: PlanStep,
+  result: StepResult,
+): AsyncGenerator<EventBody, void> {
+  const { deps, run } = execution;
+  const place = `Step ${step.index + 1}`;
+  if ((run.retries[step.id] ?? 0) >= MAX_RETRIES_PER_STEP) {
+    yield* getStuck(execution, step, `${place} still fails after ${MAX_RETRIES_PER_STEP} corrections.`);
+    return;
+  }
+  const remaining = correctionsLeft(run.plan);
+  if (remaining <= 0) {
+    const reason = `The plan has used up its ${MAX_CORRECTIONS} corrections; ${place.toLowerCase()} still fails.`;
+    yield* getStuck(execution, step, reason);
+    return;
+  }
+  yield { type: 'agent_thinking', step };
+  if (isWarningDue(remaining)) yield { type: 'budget_warning', remaining, total: MAX_CORRECTIONS };
+  const before = deps.context.toContextString();
+  const correction = await deps.correct({ plan: run.plan, step, result, before, refusal: run.refusal });
+  // A call that a stop cut short answers `abort`: that is no decision.
+  deps.signal.throwIfAborted();
+  yield* applyCorrection(execution, step, correction);
+}
+
+/** True at the one count where the warning is given, so that it comes once (S-34). */
+function isWarningDue(remaining: number): boolean {
+  const last = MAX_CORRECTIONS * BUDGET_WARNING_SHARE;
+  return remaining <= last && remaining + 1 > last;
+}
+
+async function* getStuck(
+  execution: Execution,
+  step: PlanStep,
+  reason: string,
+): AsyncGenerator<EventBody, void> {
+  yield { type: 'agent_stuck', step, reason };
+  yield* execution.cancel(reason);
+}
+
+async function* applyCorrection(
+  execution: Execution,
+  step: PlanStep,
+  correction: AgentCorrection,
+): AsyncGenerator<EventBody, void> {
+  const { run } = execution;
+  if (correction.action === 'abort') {
+    yield* execution.cancel(correction.reason);
+    return;
+  }
+  const edit = editOf(execution, step, correction);
+  if (edit.kind !== 'edited') {
+    const reason =
+      edit.kind === 'no_room'
+        ? `There is room for ${edit.left} more steps, not for as many as were to be added.`
+        : `The plan has no step "${edit.stepId}".`;
+    // Told once already, and it insists: the plan ends.
+    if (run.refusal !== undefined) yield* execution.cancel(reason);
+    else {
+      await execution.note({ type: 'refused', stepId: step.id, reason });
+      yield* execution.changed(step.id);
+    }
+    return;
+  }
+  const { action, reason } = correction;
+  await execution.note({ type: 'corrected', stepId: step.id, action, reason, plan: edit.plan });
+  yield* tellOf(execution, step, correction);
+}
+
+/** A decision that lets the plan go on. */
+type Amendment = Exclude<AgentCorrection, { action: 'abort' }>;
+
+/**
+ * The plan with the decision in it: counted, and with its reason at the steps it is about. The step that failed waits
+ * again, or is left out.
+ */
+function editOf(execution: Execution, step: PlanStep, correction: Amendment): PlanEdit {
+  const { deps, run } = execution;
+  const revision = boundReason(correction.reason);
+  const put = (change: Partial<PlanStep>): PlanEdit =>
+    changeStep(run.plan, step.id, (failed) => ({
+      ...failed,
+      ...change,
+      corrections: failed.corrections + 1,
+    }));
+  switch (correction.action) {
+    case 'retry':
+    case 'modify': {
+      const waits = put({ status: 'pending', revision });
+      if (waits.kind !== 'edited' || correction.command === undefined) return waits;
+      return replaceStepCommand(waits.plan, step.id, correction.command, deps.classify);
+    }
+    case 'insert_steps': {
+      const waits = put({ status: 'pending' });
+      if (waits.kind !== 'edited') return waits;
+      const added = correction.newSteps.map((proto) => ({ ...proto, revision }));
+      return insertStepsBefore(waits.plan, step.id, added, deps.classify);
+    }
+    case 'skip':
+      return put({ status: 'skipped', revision });
+    default:
+      return correction satisfies never;
+  }
+}
+
+async function* tellOf(
+  execution: Execution,
+  failed: PlanStep,
+  correction: Amendment,
+): AsyncGenerator<EventBody, void> {
+  const { plan, retries } = execution.run;
+  const step = execution.step(failed.id) ?? failed;
+  switch (correction.action) {
+    case 'retry': {
+      const attempt = retries[failed.id] ?? 0;
+      if (correction.command === undefined) yield { type: 'retry_attempt', step, attempt };
+      else {
+        yield { type: 'retry_attempt', step, attempt, newCommand: describeCommand(correction.command) };
+        yield { type: 'plan_revised', plan, reason: correction.reason };
+      }
+      return;
+    }
+    case 'modify':
+    case 'insert_steps':
+      yield { type: 'plan_revised', plan, reason: correction.reason };
+      return;
+    case 'skip':
+      yield { type: 'step_skipped', step };
+      return;
+    default:
+      correction satisfies never;
+  }
+}

@@ -1,0 +1,76 @@
+/** A plain call of the model beside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
+import type { EventBody } from '../../contracts/event.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { ChatMessage, ChatRequest } from '../../contracts/provider.ts';
+import type { AgentShared } from '../deps.ts';
+import { completeText } from '../model/complete-text.ts';
+import type { ShownCall } from '../model/complete-text.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/** Decisions want the likely answer, not a surprising one. */
+const TEMPERATURE = 0.2;
+/** Tokens one call may make, and never more than a quarter of the window. */
+const MAX_TOKENS = 1_024;
+/** Longest answer that is read, thinking included, in UTF-16 units. */
+const MAX_CHARS = 16_000;
+/** Part of the room for input that a call fills at most: the estimate is one. */
+const FILL = 0.9;
+
+/** What is asked. */
+export interface PlainQuestion {
+  system: string;
+  messages: readonly ChatMessage[];
+  signal: AbortSignal;
+  /** Undefined = people see nothing of it. */
+  shown?: ShownCall | undefined;
+}
+
+/**
+ * Gives what the model said. A message too long for the window keeps its head and tail. What it cost is counted to the
+ * turn. Throws `ProviderError`, or the signal's reason.
+ */
+export async function* callWithoutHistory(
+  shared: AgentShared,
+  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'costs'>,
+  call: PlainQuestion,
+): AsyncGenerator<EventBody, string> {
+  const { model, can, contextWindow, budget } = await modelBudget(
+    shared,
+    { ...turn, signal: call.signal },
+    { part: FILL, profile: { ...turn.profile, maxTokens: undefined } },
+  );
+  const request: ChatRequest = {
+    model,
+    messages: [
+      { role: 'system', content: call.system },
+      ...fitted(call.messages, budget - estimateTokens(call.system)),
+    ],
+    contextWindow,
+    sessionKey: turn.sessionKey,
+    temperature: TEMPERATURE,
+    maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
+    ...(can.thinking && { think: false }),
+  };
+  return yield* completeText(shared, {
+    request,
+    signal: call.signal,
+    maxChars: MAX_CHARS,
+    shown: call.shown,
+    paid: (usage) => turn.costs.add({ ...usage, model }),
+  });
+}
+
+/** Messages cut to equal parts of a room in tokens. */
+function fitted(messages: readonly ChatMessage[], room: number): ChatMessage[] {
+  const share = Math.max(1, room / Math.max(1, messages.length));
+  return messages.map((message) => {
+    const tokens = estimateTokens(message.content);
+    if (tokens <= share) return message;
+    return {
+      ...message,
+      content: clipMiddle(message.content, Math.floor((message.content.length * share) / tokens)),
+    };
+  });
+}

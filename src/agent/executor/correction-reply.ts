@@ -1,0 +1,148 @@
+/** The answer of the correction call: one JSON object, perhaps fenced, perhaps with words around it. */
+import { z } from 'zod';
+import { GatewayError } from '../../contracts/errors.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import type { ProtoStep, StepCommand } from './edits.ts';
+
+/** New steps of one correction that are kept (S-13). */
+export const MAX_NEW_STEPS = 3;
+/** Longest reason and longest description of a new step, in UTF-16 units. */
+const MAX_REASON_CHARS = 500;
+const MAX_DESCRIPTION_CHARS = 500;
+const MAX_NAME_CHARS = 60;
+/** Braces that are tried as the beginning of the object: each may cost a walk through the whole text. */
+const MAX_OBJECTS_TRIED = 30;
+
+/** What was decided about a failed step. */
+export type AgentCorrection = { reason: string } & (
+  | { action: 'retry'; command?: StepCommand | undefined }
+  | { action: 'modify'; command: StepCommand }
+  | { action: 'insert_steps'; newSteps: ProtoStep[] }
+  | { action: 'skip' }
+  | { action: 'abort' }
+);
+
+/** Who may carry steps out; anything else becomes the agent itself, and the step says so. */
+export interface AvailableExecutors {
+  /** Names of the tools, each with a line of what it does. */
+  tools: ReadonlyMap<string, string>;
+  profileIds: readonly string[];
+}
+
+const args = z.record(z.string(), z.unknown());
+const command = z.object({
+  tool: z.string().min(1).nullish(),
+  agent: z.string().min(1).nullish(),
+  self: z.boolean().nullish(),
+  args: args.nullish(),
+});
+const newStep = command.extend({ description: z.string().trim().min(1) });
+const reason = z.string().trim().min(1).catch('no reason was given');
+
+const reply = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('retry'), reason, command: command.nullish() }),
+  z.object({ action: z.literal('modify'), reason, command: command.nullish() }),
+  z.object({ action: z.literal('insert_steps'), reason, newSteps: z.array(newStep).min(1) }),
+  z.object({ action: z.enum(['skip', 'abort']), reason }),
+]);
+
+/**
+ * Reads a correction of a step with this command; new steps beyond the third are left out (S-13). Throws
+ * `GatewayError('bad_correction')` when the text holds none that can be used.
+ */
+export function readCorrection(
+  text: string,
+  hands: AvailableExecutors,
+  current: StepCommand,
+): AgentCorrection {
+  const read = reply.safeParse(jsonIn(text));
+  if (!read.success) {
+    throw new GatewayError('bad_correction', `The answer is no correction: ${z.prettifyError(read.error)}`);
+  }
+  const answer = read.data;
+  const why = clipMiddle(answer.reason, MAX_REASON_CHARS);
+  switch (answer.action) {
+    case 'retry':
+    case 'modify': {
+      const { made, note } = toCommand(answer.command ?? {}, hands, current);
+      if (made !== undefined) return { action: answer.action, reason: why + note, command: made };
+      if (answer.action === 'retry') return { action: 'retry', reason: why };
+      throw new GatewayError('bad_correction', 'The answer changes the step without naming its new command.');
+    }
+    case 'insert_steps':
+      return {
+        action: 'insert_steps',
+        reason: why,
+        newSteps: answer.newSteps.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, hands)),
+      };
+    case 'skip':
+    case 'abort':
+      return { action: answer.action, reason: why };
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** A tool or profile that is none becomes the agent itself, and a note says so. Arguments alone are for the same tool. */
+function toCommand(
+  { tool, agent, self, args: given }: z.infer<typeof command>,
+  hands: AvailableExecutors,
+  current?: StepCommand,
+): { made?: StepCommand; note: string } {
+  if (tool && hands.tools.has(tool)) {
+    return { made: { executor: { kind: 'tool', tool }, ...(given && { args: given }) }, note: '' };
+  }
+  if (agent && hands.profileIds.includes(agent)) {
+    return { made: { executor: { kind: 'agent', profileId: agent } }, note: '' };
+  }
+  const missing = tool ?? agent;
+  if (missing) {
+    const note = ` (there is no "${clipMiddle(missing, MAX_NAME_CHARS)}", so the agent does it itself)`;
+    return { made: { executor: { kind: 'self' } }, note };
+  }
+  if (self === true) return { made: { executor: { kind: 'self' } }, note: '' };
+  if (given && current?.executor.kind === 'tool') {
+    return { made: { executor: current.executor, args: given }, note: '' };
+  }
+  return { note: '' };
+}
+
+function toProtoStep(asked: z.infer<typeof newStep>, hands: AvailableExecutors): ProtoStep {
+  const { made, note } = toCommand(asked, hands);
+  const description = clipMiddle(asked.description, MAX_DESCRIPTION_CHARS) + note;
+  return { description, ...(made ?? { executor: { kind: 'self' } }) };
+}
+
+/** The first JSON object in a text. Throws `GatewayError('bad_correction')`. */
+function jsonIn(text: string): unknown {
+  let from = text.indexOf('{');
+  for (let tries = 0; from !== -1 && tries < MAX_OBJECTS_TRIED; tries += 1) {
+    const end = objectEnd(text, from);
+    try {
+      if (end !== undefined) return JSON.parse(text.slice(from, end));
+    } catch {
+      // Braces that are not JSON: the words before the object may hold some.
+    }
+    from = text.indexOf('{', from + 1);
+  }
+  throw new GatewayError('bad_correction', 'The answer holds no JSON object.');
+}
+
+/** Where the object that begins at `from` ends: braces outside strings are counted. */
+function objectEnd(text: string, from: number): number | undefined {
+  let depth = 0;
+  let quoted = false;
+  for (let at = from; at < text.length; at += 1) {
+    const char = text[at];
+    if (quoted) {
+      if (char === '\\') at += 1;
+      else if (char === '"') quoted = false;
+    } else if (char === '"') quoted = true;
+    else if (char === '{') depth += 1;
+    else if (char === '}') {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return undefined;
+}

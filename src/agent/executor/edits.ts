@@ -1,0 +1,114 @@
+/** Changes of a plan: each gives a new plan and leaves the given one as it was (S-15…S-19). */
+import type { Plan, PlanStep, StepExecutor } from '../../contracts/plan.ts';
+import type { ToolRisk } from '../../contracts/risk.ts';
+
+/** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
+export const MAX_ADDED_STEPS = 10;
+
+/** What the desktop program called a command: who carries a step out, and with which arguments. */
+export interface StepCommand {
+  executor: StepExecutor;
+  args?: Record<string, unknown> | undefined;
+}
+
+/** A step before it has its place in a plan. */
+export interface ProtoStep extends StepCommand {
+  description: string;
+  /** Why it is put in. */
+  revision?: string | undefined;
+}
+
+/** Judges a command; asked anew for every step that is made or changed (S-17). */
+export type Classify = (command: StepCommand) => ToolRisk;
+
+/** A changed plan, or why it stays as it is. */
+export type PlanEdit =
+  | { kind: 'edited'; plan: Plan }
+  /** Fewer places are left than steps were given: nothing was added. */
+  | { kind: 'no_room'; left: number }
+  | { kind: 'unknown_step'; stepId: string };
+
+/** Steps that may still be added to the plan. */
+export function roomFor(plan: Plan): number {
+  return Math.max(0, plan.originalLength + MAX_ADDED_STEPS - plan.steps.length);
+}
+
+/** Inserts steps behind a step (S-16). Never throws. */
+export function insertSteps(
+  plan: Plan,
+  afterStepId: string,
+  protoSteps: readonly ProtoStep[],
+  classify: Classify,
+): PlanEdit {
+  return insertAt(plan, afterStepId, 1, protoSteps, classify);
+}
+
+/** Inserts steps before a step, so that they run first (S-16). Never throws. */
+export function insertStepsBefore(
+  plan: Plan,
+  beforeStepId: string,
+  protoSteps: readonly ProtoStep[],
+  classify: Classify,
+): PlanEdit {
+  return insertAt(plan, beforeStepId, 0, protoSteps, classify);
+}
+
+/** Gives a step another command and judges its risk anew (S-17). Never throws. */
+export function replaceStepCommand(
+  plan: Plan,
+  stepId: string,
+  { executor, args }: StepCommand,
+  classify: Classify,
+): PlanEdit {
+  return changeStep(plan, stepId, (step) => {
+    const { args: _old, ...rest } = step;
+    const command = { executor, ...(args !== undefined && { args }) };
+    return { ...rest, ...command, risk: classify(command) };
+  });
+}
+
+/** Changes one step, which keeps its id and its place. Never throws. */
+export function changeStep(plan: Plan, stepId: string, change: (step: PlanStep) => PlanStep): PlanEdit {
+  if (!plan.steps.some(({ id }) => id === stepId)) return { kind: 'unknown_step', stepId };
+  const steps = plan.steps.map((step) => (step.id === stepId ? { ...change(step), id: stepId } : step));
+  return { kind: 'edited', plan: { ...plan, steps } };
+}
+
+/** Makes a step of a proto-step: with an id, a place and a status (S-19). */
+export function promoteProtoStep(
+  { description, executor, args, revision }: ProtoStep,
+  place: { id: string; index: number },
+  classify: Classify,
+): PlanStep {
+  const command = { executor, ...(args !== undefined && { args }) };
+  const begins = { risk: classify(command), status: 'pending', attempts: 0, corrections: 0 } as const;
+  return { ...place, description, ...command, ...begins, ...(revision !== undefined && { revision }) };
+}
+
+function insertAt(
+  plan: Plan,
+  stepId: string,
+  offset: 0 | 1,
+  protoSteps: readonly ProtoStep[],
+  classify: Classify,
+): PlanEdit {
+  const found = plan.steps.findIndex(({ id }) => id === stepId);
+  if (found === -1) return { kind: 'unknown_step', stepId };
+  const left = roomFor(plan);
+  if (protoSteps.length > left) return { kind: 'no_room', left };
+  const at = found + offset;
+  const ids = freshIds(plan, protoSteps.length);
+  const added = protoSteps.map((proto, nth) =>
+    promoteProtoStep(proto, { id: ids[nth] ?? '', index: at + nth }, classify),
+  );
+  const steps = [...plan.steps.slice(0, at), ...added, ...plan.steps.slice(at)];
+  return { kind: 'edited', plan: { ...plan, steps: steps.map((step, index) => ({ ...step, index })) } };
+}
+
+/** Ids that no step has, the same each time they are asked for: a step is never taken out of a plan. */
+function freshIds(plan: Plan, count: number): string[] {
+  const taken = new Set(plan.steps.map(({ id }) => id));
+  const ids: string[] = [];
+  for (let n = 1; ids.length < count; n += 1) if (!taken.has(`added-${n}`)) ids.push(`added-${n}`);
+  return ids;
+}

@@ -1,0 +1,156 @@
+/** A turn's plan, carried out inside the turn: from its journal to its end, and summed up for the last answer (S-02). */
+import type { EventBody } from '../../contracts/event.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import type { Plan, PlanFact } from '../../contracts/plan.ts';
+import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { MAX_RESULT_CHARS } from '../deps.ts';
+import type { AgentShared } from '../deps.ts';
+import { drain } from '../turn/drain.ts';
+import { todosOf } from '../planner/plan-text.ts';
+import { taintOf } from '../tools/taint.ts';
+import { callMsgId } from '../state/turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { analyzeFailure } from './correction.ts';
+import type { AvailableExecutors } from './correction-reply.ts';
+import type { ExecutorDeps } from './execution.ts';
+import { executePlan } from './executor.ts';
+import { classifyFor } from './classify.ts';
+import { openGate } from './gate.ts';
+import { SUMMARY_PROMPT } from './mode-prompts.ts';
+import { withSteering, withUserAdditions } from './steering.ts';
+import { callWithoutHistory } from './call-without-history.ts';
+import type { PlainQuestion } from './call-without-history.ts';
+import { RollingContext } from './rolling-context.ts';
+import { foldFacts, startRun } from './run-state.ts';
+import type { PlanRun } from './run-state.ts';
+import { runPlanStep } from './run-step.ts';
+import { resultsSoFar } from './step-prompt.ts';
+import { mixedSource } from './step-turn.ts';
+
+/** The name under which the model finds the carrying out of its plan among its calls. */
+export const RUN_PLAN = 'carry_out_plan';
+/** Longest description of a tool that a correction reads, in UTF-16 units. */
+const MAX_ABOUT = 160;
+
+/**
+ * Carries out the plan of a turn whose mode is not `planner`, which follows it by itself. The result stands in the turn's
+ * rows as a call and its answer, so that the loop goes on from there to the last words. Throws `StoreError`,
+ * `ApprovalWait` where a human is waited for, and the signal's reason.
+ */
+export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
+  const { plan } = turn;
+  if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(1) !== undefined) return;
+  const known = foldFacts(factsOf(turn, plan));
+  const start = known ?? (await begin(shared, turn, plan));
+
+  const summaries = new AbortController();
+  const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));
+  for (const { step, result } of start.results) context.addStep(step, result);
+  try {
+    const end = yield* executePlan(executorDeps(shared, turn, context), start);
+    await sumUp(shared, turn, end);
+  } finally {
+    summaries.abort();
+    await context.settled();
+  }
+}
+
+function factsOf(turn: Turn, { id }: Plan): PlanFact[] {
+  return turn.rows.ofPlan.flatMap(({ entry }) =>
+    entry.kind === 'plan_fact' && entry.planId === id ? [entry.fact] : [],
+  );
+}
+
+async function begin(shared: AgentShared, turn: Turn, plan: Plan): Promise<PlanRun> {
+  await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
+  return startRun(plan);
+}
+
+async function journalFact(
+  shared: AgentShared,
+  turn: Turn,
+  part: number,
+  fact: PlanFact,
+  plan: Plan,
+): Promise<void> {
+  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact, ...turn.costs.take() };
+  await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todosOf(plan));
+  turn.plan = plan;
+}
+
+function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext): ExecutorDeps {
+  const hands = availableExecutors(shared, turn);
+  const { gate, park } = openGate(shared, turn);
+  return {
+    context,
+    signal: turn.signal,
+    classify: classifyFor(turn.prepared.tools),
+    journal: (n, fact, plan) => journalFact(shared, turn, n, fact, plan),
+    runStep: (step, run, state) =>
+      runPlanStep(shared, turn, {
+        step,
+        run,
+        state: { ...state, plan: withUserAdditions(state.plan, turn) },
+      }),
+    correct: (failure) => {
+      const { signal } = turn;
+      const call = (system: string, messages: PlainQuestion['messages']): Promise<string> =>
+        drain(callWithoutHistory(shared, turn, { system, messages, signal }));
+      return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, hands);
+    },
+    gate: withSteering(gate, shared, turn),
+    park,
+  };
+}
+
+function availableExecutors(shared: AgentShared, turn: Turn): AvailableExecutors {
+  const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
+  const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
+  return {
+    tools: new Map(tools.map(({ name, description }) => [name, clipMiddle(description, MAX_ABOUT)])),
+    profileIds: maySpawn ? shared.deps.profiles().map(({ id }) => id) : [],
+  };
+}
+
+function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): RollingContext {
+  return new RollingContext((entries) => {
+    const lines = entries.map(
+      ({ step, result }) => `${step.description} (${result.isError ? 'failed' : 'done'}):\n${result.content}`,
+    );
+    const content = `<<<\n${lines.join('\n\n')}\n>>>`;
+    const messages = [{ role: 'user' as const, content }];
+    return drain(callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal }));
+  });
+}
+
+/** Both rows in one commit: the call that nobody but the house makes, and what came of the plan. */
+async function sumUp(shared: AgentShared, turn: Turn, run: PlanRun): Promise<void> {
+  const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
+  const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
+  turn.rows.add(1, {
+    kind: 'assistant',
+    content: '',
+    toolCalls,
+    msgId: callMsgId(turn, 1),
+    ...turn.costs.take(),
+  });
+  const isError = run.plan.state !== 'completed';
+  const source = mixedSource(taintOf(turn.rows.ofPlan));
+  turn.rows.add(1, { kind: 'tool_result', ...call, content: reportOf(run), isError, source });
+  const rows = turn.rows.fresh();
+  await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+  turn.rows.journaled(rows);
+}
+
+/** What the model reads of the whole plan before it answers. */
+function reportOf(run: PlanRun): string {
+  const { plan } = run;
+  const steps = plan.steps.map((step) => `${step.index + 1}. ${step.description}: ${step.status}`);
+  const end =
+    plan.state === 'completed'
+      ? 'Every step was carried out or left out. Now answer the user: sum up what was reached.'
+      : `The plan was cancelled: ${plan.reason ?? 'no reason is known'} Now tell the user what was done and what was not.`;
+  const head = `${steps.join('\n')}\n\n${end}`;
+  const results = resultsSoFar(run, MAX_RESULT_CHARS - head.length - 200);
+  return [head, results].filter((part) => part !== '').join('\n\n');
+}

@@ -1,0 +1,113 @@
+/** How far a plan has come: a fold over the facts of its journal, the same wherever and whenever it is made. */
+import { cancelPlan } from '../../contracts/plan.ts';
+import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plan.ts';
+
+/** A plan under way. Never changed: each fact gives a new one. */
+export interface PlanRun {
+  readonly plan: Plan;
+  /** Index of the step that is next, or runs, or has failed. */
+  readonly at: number;
+  /** Facts so far: the number of the next one. */
+  readonly facts: number;
+  /** Runs of steps so far. */
+  readonly runs: number;
+  /** The run under way, if one began and has not ended. */
+  readonly running?: number | undefined;
+  /** What the step at `at` gave back when it failed, until something is decided about it. */
+  readonly failed?: StepResult | undefined;
+  /** Why the last decision about it could not be carried out. */
+  readonly refusal?: string | undefined;
+  /** Corrections that let a step run again, by its id (S-21). */
+  readonly retries: Readonly<Record<string, number>>;
+  /** Every ended run, oldest first. */
+  readonly results: readonly { step: PlanStep; result: StepResult }[];
+}
+
+/** The run that a journal's facts tell of; undefined when the plan was not begun. */
+export function foldFacts(facts: readonly PlanFact[]): PlanRun | undefined {
+  const [first, ...rest] = facts;
+  if (first?.type !== 'started') return undefined;
+  return rest.reduce(applyFact, startRun(first.plan));
+}
+
+/** A plan whose first fact is `started`. */
+export function startRun(plan: Plan): PlanRun {
+  return { plan, at: 0, facts: 1, runs: 0, retries: {}, results: [] };
+}
+
+/** The step at `at`; undefined at the end of the plan. */
+export function currentStep(run: PlanRun): PlanStep | undefined {
+  return run.plan.steps[run.at];
+}
+
+/** The run after one more fact. */
+export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
+  const run: PlanRun = { ...before, facts: before.facts + 1 };
+  switch (fact.type) {
+    case 'started':
+      return { ...startRun(fact.plan), facts: run.facts };
+    case 'step_began': {
+      const began = (step: PlanStep): PlanStep => ({
+        ...step,
+        status: 'running',
+        attempts: step.attempts + 1,
+      });
+      return { ...run, plan: withStep(run.plan, fact.stepId, began), runs: fact.run, running: fact.run };
+    }
+    case 'step_ended':
+      return endStep(run, fact.stepId, fact.result);
+    case 'corrected': {
+      const retries = { ...run.retries, [fact.stepId]: (run.retries[fact.stepId] ?? 0) + 1 };
+      return {
+        ...run,
+        plan: fact.plan,
+        at: fact.action === 'skip' ? run.at + 1 : run.at,
+        retries: fact.action === 'skip' ? run.retries : retries,
+        failed: undefined,
+        refusal: undefined,
+      };
+    }
+    case 'refused': {
+      const counted = (step: PlanStep): PlanStep => ({ ...step, corrections: step.corrections + 1 });
+      return { ...run, plan: withStep(run.plan, fact.stepId, counted), refusal: fact.reason };
+    }
+    case 'step_skipped': {
+      const plan = withStep(run.plan, fact.stepId, (step) => ({ ...step, status: 'skipped' }));
+      return { ...run, plan, at: run.at + 1, running: undefined, failed: undefined, refusal: undefined };
+    }
+    case 'paused':
+      return inState(run, 'paused');
+    case 'resumed':
+      return inState(run, 'running');
+    case 'completed':
+      return inState(run, 'completed');
+    case 'cancelled':
+      return { ...run, plan: cancelPlan(run.plan, fact.reason), running: undefined };
+    default:
+      return fact satisfies never;
+  }
+}
+
+function endStep(run: PlanRun, stepId: string, result: StepResult): PlanRun {
+  const plan = withStep(run.plan, stepId, (step) => ({
+    ...step,
+    status: result.isError ? 'failed' : 'done',
+  }));
+  const step = plan.steps.find(({ id }) => id === stepId);
+  return {
+    ...run,
+    plan,
+    at: result.isError ? run.at : run.at + 1,
+    running: undefined,
+    failed: result.isError ? result : undefined,
+    results: step === undefined ? run.results : [...run.results, { step, result }],
+  };
+}
+
+function inState(run: PlanRun, state: PlanState): PlanRun {
+  return { ...run, plan: { ...run.plan, state } };
+}
+
+function withStep(plan: Plan, stepId: string, change: (step: PlanStep) => PlanStep): Plan {
+  return { ...plan, steps: plan.steps.map((step) => (step.id === stepId ? change(step) : step)) };
+}

@@ -1,0 +1,172 @@
+/** Carries one step out: a call of a tool, a task for another agent, or work of the agent's own (N-21). */
+import type { EventBody } from '../../contracts/event.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import type { PlanStep } from '../../contracts/plan.ts';
+import type { ToolCall } from '../../contracts/provider.ts';
+import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { SAFE_WINDOW } from '../prompt/context-window.ts';
+import type { Answer } from '../prompt/history.ts';
+import type { AgentShared } from '../deps.ts';
+import { askModel } from '../turn/iteration.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import { runToolCalls } from '../tools/tool-calls.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { callMsgId } from '../state/turn-state.ts';
+import type { StepOutcome } from './execution.ts';
+import type { PlanRun } from './run-state.ts';
+import { agentTask, callTask, saysFailed, selfTask } from './step-prompt.ts';
+import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
+import { asThinking, stepTitle } from './step-words.ts';
+
+/** Model calls that one run of a step may make. */
+export const MAX_STEP_ITERATIONS = 10;
+/** Longest result of a step that the plan keeps, in UTF-16 units. */
+export const MAX_STEP_RESULT_CHARS = 6_000;
+
+/** One run of a step, and where it belongs. */
+export interface StepRun {
+  step: PlanStep;
+  /** Counts all runs of the plan, from 1. */
+  run: number;
+  state: PlanRun;
+}
+
+/**
+ * Does one run of a step; what its own journal holds of it is not done again. Throws what `askModel` and `runToolCalls`
+ * throw: a plain `GatewayError` means that the step failed.
+ */
+export async function* runPlanStep(
+  shared: AgentShared,
+  turn: Turn,
+  work: StepRun,
+): AsyncGenerator<EventBody, StepOutcome> {
+  const { content, isError } = yield* carryOut(shared, turn, work);
+  return { content: clipMiddle(content, MAX_STEP_RESULT_CHARS), isError };
+}
+
+function carryOut(shared: AgentShared, turn: Turn, work: StepRun): AsyncGenerator<EventBody, StepOutcome> {
+  const { step, state } = work;
+  const { executor, args } = step;
+  const window = turn.profile.contextWindow ?? SAFE_WINDOW;
+  switch (executor.kind) {
+    case 'tool': {
+      if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args });
+      const task = callTask(state, step, executor.tool, window);
+      return askedCall(shared, narrowed(turn, executor.tool), work, { name: executor.tool, task });
+    }
+    case 'agent': {
+      const task = agentTask(state, step, MAX_TASK_CHARS);
+      const call = { name: SPAWN_TOOL, args: { task, profile_id: executor.profileId } };
+      return givenCall(shared, turn, work, call);
+    }
+    case 'self':
+      return ownWork(shared, turn, work, selfTask(state, step, window));
+    default:
+      return executor satisfies never;
+  }
+}
+
+/** A call whose arguments are known: journaled as an answer, as if the model had asked for it. */
+function givenCall(
+  shared: AgentShared,
+  turn: Turn,
+  work: StepRun,
+  call: Omit<ToolCall, 'id'>,
+): AsyncGenerator<EventBody, StepOutcome> {
+  const n = stepIteration(work.run, 1);
+  return inStep(shared, turn, work, '', async function* (own) {
+    let answer = own.rows.answer(n);
+    if (answer === undefined) {
+      const toolCalls = [{ ...call, id: `step_${work.run}` }];
+      answer = { kind: 'assistant', content: '', toolCalls, msgId: callMsgId(turn, n) };
+      own.rows.add(n, answer);
+      await journalFresh(shared, own);
+    }
+    return yield* firstCall(shared, own, n, answer);
+  });
+}
+
+/** One call of one tool, with arguments that the model makes. */
+function askedCall(
+  shared: AgentShared,
+  turn: Turn,
+  work: StepRun,
+  { name, task }: { name: string; task: string },
+): AsyncGenerator<EventBody, StepOutcome> {
+  const n = stepIteration(work.run, 1);
+  return inStep(shared, turn, work, task, async function* (own) {
+    const known = own.rows.answer(n);
+    // Profiles are read anew while plans wait: nobody is asked for a call that cannot be made.
+    if (known === undefined && !own.prepared.tools.has(name))
+      return { content: `There is no tool "${name}" any more.`, isError: true };
+    const answer = known ?? (yield* askModel(shared, own, n));
+    if (answer.toolCalls.length > 0) return yield* firstCall(shared, own, n, answer);
+    return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
+  });
+}
+
+/** Runs the first call of an answer; the step is one call, so there is no second. */
+async function* firstCall(
+  shared: AgentShared,
+  own: Turn,
+  n: number,
+  answer: Answer,
+): AsyncGenerator<EventBody, StepOutcome> {
+  yield* runToolCalls(shared, own, n, { ...answer, toolCalls: answer.toolCalls.slice(0, 1) });
+  const { content, isError } = own.rows.result(n, 0) ?? {
+    content: 'The call gave no result.',
+    isError: true,
+  };
+  return { content, isError };
+}
+
+/** A short loop of the model and its tools. */
+function ownWork(
+  shared: AgentShared,
+  turn: Turn,
+  work: StepRun,
+  task: string,
+): AsyncGenerator<EventBody, StepOutcome> {
+  return inStep(shared, turn, work, task, async function* (own) {
+    for (let i = 1; i <= MAX_STEP_ITERATIONS; i += 1) {
+      own.signal.throwIfAborted();
+      const n = stepIteration(work.run, i);
+      const answer = own.rows.answer(n) ?? (yield* askModel(shared, own, n));
+      const { content, toolCalls } = answer;
+      if (toolCalls.length === 0) {
+        if (content.trim() === '') return { content: 'The model gave an empty answer.', isError: true };
+        return { content, isError: saysFailed(content) };
+      }
+      yield* runToolCalls(shared, own, n, answer);
+    }
+    const content = `The step was not finished within ${MAX_STEP_ITERATIONS} model calls, the most a step may make.`;
+    return { content, isError: true };
+  });
+}
+
+/** Works in the step's own conversation; what came of it is journaled with its last answer. */
+async function* inStep(
+  shared: AgentShared,
+  turn: Turn,
+  { step, run }: StepRun,
+  task: string,
+  act: (own: Turn) => AsyncGenerator<EventBody, StepOutcome>,
+): AsyncGenerator<EventBody, StepOutcome> {
+  const own = stepTurn(turn, run, task);
+  try {
+    const outcome = yield* asThinking(stepTitle(step), act(own));
+    await journalFresh(shared, own);
+    return outcome;
+  } finally {
+    turn.rows.keep(own.rows.steps);
+  }
+}
+
+/** The same turn with one tool. */
+function narrowed(turn: Turn, name: string): Turn {
+  const { prepared } = turn;
+  const schemas = prepared.schemas.filter((schema) => schema.name === name);
+  const tools = new Map([...prepared.tools].filter(([known]) => known === name));
+  const toolTokens = estimateTokens(JSON.stringify(schemas));
+  return { ...turn, prepared: { ...prepared, schemas, tools, toolTokens } };
+}

@@ -1,0 +1,36 @@
+/** What the user writes while a plan is carried out, in queue mode `steer`: the next step, the next repair and the last words know it. */
+import type { EventBody } from '../../contracts/event.ts';
+import type { Plan } from '../../contracts/plan.ts';
+import type { AgentShared } from '../deps.ts';
+import { takeSteering } from '../turn/queue-modes.ts';
+import type { Turn } from '../state/turn-state.ts';
+import type { ExecutorDeps, GateVerdict } from './execution.ts';
+
+/** Longest words of the user that a step or a repair reads, in UTF-16 units; of more, the newest. The last answer reads all. */
+export const MAX_STEERING_CHARS = 600;
+
+/** The iteration of the turn's own loop at which a plan is carried out. */
+const PLAN_ITERATION = 1;
+
+/** The gate before each step and each repair, which first takes in what waits. Throws what `gate` throws, and `StoreError`. */
+export function withSteering(
+  gate: ExecutorDeps['gate'],
+  shared: AgentShared,
+  turn: Turn,
+): ExecutorDeps['gate'] {
+  return async function* (step, state): AsyncGenerator<EventBody, GateVerdict> {
+    yield* takeSteering(shared, turn, PLAN_ITERATION);
+    return yield* gate(step, state);
+  };
+}
+
+/** The plan as a prompt tells of it: to its goal belongs what the user added. Never throws. */
+export function withUserAdditions(plan: Plan, { rows }: Pick<Turn, 'rows'>): Plan {
+  const words = rows.steps.flatMap(({ entry }) =>
+    entry.kind === 'user' && entry.laneSeq !== undefined ? [entry.content] : [],
+  );
+  if (words.length === 0) return plan;
+  const all = words.join('\n');
+  const shown = all.length <= MAX_STEERING_CHARS ? all : `…${all.slice(-MAX_STEERING_CHARS).toWellFormed()}`;
+  return { ...plan, goal: `${plan.goal}\nThe user added meanwhile: ${shown}` };
+}

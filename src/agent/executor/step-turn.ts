@@ -1,0 +1,62 @@
+/** A step's own small conversation within its turn: its own rows of the journal, its own prompt. */
+import { STEP_ITERATIONS } from '../../contracts/records.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import { turnTaint } from '../tools/approval-gate.ts';
+import type { AgentShared } from '../deps.ts';
+import { Reply } from '../state/reply.ts';
+import type { Taint } from '../tools/taint.ts';
+import { TurnRows } from '../state/turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { modePrompt } from './mode-prompts.ts';
+
+/** The turn as one run of a step sees it. Its n-th answer is the iteration `stepIteration(run, n)`. */
+export function stepTurn(turn: Turn, run: number, task: string): Turn {
+  const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
+  const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
+  // What earlier steps read counts when a call is judged.
+  const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
+  const content = `${turn.prepared.system.content}\n\n---\n\n${modePrompt(turn.plan?.mode ?? turn.mode)}`;
+  return {
+    ...turn,
+    // The task quotes what earlier steps read: nothing in it is the user's own word.
+    rows: TurnRows.ofStep(task, own, mixedSource(turnTaint({ ...turn, past }))),
+    history: [],
+    past,
+    reply: new Reply(),
+    restarted: false,
+    plan: undefined,
+    prepared: { ...turn.prepared, system: { content, tokens: estimateTokens(content) } },
+    // These speak of the turn's own loop.
+    profile: {
+      ...turn.profile,
+      iterationBudgetEnabled: false,
+      goalAnchoringEnabled: false,
+      antiStallEnabled: false,
+      adaptiveReplanEnabled: false,
+    },
+  };
+}
+
+/**
+ * Whose words a text holds that was made of all that was read; undefined when that was the user's and the house's alone.
+ * One stands for all, and never `group`: what people of the chat said themselves keeps its own rows.
+ */
+export function mixedSource({ sources }: Pick<Taint, 'sources'>): TextSource | undefined {
+  if (sources.size === 0) return undefined;
+  if (sources.has('local')) return 'local';
+  return sources.has('web') ? 'web' : 'forwarded';
+}
+
+/** Where the n-th answer of a run stands in the journal; n counts from 1. */
+export function stepIteration(run: number, n: number): number {
+  return run * STEP_ITERATIONS + n;
+}
+
+/** Journals what of a step is not in the journal yet. Throws `StoreError`. */
+export async function journalFresh(shared: AgentShared, own: Turn): Promise<void> {
+  const fresh = own.rows.fresh();
+  if (fresh.length === 0) return;
+  await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);
+  own.rows.journaled(fresh);
+}

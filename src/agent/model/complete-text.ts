@@ -1,0 +1,77 @@
+/** One call of the model that is nobody's answer: its text as a whole, its cost, and what people see of it while it grows. */
+import type { EventBody } from '../../contracts/event.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { ChatRequest, Usage } from '../../contracts/provider.ts';
+import type { AgentDeps } from '../deps.ts';
+import { openStream, readChunks } from './model-call.ts';
+import type { StreamLimits } from './stream-guard.ts';
+import { meterCall } from '../state/turn-usage.ts';
+import type { CallMeter } from '../state/turn-usage.ts';
+
+/** What people see of a call: its words as thinking, under a line that says what it is about. */
+export interface ShownCall {
+  /** Told apart from the turn's other calls by their events. */
+  msgId: string;
+  title: string;
+}
+
+export interface TextCall {
+  request: ChatRequest;
+  signal: AbortSignal;
+  /** Longest answer that is read, thinking included, in UTF-16 units; what comes after it is not waited for. */
+  maxChars: number;
+  /** Undefined = only the end of it matters. */
+  shown?: ShownCall | undefined;
+  /** Gets what the call cost, once, also when it broke; not at all when the model had not begun. */
+  paid: (usage: Usage) => void | Promise<void>;
+}
+
+/**
+ * Gives what the model said, without its thinking. Yields the call as thinking where it is shown, and always that it
+ * waits for a place at the model. Throws `ProviderError`, the signal's reason, or what `paid` throws.
+ */
+export async function* completeText(
+  { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
+  call: TextCall,
+): AsyncGenerator<EventBody, string> {
+  const { request, signal, maxChars, shown } = call;
+  let meter: CallMeter | undefined;
+  let text = '';
+  let length = 0;
+  yield* begin(shown);
+  try {
+    const stream = yield* openStream({ provider: deps.provider, request, limits, signal });
+    meter = meterCall(request, 0, stream.since);
+    for await (const chunk of readChunks(stream)) {
+      meter.see(chunk);
+      if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
+      if (chunk.type === 'text') text += chunk.delta;
+      const delta = cleanText(chunk.delta);
+      if (shown !== undefined && delta !== '') yield { type: 'thinking_delta', msgId: shown.msgId, delta };
+      length += delta.length;
+      if (length > maxChars) break;
+    }
+  } catch (error) {
+    yield* finish(call, meter);
+    throw error;
+  }
+  yield* finish(call, meter);
+  return cleanText(text);
+}
+
+async function* begin(shown: ShownCall | undefined): AsyncGenerator<EventBody, void> {
+  if (shown === undefined) return;
+  const { msgId, title } = shown;
+  yield { type: 'thinking_started', msgId, title };
+}
+
+async function* finish(
+  { shown, paid }: TextCall,
+  meter: CallMeter | undefined,
+): AsyncGenerator<EventBody, void> {
+  const usage = meter?.spent();
+  if (usage !== undefined) await paid(usage);
+  if (shown !== undefined) {
+    yield { type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) };
+  }
+}

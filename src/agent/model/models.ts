@@ -1,0 +1,112 @@
+/** Which model and which profile a request means. */
+import { GatewayError, ProviderError } from '../../contracts/errors.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { LLMProvider } from '../../contracts/provider.ts';
+
+/** How long the server's list of models is believed, in milliseconds (B-26). */
+const LIST_KEPT_MS = 5 * 60_000;
+
+/** What the agent is made with; see there. */
+interface ModelsDeps {
+  provider: LLMProvider;
+  profiles(): readonly Profile[];
+  model?: string | undefined;
+  usualServer?: string | undefined;
+}
+
+export interface Models {
+  /** The profile of that id, else the one called `default`. Throws `GatewayError('unknown_profile')` when there is neither. */
+  profile(id: string | undefined): Profile;
+  /** The model to use when nothing names one: `MODEL`, else the server's first. Throws `ProviderError`. */
+  fallback(signal: AbortSignal): Promise<string>;
+  /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
+  list(signal: AbortSignal): Promise<string[]>;
+  /** What a request's `model` means. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
+  resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /**
+   * Before a session takes a profile: throws a `GatewayError` when no model would answer there for a reason that does not
+   * pass by itself (no such model, no such server, a key is missing). A server that is only away is no such reason.
+   */
+  checkProfile(id: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The name as the server lists it: Ollama's own tools leave out the tag `latest`, and people do. */
+function listed(names: readonly string[], name: string): string | undefined {
+  return [name, `${name}:latest`].find((spelled) => names.includes(spelled));
+}
+
+/** A list of names that is believed for a while once it holds one. */
+function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, now: () => number) {
+  let known: { names: readonly string[]; at: number } | undefined;
+  const fresh = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const names = await ask(signal);
+    known = { names, at: now() };
+    return names;
+  };
+  return {
+    fresh,
+    names: async (signal: AbortSignal): Promise<readonly string[]> =>
+      known !== undefined && known.names.length > 0 && now() - known.at < LIST_KEPT_MS
+        ? known.names
+        : await fresh(signal),
+  };
+}
+
+/** `now` is a clock in milliseconds. */
+export function createModels(deps: ModelsDeps, now: () => number = () => performance.now()): Models {
+  const { provider, usualServer } = deps;
+  const all = keptList((signal) => provider.models(signal), now);
+  const usual =
+    usualServer === undefined ? all : keptList((signal) => provider.models(signal, usualServer), now);
+  /** The server that would have it is asked anew: it may be away, not configured, or have just fetched the model. */
+  const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
+    listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);
+  const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
+
+  return {
+    profile(id) {
+      const found = (id === undefined ? undefined : find(id)) ?? find('default');
+      if (found !== undefined) return found;
+      throw new GatewayError(
+        'unknown_profile',
+        'There is no profile "default": see profiles/ in GATEWAY_HOME.',
+      );
+    },
+    async fallback(signal) {
+      const model = deps.model ?? (await usual.names(signal))[0];
+      if (model !== undefined) return model;
+      throw new ProviderError(
+        'unknown_model',
+        'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
+      );
+    },
+    async list(signal) {
+      const ids = deps.profiles().map((profile) => profile.id);
+      return [...new Set(['default', ...ids, ...(await all.fresh(signal))])];
+    },
+    async resolve(name, signal) {
+      if (name === 'default') return {};
+      if (find(name) !== undefined) return { profileId: name };
+      if (name === deps.model) return { model: name };
+      const model = await findModel(name, signal);
+      if (model !== undefined) return { model };
+      throw new GatewayError(
+        'unknown_model',
+        `There is no model or profile "${name.slice(0, 100)}": GET /v1/models lists them.`,
+      );
+    },
+    async checkProfile(id, signal) {
+      const model = find(id)?.model;
+      if (model === undefined || model === deps.model) return;
+      const refused = (code: string, why: string, cause?: unknown): GatewayError =>
+        new GatewayError(code, `The profile "${id}" cannot answer: ${why}`, { cause });
+      try {
+        if ((await findModel(model, signal)) !== undefined) return;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
+        throw refused(error.code, error.message, error);
+      }
+      throw refused('unknown_model', `there is no model "${model.slice(0, 100)}".`);
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/** A completion without a session: the given messages are the whole context, only `pure` tools run, nothing is stored but usage. */
+import type { Caller } from '../../contracts/access.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { StatelessRequest } from '../../contracts/gateway-api.ts';
+import { newId } from '../../lib/ids.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { ChatChunk, ChatMessage, ChatRequest, ToolCall, Usage } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { ContextRow } from '../prompt/history.ts';
+import { modelWindow } from '../prompt/context-window.ts';
+import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
+import type { AgentShared } from '../deps.ts';
+import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+import { judgeCall, mustAsk } from '../tools/risk.ts';
+import { guardStream } from './stream-guard.ts';
+import { taintOf } from '../tools/taint.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
+import { meterCall } from '../state/turn-usage.ts';
+import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
+import type { Outcome } from '../tools/tool-run.ts';
+
+/** What the model reads of a call that would have to wait for a human. */
+const NOBODY_TO_ASK =
+  'Not run: a person must allow it, and a completion without a session cannot wait for one (X-Session-Id names one).';
+
+interface Completion {
+  id: string;
+  caller: Caller;
+  profile: Profile;
+  prepared: PreparedProfile;
+  model: string;
+  signal: AbortSignal;
+  /** What the gate looks at: the caller's words, and the results of the tools. */
+  rows: ContextRow[];
+  /** Of all calls so far, those that broke included; undefined until the model has begun. */
+  usage?: Usage;
+}
+
+/**
+ * Yields text and thinking as they come, and `done` once with the usage of all calls; `length` when the iterations ran
+ * out. The gateway runs the tools itself, so no `tool_call` is seen. Ending the reading, or `signal`, closes the model's
+ * connection. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`.
+ */
+export async function* completeStateless(
+  shared: AgentShared,
+  caller: Caller,
+  request: StatelessRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ChatChunk, void> {
+  const meant = await shared.models.resolve(request.model, signal);
+  const profile = shared.models.profile(meant.profileId);
+  const completion: Completion = {
+    id: newId(),
+    caller,
+    profile,
+    prepared: shared.prepare(profile),
+    model: meant.model ?? profile.model ?? (await shared.models.fallback(signal)),
+    signal,
+    rows: request.messages.flatMap(({ role, content }): ContextRow[] => {
+      if (role === 'tool') return [contextRow(0, { kind: 'user', content, source: 'local' })];
+      return role === 'user' ? [contextRow(0, { kind: 'user', content })] : [];
+    }),
+  };
+  try {
+    yield* converse(shared, completion, request);
+  } finally {
+    const { model, usage } = completion;
+    if (usage !== undefined) {
+      const { tokenId } = caller;
+      const userId = `token:${tokenId}`;
+      await shared.deps.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
+    }
+  }
+}
+
+async function* converse(
+  shared: AgentShared,
+  completion: Completion,
+  request: StatelessRequest,
+): AsyncGenerator<ChatChunk, void> {
+  const messages = [...request.messages];
+  let said = 0;
+  for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
+    const answer = yield* ask(shared, completion, request, messages, said > 0);
+    said += answer.content.length;
+    if (answer.toolCalls.length === 0) {
+      yield { type: 'done', finishReason: answer.finishReason, usage: completion.usage ?? NOTHING };
+      return;
+    }
+    messages.push({ role: 'assistant', content: answer.content, toolCalls: answer.toolCalls });
+    for (const [index, call] of answer.toolCalls.entries()) {
+      const { content } = await runPure(shared, completion, call, `${n}.${index}`, index < MAX_CALLS_RUN);
+      messages.push({ role: 'tool', content, toolCallId: call.id, toolName: call.name });
+    }
+  }
+  yield { type: 'done', finishReason: 'length', usage: completion.usage ?? NOTHING };
+}
+
+const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+
+interface Answer {
+  content: string;
+  toolCalls: ToolCall[];
+  finishReason: 'stop' | 'length';
+}
+
+async function* ask(
+  shared: AgentShared,
+  completion: Completion,
+  asked: StatelessRequest,
+  messages: readonly ChatMessage[],
+  afterText: boolean,
+): AsyncGenerator<ChatChunk, Answer> {
+  const { provider } = shared.deps;
+  const { model, profile, prepared, signal } = completion;
+  const can = await provider.capabilities(model, signal);
+  const temperature = asked.temperature ?? profile.temperature;
+  const maxTokens = asked.maxTokens ?? profile.maxTokens;
+  const request: ChatRequest = {
+    model,
+    messages,
+    contextWindow: modelWindow(model, can, shared.deps.profiles()),
+    sessionKey: sessionOf(completion.caller),
+    ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
+    ...(can.thinking && { think: profile.thinkEnabled }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxTokens }),
+  };
+  const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
+  const meter = meterCall(request, prepared.toolTokens);
+  const open = (connection: AbortSignal, onQueued: () => void): AsyncIterable<ChatChunk> =>
+    provider.streamChat({ ...request, onQueued }, connection);
+  try {
+    for await (const chunk of guardStream(open, signal, shared.limits)) {
+      meter.see(chunk);
+      if (chunk.type === 'text' && chunk.delta !== '') {
+        const paragraph = afterText && answer.content === '' ? '\n\n' : '';
+        answer.content += chunk.delta;
+        yield { type: 'text', delta: paragraph + chunk.delta };
+      } else if (chunk.type === 'thinking') yield chunk;
+      else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
+        answer.toolCalls.push(chunk.call);
+      } else if (chunk.type === 'done') {
+        answer.finishReason = chunk.finishReason === 'length' ? 'length' : 'stop';
+      }
+      if (answer.content.length > MAX_ANSWER_CHARS) break;
+    }
+  } finally {
+    // Also when the reader hung up: the model has worked.
+    const spent = meter.spent();
+    if (spent !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, spent);
+  }
+  return answer;
+}
+
+async function runPure(
+  shared: AgentShared,
+  completion: Completion,
+  call: ToolCall,
+  place: string,
+  mayRun: boolean,
+): Promise<Outcome> {
+  if (!mayRun) return failure(`Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run.`);
+  const checked = checkCall(call, completion.prepared.tools);
+  if ('refusal' in checked) return checked.refusal;
+  const judgement = judgeCall(checked.tool, checked.args, taintOf(completion.rows));
+  if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NOBODY_TO_ASK}`);
+  const sessionKey = sessionOf(completion.caller);
+  const workspace = await shared.deps.workspace(sessionKey).catch(toGatewayError);
+  if (workspace instanceof GatewayError) return failure(workspace.message);
+  const ctx = {
+    sessionKey,
+    address: sessionKey,
+    userId: `token:${completion.caller.tokenId}`,
+    turnId: completion.id,
+    profileId: completion.profile.id,
+    workspace,
+    callKey: `${completion.id}.${place}`,
+    signal: completion.signal,
+    log: shared.deps.log,
+    emit: () => undefined,
+  };
+  const outcome = await executeTool(checked.tool, checked.args, ctx, shared.limits.toolMs);
+  const names = { toolCallId: call.id, toolName: call.name, callIndex: 0 };
+  completion.rows.push(contextRow(0, { kind: 'tool_result', ...names, ...outcome }));
+  return outcome;
+}
+
+/** Whose completions take turns at the model, and whose folder their tools see: the token's own. */
+function sessionOf(caller: Caller): SessionKey {
+  return `stateless:${caller.tokenId}`;
+}

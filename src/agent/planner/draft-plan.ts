@@ -1,0 +1,78 @@
+/** The three phases of planning: analysis, review where it is asked for, and the plan (N-14 to N-24). */
+import { StoreError, toGatewayError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { Plan } from '../../contracts/plan.ts';
+import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import type { AgentShared } from '../deps.ts';
+import { ANALYSIS, planInstruction, reviewInstruction } from './instructions.ts';
+import type { Offer } from './instructions.ts';
+import { makePlan } from './make-plan.ts';
+import { askPlanner } from './planning-call.ts';
+import type { Planning, Spent } from './planning-call.ts';
+import { readAnalysis, reviewText } from './read-analysis.ts';
+import { readPlan } from './read-plan.ts';
+
+/** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
+const MAX_ABOUT = 160;
+
+/**
+ * Plans for a turn, or for a subagent; undefined when the request needs no plan, the model wrote none, or planning
+ * failed, which is logged and told in a notice. `spent` grows with every call. Throws only `StoreError` and the
+ * signal's reason.
+ */
+export async function* draftPlan(
+  shared: AgentShared,
+  turn: Planning,
+  spent: Spent,
+): AsyncGenerator<EventBody, Plan | undefined> {
+  try {
+    return yield* threePhases(shared, turn, spent);
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    if (error instanceof StoreError) throw error;
+    turn.log.warn({ err: error }, 'planning_failed');
+    const text = `There is no plan for this answer: ${toGatewayError(error).message}`;
+    yield { type: 'notice', code: 'planning_failed', text };
+    return undefined;
+  }
+}
+
+async function* threePhases(
+  shared: AgentShared,
+  turn: Planning,
+  spent: Spent,
+): AsyncGenerator<EventBody, Plan | undefined> {
+  const ask = (phase: number, title: string, instruction: string): AsyncGenerator<EventBody, string> =>
+    askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction }, spent);
+
+  const analysis = readAnalysis(yield* ask(1, 'Does this need a plan?', ANALYSIS));
+  if (analysis.direct) return undefined;
+
+  let review: string | undefined;
+  if (turn.profile.planningPhase2Enabled && analysis.reflect) {
+    review = reviewText(yield* ask(2, 'A second look', reviewInstruction(analysis.text)));
+  }
+
+  const tools = [...turn.prepared.tools.values()].map(({ name, description }) => offer(name, description));
+  // Without the tool there is nobody to hand a step to.
+  const agents = turn.prepared.tools.has(SPAWN_TOOL)
+    ? shared.deps.profiles().map(({ id, systemPrompt }) => offer(id, systemPrompt))
+    : [];
+  const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
+  const written = readPlan(yield* ask(3, 'The plan', instruction), {
+    tools: new Set(turn.prepared.tools.keys()),
+    profiles: new Set(agents.map(({ name }) => name)),
+  });
+  if (written === undefined) {
+    turn.log.info('planning gave no numbered step');
+    return undefined;
+  }
+  const { entry } = turn.rows.user;
+  const goal = 'content' in entry ? entry.content : '';
+  return makePlan(written, { goal, mode: turn.mode, tools: turn.prepared.tools });
+}
+
+function offer(name: string, about: string): Offer {
+  const [sentence = ''] = about.replace(/\s+/g, ' ').split(/(?<=\.) /, 1);
+  return { name, about: sentence.slice(0, MAX_ABOUT).toWellFormed() };
+}

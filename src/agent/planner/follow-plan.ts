@@ -1,0 +1,108 @@
+/** In planner mode the model follows the plan through its todo list, and the plan follows the list: its steps tick. */
+import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
+import { newId } from '../../lib/ids.ts';
+import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
+import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { todoText } from '../../contracts/notes.ts';
+import type { Todo, TodoStatus } from '../../contracts/notes.ts';
+import type { AgentShared } from '../deps.ts';
+import { TODO_TOOL } from '../prompt/todo-progress.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/**
+ * After the n-th answer's tools: brings the plan in line with the todo list, which the turn or a subagent of it may have
+ * changed; a list that was rewritten revises the plan. Repeated after a crash it changes nothing. Throws `StoreError`.
+ */
+export async function* followTodos(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+): AsyncGenerator<EventBody, void> {
+  const { plan } = turn;
+  if (plan?.mode !== 'planner' || plan.state !== 'running') return;
+  // The list that a subagent sees is its parent's (N-10), not that of its own plan.
+  if (turn.parentTurnId !== undefined || !mayHaveChanged(turn, n)) return;
+  const items = await shared.deps.todos.todos(turn.sessionKey);
+  if (items.length === 0) return;
+  const steps = stepsAfter(plan, items);
+  const changed = steps.filter((step) => step !== plan.steps[step.index]);
+  const revised = steps.length !== plan.steps.length || steps.some(isAnother(plan));
+  if (changed.length === 0 && !revised) return;
+  const completed = steps.every(({ status }) => status === 'done' || status === 'skipped');
+  const next: Plan = { ...plan, steps, state: completed ? 'completed' : 'running' };
+  await shared.deps.ledger.updatePlan(turn.fence, next);
+  turn.plan = next;
+  if (revised) yield { type: 'plan_revised', plan: next, reason: 'The todo list was rewritten.' };
+  else for (const step of changed) yield { type: 'step_changed', step };
+  if (completed) yield { type: 'plan_completed' };
+}
+
+/** Only these tools change the list. */
+function mayHaveChanged({ rows }: Turn, n: number): boolean {
+  return rows.steps.some(
+    ({ iteration, entry }) =>
+      iteration === n &&
+      entry.kind === 'tool_result' &&
+      (entry.toolName === TODO_TOOL || entry.toolName === SPAWN_TOOL),
+  );
+}
+
+/** Ends a plan that is still open with its turn: exactly one terminal event per plan. Throws `StoreError`. */
+export async function* settlePlan(
+  shared: AgentShared,
+  turn: Turn,
+  reason: TurnEndReason,
+): AsyncGenerator<EventBody, void> {
+  const { plan } = turn;
+  if (plan === undefined || !isOpenPlan(plan)) return;
+  const next: Plan =
+    reason === 'completed' ? { ...plan, state: 'completed' } : cancelPlan(plan, CANCELLED[reason]);
+  await shared.deps.ledger.updatePlan(turn.fence, next);
+  turn.plan = next;
+  if (reason === 'completed') yield { type: 'plan_completed' };
+  else yield { type: 'plan_cancelled', reason: CANCELLED[reason] };
+}
+
+/** Why a plan is given up whose turn ended like this. */
+export const CANCELLED: Record<Exclude<TurnEndReason, 'completed'>, string> = {
+  stopped: 'Stopped.',
+  max_iterations: 'The limit of iterations was reached.',
+  failed: 'The turn failed.',
+  interrupted: 'The turn was interrupted.',
+};
+
+const STATUS: Record<TodoStatus, StepStatus> = {
+  pending: 'pending',
+  in_progress: 'running',
+  done: 'done',
+  failed: 'failed',
+  skipped: 'skipped',
+};
+
+/** The list as steps: a step the plan has already keeps all but place and status, another is the agent's own. */
+function stepsAfter(plan: Plan, items: readonly Todo[]): PlanStep[] {
+  const left = [...plan.steps];
+  return items.map(({ text, status }, index) => {
+    const at = left.findIndex(({ description }) => todoText(description) === text);
+    const [known] = at < 0 ? [] : left.splice(at, 1);
+    if (known === undefined) return ownStep(index, text, STATUS[status]);
+    return stepAt(known, index, STATUS[status]);
+  });
+}
+
+function stepAt(step: PlanStep, index: number, status: StepStatus): PlanStep {
+  if (step.index === index && step.status === status) return step;
+  const begun = status !== 'pending' && status !== 'skipped' && step.status === 'pending';
+  return { ...step, index, status, attempts: step.attempts + (begun ? 1 : 0) };
+}
+
+function ownStep(index: number, description: string, status: StepStatus): PlanStep {
+  const executor = { kind: 'self' as const };
+  const attempts = status === 'pending' || status === 'skipped' ? 0 : 1;
+  return { id: newId(), index, description, executor, risk: 'safe', status, attempts, corrections: 0 };
+}
+
+function isAnother(plan: Plan): (step: PlanStep) => boolean {
+  return (step) => step.id !== plan.steps[step.index]?.id;
+}

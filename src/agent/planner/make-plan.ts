@@ -1,0 +1,33 @@
+/** From a plan as it was written to a plan as it is kept: ids, risks, the goal, the session's mode. */
+import { newId } from '../../lib/ids.ts';
+import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
+import { todoText } from '../../contracts/notes.ts';
+import type { Tool } from '../../contracts/tool.ts';
+import { classifyFor } from '../executor/classify.ts';
+import type { WrittenPlan } from './read-plan.ts';
+
+/** Makes the plan of a turn. `goal` is what the user wrote. */
+export function makePlan(
+  written: WrittenPlan,
+  { goal, mode, tools }: { goal: string; mode: ExecutionMode; tools: ReadonlyMap<string, Tool> },
+): Plan {
+  const classify = classifyFor(tools);
+  return {
+    id: newId(),
+    goal: todoText(goal),
+    milestones: written.milestones,
+    steps: written.steps.map(({ description, executor }, index) => ({
+      id: `s${index + 1}`,
+      index,
+      description,
+      executor,
+      risk: classify({ executor }),
+      status: 'pending',
+      attempts: 0,
+      corrections: 0,
+    })),
+    mode,
+    state: 'running',
+    originalLength: written.steps.length,
+  };
+}

@@ -1,0 +1,70 @@
+/** A plan in words: as the model reads it, as people read it, and as a todo list. */
+import type { Plan, PlanStep } from '../../contracts/plan.ts';
+import { todoText } from '../../contracts/notes.ts';
+import type { Todo } from '../../contracts/notes.ts';
+
+/** The plan as the model finds it in its context: its own words, an assistant message (N-25). */
+export function planForModel(plan: Plan): string {
+  const steps = plan.steps.map(
+    (step, index) => `${index + 1}. [${executorTag(step)}] ${todoText(step.description)}`,
+  );
+  return [...milestoneLines('My plan.', plan), 'Steps:', ...steps].join('\n');
+}
+
+/** The plan as people read it: a card in Markdown (N-26). */
+export function planCard(plan: Plan): string {
+  const steps = plan.steps.map((step, index) => {
+    const who = executorWords(step);
+    return `${index + 1}. ${escaped(todoText(step.description))}${who === '' ? '' : ` *(${who})*`}`;
+  });
+  const milestones = plan.milestones.map((words) => `- ${escaped(words)}`);
+  return ['**Plan**', ...(milestones.length === 0 ? [] : [milestones.join('\n')]), steps.join('\n')].join(
+    '\n\n',
+  );
+}
+
+/** One item per step, in order (N-27). */
+export function todosOf(plan: Plan): Todo[] {
+  return plan.steps.map(({ description, status, validation }) => ({
+    text: todoText(description),
+    status: status === 'running' ? 'in_progress' : status,
+    ...(validation !== undefined && { validation }),
+  }));
+}
+
+function milestoneLines(title: string, { milestones }: Plan): string[] {
+  return milestones.length === 0
+    ? [title]
+    : [title, 'Milestones:', ...milestones.map((words) => `- ${words}`)];
+}
+
+function executorTag({ executor }: PlanStep): string {
+  switch (executor.kind) {
+    case 'tool':
+      return `TOOL: ${executor.tool}`;
+    case 'agent':
+      return `AGENT: ${executor.profileId}`;
+    case 'self':
+      return 'SELF';
+    default:
+      return executor satisfies never;
+  }
+}
+
+function executorWords({ executor }: PlanStep): string {
+  switch (executor.kind) {
+    case 'tool':
+      return `tool ${escaped(executor.tool)}`;
+    case 'agent':
+      return `agent ${escaped(executor.profileId)}`;
+    case 'self':
+      return '';
+    default:
+      return executor satisfies never;
+  }
+}
+
+/** The words of a step are text, whatever marks are in them. */
+function escaped(words: string): string {
+  return words.replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
+}

@@ -1,0 +1,121 @@
+/** One call of the planner to the model: no tools, low temperature, bounded, and seen as thinking while it grows. */
+import { ProviderError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { ChatRequest, Usage } from '../../contracts/provider.ts';
+import { mergeGroups, toGroups } from '../prompt/history.ts';
+import { systemPart } from '../prompt/system-prompt.ts';
+import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
+import type { AgentShared } from '../deps.ts';
+import { completeText } from '../model/complete-text.ts';
+import type { ShownCall } from '../model/complete-text.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
+
+/** Planning wants the likely plan, not a surprising one (N-28). */
+export const PLANNING_TEMPERATURE = 0.3;
+/** Tokens that one planning call may make, and never more than a quarter of the window. */
+export const PLANNING_TOKENS = 2_048;
+/** Longest answer of one planning call that is read, thinking included, in UTF-16 units. */
+export const MAX_PLANNING_CHARS = 24_000;
+
+/** Before the first call. */
+export const NOTHING_SPENT: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+
+/** Whoever plans: a turn, or a subagent that has the same things. */
+export type Planning = Pick<
+  Turn,
+  | 'turnId'
+  | 'sessionKey'
+  | 'profile'
+  | 'prepared'
+  | 'surroundings'
+  | 'model'
+  | 'mode'
+  | 'history'
+  | 'rows'
+  | 'signal'
+  | 'log'
+>;
+
+export interface PlanningCall extends ShownCall {
+  /** What the model is told, after the user's message. */
+  instruction: string;
+}
+
+/** What planning has cost so far, broken calls included. */
+export interface Spent {
+  usage: Usage;
+}
+
+/**
+ * Gives what the model said; adds what it cost to `spent`. A prompt that is refused as too long is tried once more,
+ * shorter (B-11). Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
+ */
+export async function* askPlanner(
+  shared: AgentShared,
+  turn: Planning,
+  call: PlanningCall,
+  spent: Spent,
+): AsyncGenerator<EventBody, string> {
+  try {
+    return yield* callOnce(shared, turn, call, spent, 1);
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
+    return yield* callOnce(shared, turn, call, spent, OVERFLOW_SHRINK);
+  }
+}
+
+async function* callOnce(
+  shared: AgentShared,
+  turn: Planning,
+  { instruction, ...shown }: PlanningCall,
+  spent: Spent,
+  part: number,
+): AsyncGenerator<EventBody, string> {
+  const { request, estimated } = await planningRequest(shared, turn, instruction, part);
+  return yield* completeText(shared, {
+    request,
+    signal: turn.signal,
+    maxChars: MAX_PLANNING_CHARS,
+    shown,
+    paid(usage) {
+      spent.usage = addUsage(spent.usage, usage);
+      if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
+    },
+  });
+}
+
+async function planningRequest(
+  shared: AgentShared,
+  turn: Planning,
+  instruction: string,
+  part: number,
+): Promise<{ request: ChatRequest; estimated: number }> {
+  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
+    part,
+    // The room for the answer is planning's own, whatever the profile keeps free for its answers.
+    profile: { ...turn.profile, maxTokens: undefined },
+  });
+  const { messages, tokens } = fitPrompt(
+    {
+      system: systemPart(turn.prepared, turn.surroundings),
+      history: turn.history,
+      current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
+      steps: [],
+      note: { content: instruction, tokens: estimateTokens(instruction) },
+    },
+    budget,
+  );
+  const request: ChatRequest = {
+    model,
+    messages,
+    contextWindow,
+    sessionKey: turn.sessionKey,
+    temperature: PLANNING_TEMPERATURE,
+    maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
+    ...(can.thinking && { think: false }),
+  };
+  return { request, estimated: tokens };
+}

@@ -1,0 +1,166 @@
+/** How much the model can read: windows, the budget, what is dropped to fit it, and estimates that learn. */
+import { GatewayError } from '../../contracts/errors.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { ChatMessage, ModelCapabilities } from '../../contracts/provider.ts';
+import type { Group } from './history.ts';
+
+/** Window of a model when no profile asks for one, in tokens: large windows fill a home machine's memory. */
+export const SAFE_WINDOW = 16_384;
+/** Tokens kept free for the answer when the profile names no `maxTokens`, and never more than a quarter of the window. */
+export const ANSWER_RESERVE = 4_096;
+/** Part of the budget that is left after the server refused a prompt as too long (B-11). */
+export const OVERFLOW_SHRINK = 0.6;
+/** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
+const MIN_RESULT_CHARS = 200;
+
+/**
+ * The window that every call to `model` asks the server for, so that it never reloads: the largest that a profile which
+ * may use it wants (`contextWindow`, else 16,384), at most what the model has, as far as the server tells that (B-30).
+ */
+export function modelWindow(
+  model: string,
+  can: Pick<ModelCapabilities, 'contextWindow' | 'windowGuessed'>,
+  profiles: readonly Profile[],
+): number {
+  const wanted = profiles
+    .filter((profile) => profile.model === undefined || untagged(profile.model) === untagged(model))
+    .map((profile) => profile.contextWindow ?? SAFE_WINDOW);
+  const window = Math.max(...wanted, 0) || SAFE_WINDOW;
+  return can.windowGuessed === true ? window : Math.min(can.contextWindow, window);
+}
+
+/** `qwen3` and `qwen3:latest` are one model. */
+function untagged(model: string): string {
+  return model.replace(/:latest$/, '');
+}
+
+/** The part of the window that prompts of this profile may fill (B-27), in tokens; negative when there is none. */
+export function inputBudget(window: number, profile: Profile, toolTokens: number): number {
+  const own = Math.min(window, profile.contextWindow ?? SAFE_WINDOW);
+  const reserve = profile.maxTokens ?? Math.min(ANSWER_RESERVE, Math.floor(own / 4));
+  return own - reserve - toolTokens;
+}
+
+/** What a model call is made of. Groups are oldest first. */
+export interface Prompt {
+  system: { content: string; tokens: number };
+  /** Earlier turns. */
+  history: readonly Group[];
+  /** The message being answered; always kept. */
+  current: Group;
+  /** What this turn has done so far. */
+  steps: readonly Group[];
+  /** A transient system message at the end; never stored. */
+  note?: { content: string; tokens: number } | undefined;
+}
+
+/**
+ * The messages of a call that fit `budget` (estimated tokens). Kept whatever happens: the system prompt, the current
+ * message, the note and the newest step, whose tool results are clipped when they alone are too long. Then the newest
+ * steps, then the newest history, always whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
+ */
+export function fitPrompt(prompt: Prompt, budget: number): { messages: ChatMessage[]; tokens: number } {
+  const fixed = prompt.system.tokens + (prompt.note?.tokens ?? 0);
+  if (budget - fixed <= 0) throw windowTooSmall();
+  let left = budget - fixed - prompt.current.tokens;
+  if (left < 0) throw messageTooLarge(prompt.current.tokens, budget - fixed);
+
+  const last = prompt.steps.at(-1);
+  const newest = last === undefined ? [] : [fitStep(last, left)];
+  left -= tokensOf(newest);
+  const older = prompt.steps.slice(0, -1);
+  const steps = newestThatFit(older, left);
+  left -= tokensOf(steps);
+  const history = steps.length === older.length ? newestThatFit(prompt.history, left) : [];
+  left -= tokensOf(history);
+
+  const groups = [...history, prompt.current, ...steps, ...newest];
+  const messages: ChatMessage[] = [];
+  if (prompt.system.content !== '') messages.push({ role: 'system', content: prompt.system.content });
+  for (const group of groups) messages.push(...group.messages);
+  if (prompt.note !== undefined) messages.push({ role: 'system', content: prompt.note.content });
+  return { messages, tokens: budget - left };
+}
+
+function tokensOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, group) => sum + group.tokens, 0);
+}
+
+function newestThatFit(groups: readonly Group[], budget: number): Group[] {
+  let left = budget;
+  let from = groups.length;
+  while (from > 0 && groups[from - 1]!.tokens <= left) {
+    from -= 1;
+    left -= groups[from]!.tokens;
+  }
+  return groups.slice(from);
+}
+
+/** A step that fits, its tool results clipped to equal shares where needed. */
+function fitStep(step: Group, budget: number): Group {
+  if (step.tokens <= budget) return step;
+  const results = step.messages.filter((message) => message.role === 'tool');
+  const long = results.reduce((sum, message) => sum + Buffer.byteLength(message.content), 0);
+  const over = (step.tokens - budget) * 3;
+  const keep = long === 0 ? 0 : Math.max(0, (long - over) / long);
+  const messages = step.messages.map((message) => {
+    if (message.role !== 'tool') return message;
+    const chars = Math.max(MIN_RESULT_CHARS, Math.floor(message.content.length * keep * 0.9));
+    return { ...message, content: clipMiddle(message.content, chars) };
+  });
+  const kept = messages.reduce(
+    (sum, { role, content }) => sum + (role === 'tool' ? Buffer.byteLength(content) : 0),
+    0,
+  );
+  const tokens = step.tokens - Math.floor((long - kept) / 3);
+  if (tokens > budget) throw windowTooSmall();
+  return { messages, tokens };
+}
+
+function windowTooSmall(): GatewayError {
+  return new GatewayError(
+    'window_too_small',
+    "The model's window is too small for this profile's prompt, its tools and what the turn has gathered: " +
+      'raise contextWindow or lower maxTokens in the profile, or use fewer tools.',
+  );
+}
+
+function messageTooLarge(tokens: number, room: number): GatewayError {
+  return new GatewayError(
+    'message_too_large',
+    `This message is too long for the model: about ${tokens} tokens, and there is room for ${Math.max(0, room)}. ` +
+      'Send it in smaller pieces, or raise contextWindow in the profile.',
+  );
+}
+
+/** Bounds of what a model's reports may teach: a wrong report must not empty or overfill the window. */
+const SCALE_MIN = 0.6;
+const SCALE_MAX = 2;
+/** Prompts below this are mostly the server's own template and teach nothing. */
+const SCALE_LEARNS_FROM = 200;
+/** Models whose scale is remembered; the one learned longest ago goes first. */
+export const SCALE_MODELS = 100;
+
+/** How a model's real tokens relate to the estimate. */
+export interface TokenScale {
+  /** Real tokens per estimated token. */
+  of(model: string): number;
+  learn(model: string, estimated: number, reported: number): void;
+}
+
+/** Learns from the prompt sizes that the server reports: upwards at once, because overflow costs a call, downwards slowly. */
+export function createTokenScale(): TokenScale {
+  const scales = new Map<string, number>();
+  return {
+    of: (model) => scales.get(model) ?? 1,
+    learn(model, estimated, reported) {
+      if (estimated < SCALE_LEARNS_FROM || reported <= 0) return;
+      const seen = Math.min(SCALE_MAX, Math.max(SCALE_MIN, reported / estimated));
+      const old = scales.get(model) ?? 1;
+      scales.delete(model);
+      scales.set(model, seen > old ? seen : old * 0.8 + seen * 0.2);
+      if (scales.size > SCALE_MODELS) scales.delete(scales.keys().next().value ?? model);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+/** From rows to what the model reads: groups that belong together, with every tool call answered. */
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ContextEntry } from '../../contracts/records.ts';
+
+/** What a message costs beside its words: its role and the marks around it. */
+const MESSAGE_OVERHEAD = 4;
+
+/** Messages that only make sense together: a user's message, or an answer with the results of its tool calls. */
+export interface Group {
+  messages: ChatMessage[];
+  /** Estimated tokens, before calibration. */
+  tokens: number;
+}
+
+/** A row of the context, stored or about to be. */
+export interface ContextRow {
+  iteration: number;
+  entry: ContextEntry;
+  /** Estimated tokens, counted once when the row is made. */
+  tokens: number;
+}
+
+/** Makes one group of several, so that they are kept or dropped together. */
+export function mergeGroups(groups: readonly Group[]): Group {
+  return {
+    messages: groups.flatMap(({ messages }) => messages),
+    tokens: groups.reduce((sum, { tokens }) => sum + tokens, 0),
+  };
+}
+
+type Answer = ContextEntry & { kind: 'assistant' };
+type Result = ContextEntry & { kind: 'tool_result' };
+
+/** Makes a row and counts its tokens. */
+export function contextRow(iteration: number, entry: ContextEntry): ContextRow {
+  return { iteration, entry, tokens: entryTokens(entry) };
+}
+
+function entryTokens(entry: ContextEntry): number {
+  switch (entry.kind) {
+    case 'tool_intent':
+    case 'plan_fact':
+      return 0;
+    case 'assistant': {
+      const calls = entry.toolCalls.length === 0 ? '' : JSON.stringify(entry.toolCalls);
+      return MESSAGE_OVERHEAD + estimateTokens(entry.content + calls);
+    }
+    case 'summary':
+      return MESSAGE_OVERHEAD + estimateTokens(summaryText(entry.content));
+    default:
+      return MESSAGE_OVERHEAD + estimateTokens(entry.content);
+  }
+}
+
+/**
+ * Groups rows in their order. Results whose answer is not among the rows are left out; a call without a result gets
+ * one that says so. `thinking` keeps the thinking of answers: a turn's own helps the model on, older only fills the window.
+ */
+export function toGroups(rows: readonly ContextRow[], options: { thinking: boolean }): Group[] {
+  const groups: Group[] = [];
+  for (let at = 0; at < rows.length; at += 1) {
+    const { entry, tokens } = rows[at]!;
+    if (entry.kind === 'user') groups.push({ messages: [{ role: 'user', content: entry.content }], tokens });
+    else if (entry.kind === 'plan')
+      groups.push({ messages: [{ role: 'assistant', content: entry.content }], tokens });
+    else if (entry.kind === 'summary') {
+      groups.push({
+        messages: [{ role: 'user', content: summaryText(entry.content) }],
+        tokens,
+      });
+    } else if (entry.kind === 'assistant') {
+      const following = rows.slice(at + 1, nextTurnOfSpeech(rows, at + 1));
+      const group = answerGroup(entry, tokens, following, options.thinking);
+      if (group !== undefined) groups.push(group);
+    }
+  }
+  return groups;
+}
+
+function nextTurnOfSpeech(rows: readonly ContextRow[], from: number): number {
+  let at = from;
+  while (at < rows.length && ['tool_intent', 'tool_result'].includes(rows[at]!.entry.kind)) at += 1;
+  return at;
+}
+
+function answerGroup(
+  answer: Answer,
+  tokens: number,
+  following: readonly ContextRow[],
+  keepThinking: boolean,
+): Group | undefined {
+  if (answer.content === '' && answer.toolCalls.length === 0) return undefined;
+  const results = answer.toolCalls.map((call, callIndex) => {
+    const own = following.filter(({ entry }) => 'callIndex' in entry && entry.callIndex === callIndex);
+    const found = own.find(({ entry }) => entry.kind === 'tool_result');
+    const content = found !== undefined ? resultOf(found.entry) : missingResult(own.length > 0);
+    const message: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName: call.name };
+    return { message, tokens: found?.tokens ?? MESSAGE_OVERHEAD + estimateTokens(content) };
+  });
+  const spoken: ChatMessage = {
+    role: 'assistant',
+    content: answer.content,
+    ...(answer.toolCalls.length > 0 && { toolCalls: answer.toolCalls }),
+    ...(keepThinking && answer.thinking !== undefined && { thinking: answer.thinking }),
+  };
+  const thinkingTokens = 'thinking' in spoken ? estimateTokens(spoken.thinking ?? '') : 0;
+  return {
+    messages: [spoken, ...results.map((result) => result.message)],
+    tokens: results.reduce((sum, result) => sum + result.tokens, tokens + thinkingTokens),
+  };
+}
+
+/** A summary is no speech of the user, though no other role fits it. */
+function summaryText(content: string): string {
+  return `[Summary of our talk so far, made by the gateway. It tells what was said; it asks for nothing.]\n${content}`;
+}
+
+function resultOf(entry: ContextEntry): string {
+  return 'content' in entry ? entry.content : '';
+}
+
+/** What the model reads in place of a result that was never stored. */
+function missingResult(begun: boolean): string {
+  return begun
+    ? 'Outcome unknown: the call was begun and interrupted. It may or may not have taken effect.'
+    : 'Cancelled: this call was not run.';
+}
+
+export type { Answer, Result };

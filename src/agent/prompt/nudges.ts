@@ -1,0 +1,83 @@
+/** What the house whispers to the model before an answer: transient system words, never stored (N-44 to N-46). */
+import { estimateTokens } from '../../lib/tokens.ts';
+import { todoText } from '../../contracts/notes.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { failedIn, idleIterations, newestTodos, TODO_TOOL } from './todo-progress.ts';
+
+/** Open todos that a reminder names. */
+const MAX_NAMED = 5;
+
+/** Whoever iterates: a turn, or a subagent that has the same things. */
+export type Iterating = Pick<Turn, 'profile' | 'rows'> & {
+  prepared: { tools: Pick<Turn['prepared']['tools'], 'has'> };
+};
+
+/**
+ * The notes of the n-th iteration in the sources' order: the budget and the goal (step 2), the warning of a stall (3),
+ * the call for a new plan (4); undefined when none is due. Everything is read from the turn's rows. Never throws.
+ */
+export function notesFor(turn: Iterating, n: number): { content: string; tokens: number } | undefined {
+  const due = [
+    budgetNote(turn, n),
+    planNote(turn, n),
+    goalNote(turn, n),
+    stallNote(turn, n),
+    replanNote(turn, n),
+  ];
+  const content = due.filter((note) => note !== undefined).join('\n\n');
+  return content === '' ? undefined : { content, tokens: estimateTokens(content) };
+}
+
+/** How many model calls are left (N-32). */
+function budgetNote({ profile }: Iterating, n: number): string | undefined {
+  if (!profile.iterationBudgetEnabled) return undefined;
+  const max = profile.maxIterations;
+  return `Iterations left in this turn, this one included: ${max - n + 1} of ${max}.`;
+}
+
+/** A plan is the model's own last word: without this, some servers would let it write the plan on instead of acting. */
+function planNote({ rows, prepared }: Iterating, n: number): string | undefined {
+  if (n > 1 || rows.plan === undefined) return undefined;
+  const list = prepared.tools.has(TODO_TOOL) ? ' Keep the todo list up to date as you go.' : '';
+  return `Carry out your plan now, step by step, beginning with step 1.${list}`;
+}
+
+/** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's words stay the user's: quoted, not spoken. */
+function goalNote({ profile, rows }: Iterating, n: number): string | undefined {
+  if (!profile.goalAnchoringEnabled || n % profile.goalAnchoringInterval !== 0) return undefined;
+  const { entry } = rows.user;
+  const goal = JSON.stringify(todoText('content' in entry ? entry.content : ''));
+  const open = (newestTodos(rows) ?? []).filter(
+    ({ status }) => status === 'pending' || status === 'in_progress',
+  );
+  const named = open.slice(0, MAX_NAMED).map(({ text }) => JSON.stringify(text));
+  const rest = open.length > MAX_NAMED ? `, and ${open.length - MAX_NAMED} more` : '';
+  const todos = named.length === 0 ? '' : ` Still open in the todo list: ${named.join(', ')}${rest}.`;
+  return `Keep to the goal. The user asked: ${goal}.${todos} Is what you do next the shortest way there?`;
+}
+
+/** Said once for each `antiStallThreshold` iterations that passed without progress in the todo list (N-36, N-37). */
+function stallNote({ profile, rows, prepared }: Iterating, n: number): string | undefined {
+  if (!profile.antiStallEnabled) return undefined;
+  const idle = idleIterations(rows, n);
+  if (idle === 0 || idle % profile.antiStallThreshold !== 0) return undefined;
+  const [where, mark] = prepared.tools.has(TODO_TOOL)
+    ? [' in the todo list', 'mark what is done or failed, ']
+    : ['', ''];
+  return (
+    `You have gone ${idle} iterations without progress${where}. Do not repeat what did not help: ${mark}try another way, ` +
+    'or answer with what you have and say what is missing.'
+  );
+}
+
+/** A todo failed in the iteration before this one (N-39). */
+function replanNote({ profile, rows }: Iterating, n: number): string | undefined {
+  if (!profile.adaptiveReplanEnabled) return undefined;
+  const failed = failedIn(rows, n - 1).slice(0, MAX_NAMED);
+  if (failed.length === 0) return undefined;
+  const named = failed.map((text) => JSON.stringify(text)).join(', ');
+  return (
+    `Failed: ${named}. Before you go on, work out why, and plan anew: replace the todo list with steps that still reach ` +
+    'the goal, keeping what is done.'
+  );
+}

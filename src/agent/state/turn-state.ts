@@ -1,0 +1,208 @@
+/** A turn in memory: what it was asked, what it has done, and the rows that are not in the journal yet. */
+import type { Fence } from '../../contracts/lanes.ts';
+import type { TurnPayload } from '../../contracts/ledger.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Address, SessionKey } from '../../contracts/message.ts';
+import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import { STEP_ITERATIONS } from '../../contracts/records.ts';
+import type { ContextEntry, ContextRecord, TurnApproval } from '../../contracts/records.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import type { SubagentCall } from '../../contracts/subagents.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { PromptContext } from '../prompt/system-prompt.ts';
+import type { Answer, ContextRow, Group, Result } from '../prompt/history.ts';
+import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+import { Reply } from './reply.ts';
+import type { UnjournaledUsage } from './unjournaled-usage.ts';
+
+/** One turn while it runs. */
+export interface Turn {
+  fence: Fence;
+  /** In a subagent its own id, under which its journal stands. */
+  turnId: string;
+  /** Set in a subagent: the turn that made it. */
+  parentTurnId?: string | undefined;
+  /** Makes subagents; a subagent has none. */
+  agents?: Subagents | undefined;
+  sessionKey: SessionKey;
+  /** Where the answer goes. */
+  address: Address;
+  /** Who is answered, the same in every chat. */
+  userId: string;
+  /** Whether others read the answer. */
+  place: 'private' | 'group';
+  profile: Profile;
+  prepared: PreparedProfile;
+  /** The model asked for with the message: it stays whatever the profile. */
+  askedModel?: string | undefined;
+  /** Found at the first model call when nothing named one. */
+  model?: string | undefined;
+  /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
+  silentToken?: string | undefined;
+  /** What is read besides the conversation. */
+  surroundings: PromptContext;
+  /** Earlier turns. */
+  history: readonly Group[];
+  /** The rows they are made of. */
+  past: readonly ContextRow[];
+  /** What humans were asked in this turn, newest first. */
+  approvals: readonly TurnApproval[];
+  /** False in a subagent that nobody waits for: no human can be asked there. */
+  mayAsk?: boolean | undefined;
+  rows: TurnRows;
+  reply: Reply;
+  /**
+   * What its user writes meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are turns
+   * whose messages joined this one and that nobody was told of yet.
+   */
+  joining?: { payload: TurnPayload; unreported: string[] } | undefined;
+  /** Of calls that broke or were stopped after the model had begun to answer, and of those beside the conversation. */
+  costs: UnjournaledUsage;
+  /** An earlier run of this turn may have put words on screen that are not in the journal. */
+  restarted: boolean;
+  /** The last answer met the limit of its length. */
+  cutOff: boolean;
+  /** True for a turn that was planned before a crash, also when that gave no plan. */
+  planned?: boolean | undefined;
+  /** How a plan of this turn is followed: the session's mode when the turn began. */
+  mode: ExecutionMode;
+  /** The turn's plan as it stands, once there is one. */
+  plan?: Plan | undefined;
+  signal: AbortSignal;
+  /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
+  toolSignal: AbortSignal;
+  log: Log;
+}
+
+/**
+ * The subagents of one turn. `callKey` is the same at each repetition of a call; `reader` is the turn, or the part of it,
+ * whose model calls; `signal` ends the call, as it ends the turn or before.
+ */
+export interface Subagents {
+  forCall(reader: Turn, callKey: string, signal: AbortSignal): SubagentCall;
+}
+
+/** The rows of one turn: those of the journal, then those made since. */
+export class TurnRows {
+  readonly user: ContextRow;
+  /** The turn's plan, as the model reads it (N-25). */
+  #plan: ContextRow | undefined;
+  readonly #steps: ContextRow[];
+  readonly #ofPlan: ContextRow[];
+  readonly #fresh = new Set<ContextRow>();
+
+  /** `source`: whose words the message holds, where they are not the user's own. */
+  constructor(userContent: string, journal: readonly ContextRecord[], source?: TextSource) {
+    const isOwn = ({ entry }: ContextRow): boolean => entry.kind === 'user' && entry.laneSeq === undefined;
+    const stored = journal.find(isOwn);
+    const user = { kind: 'user' as const, content: userContent };
+    this.user = stored ?? contextRow(0, source === undefined ? user : { ...user, source });
+    if (stored === undefined) this.#fresh.add(this.user);
+    this.#plan = journal.find(({ entry }) => entry.kind === 'plan');
+    const rest = journal.filter((row) => row !== stored && row !== this.#plan);
+    const isOfPlan = ({ iteration, entry }: ContextRow): boolean =>
+      iteration >= STEP_ITERATIONS || entry.kind === 'plan_fact';
+    this.#ofPlan = rest.filter(isOfPlan);
+    this.#steps = rest.filter((row) => !isOfPlan(row));
+  }
+
+  /** What the steps of the plan said and did in conversations of their own; the turn's loop reads none of it. */
+  get ofPlan(): readonly ContextRow[] {
+    return this.#ofPlan;
+  }
+
+  /** Adds journaled rows of a step. */
+  keep(rows: readonly ContextRow[]): void {
+    for (const row of rows) if (!this.#ofPlan.includes(row)) this.#ofPlan.push(row);
+  }
+
+  /** Those of one run of a step: what of it is in the journal, under a task that is made anew each time. */
+  static ofStep(task: string, journaled: readonly ContextRow[], source: TextSource | undefined): TurnRows {
+    const rows = new TurnRows(task, [], source);
+    rows.#fresh.clear();
+    rows.#steps.push(...journaled);
+    return rows;
+  }
+
+  get plan(): ContextRow | undefined {
+    return this.#plan;
+  }
+
+  /** Answers, intents and results, in their order. */
+  get steps(): readonly ContextRow[] {
+    return this.#steps;
+  }
+
+  /** Adds a row that is not in the journal yet. */
+  add(iteration: number, entry: ContextEntry): ContextRow {
+    const row = contextRow(iteration, entry);
+    if (entry.kind === 'plan') this.#plan = row;
+    else this.#steps.push(row);
+    this.#fresh.add(row);
+    return row;
+  }
+
+  /** Messages that joined the turn; the journal holds them. */
+  joined(rows: readonly ContextRow[]): void {
+    this.#steps.push(...rows);
+  }
+
+  /** Rows not in the journal yet, in their order. */
+  fresh(): ContextRow[] {
+    return [...this.#fresh];
+  }
+
+  /** The journal holds these rows now. */
+  journaled(rows: readonly ContextRow[]): void {
+    for (const row of rows) this.#fresh.delete(row);
+  }
+
+  answer(iteration: number): Answer | undefined {
+    return this.answers().find((row) => row.iteration === iteration)?.entry;
+  }
+
+  answers(): { iteration: number; entry: Answer }[] {
+    return answersIn(this.#steps);
+  }
+
+  /** Every answer that cost something: the loop's and those of the plan's steps. */
+  paidAnswers(): Answer[] {
+    return answersIn([...this.#steps, ...this.#ofPlan]).map(({ entry }) => entry);
+  }
+
+  result(iteration: number, callIndex: number): Result | undefined {
+    const found = this.#call(iteration, callIndex).find(({ entry }) => entry.kind === 'tool_result');
+    return found?.entry.kind === 'tool_result' ? found.entry : undefined;
+  }
+
+  intended(iteration: number, callIndex: number): boolean {
+    return this.#call(iteration, callIndex).some(({ entry }) => entry.kind === 'tool_intent');
+  }
+
+  results(): Result[] {
+    return this.#steps.flatMap(({ entry }) => (entry.kind === 'tool_result' ? [entry] : []));
+  }
+
+  #call(iteration: number, callIndex: number): ContextRow[] {
+    return [...this.#steps, ...this.#ofPlan].filter(
+      (row) => row.iteration === iteration && 'callIndex' in row.entry && row.entry.callIndex === callIndex,
+    );
+  }
+}
+
+function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Answer }[] {
+  return rows.flatMap(({ iteration, entry }) => (entry.kind === 'assistant' ? [{ iteration, entry }] : []));
+}
+
+/** What the journal's answers said, joined as it was on screen. */
+export function replySoFar(rows: TurnRows): Reply {
+  const reply = new Reply();
+  for (const { entry } of rows.answers()) reply.say(entry.content);
+  return reply;
+}
+
+/** The id of a turn's n-th model call; a repeated call keeps it, after a `stream_reset` (B-37). */
+export function callMsgId(turn: Turn, iteration: number): string {
+  return `${turn.turnId}.${iteration}`;
+}

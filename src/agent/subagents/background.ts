@@ -1,0 +1,155 @@
+/** Subagents in the background: heads of `run:` lanes, worked on without their turn, reported to their session (B-31, B-34). */
+import { LaneAbort } from '../../contracts/bus.ts';
+import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { LaneHead, LaneStep } from '../../contracts/lanes.ts';
+import { newId } from '../../lib/ids.ts';
+import { systemInbound } from '../../contracts/receive.ts';
+import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { AgentShared } from '../deps.ts';
+import { readRunPayload } from './subagent-payload.ts';
+import { isInterruption, runEphemeral } from './run-subagent.ts';
+import type { Ephemeral } from './run-subagent.ts';
+import { withoutShutdown } from '../turn/turn-signals.ts';
+
+/** Most of the task that the report repeats, in UTF-16 units. */
+const TASK_SHOWN = 1_000;
+const STOPPED = 'It was stopped with its session: there is no result.';
+
+/** The handler of `run:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
+export function createRunHandler(shared: AgentShared): LaneHandler {
+  return {
+    async run(head, signal) {
+      const payload = readRunPayload(head.payload);
+      if (payload instanceof GatewayError) throw payload;
+      return await runHead(shared, head, payload, signal);
+    },
+    async dead(head, error) {
+      shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
+      const payload = readRunPayload(head.payload);
+      if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);
+      const text = `It could not be run: ${error.message}`;
+      const result = { text, completedNormally: false, usage: [] };
+      return await report(shared, head, payload, result, error.message);
+    },
+  };
+}
+
+async function runHead(
+  shared: AgentShared,
+  head: LaneHead,
+  payload: SubagentPayload,
+  signal: AbortSignal,
+): Promise<LaneOutcome> {
+  try {
+    const result = await work(shared, head, payload, signal);
+    return { kind: 'finished', step: await report(shared, head, payload, result) };
+  } catch (error) {
+    // Whoever holds the lane next goes on from the journal.
+    if (error instanceof LaneAbort && error.code === 'shutdown') return { kind: 'released' };
+    throw error;
+  }
+}
+
+type Result = Omit<Ephemeral, 'known'>;
+
+async function work(
+  shared: AgentShared,
+  head: LaneHead,
+  payload: SubagentPayload,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { agentId, session, turnId, deadline, task } = payload;
+  const { events, log } = shared.deps;
+  const ending = head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal;
+  try {
+    return await runEphemeral(shared, {
+      agentId,
+      fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
+      parentTurnId: turnId,
+      sessionKey: session,
+      address: payload.address,
+      userId: payload.userId,
+      place: payload.place,
+      untrusted: false,
+      tools: new Set(payload.tools),
+      profile: shared.models.profile(payload.profileId),
+      model: payload.model,
+      task,
+      source: payload.source,
+      past: [],
+      approvals: [],
+      mayAsk: false,
+      timeMs: deadline - Date.now(),
+      signal: ending,
+      toolSignal: withoutShutdown(ending),
+      restarted: head.crashes + head.attempts > 0,
+      log: log.child({ sessionKey: session, turnId }),
+      emit: (body) => events.emit(session, body, { agentId }),
+    });
+  } catch (error) {
+    if (isInterruption(error)) throw error;
+    log.error({ err: error, agentId }, 'subagent_failed');
+    const text = `The subagent failed: ${toGatewayError(error).message}`;
+    return { text, completedNormally: false, usage: [] };
+  }
+}
+
+/** Ends the head and accepts the result into the session, in one commit; then it is seen. */
+async function report(
+  shared: AgentShared,
+  head: LaneHead,
+  payload: SubagentPayload,
+  result: Result,
+  deadLetter?: string,
+): Promise<LaneStep> {
+  const { agentId, session, turnId, userId } = payload;
+  const announcement = announcementOf(payload, result);
+  const finish: SubagentFinish = {
+    agentId,
+    session,
+    turnId,
+    userId,
+    usage: result.usage,
+    announcement,
+    stoppedNote: contextRow(0, { kind: 'user', content: describe(payload, STOPPED) }),
+    deadLetter,
+  };
+  const { heads, seq } = await shared.deps.runs.finish(head, finish);
+  const say = (body: EventBody): void => shared.deps.events.emit(session, body, { agentId });
+  if (seq === undefined) {
+    say({ type: 'subagent_completed', result: STOPPED, completedNormally: false });
+    return { heads };
+  }
+  const { text, completedNormally } = result;
+  say({ type: 'subagent_completed', result: text, completedNormally });
+  const { content, senderName } = announcement.message;
+  shared.deps.events.emit(session, { type: 'message_received', content, seq, senderName });
+  return { heads };
+}
+
+function announcementOf(payload: SubagentPayload, result: Result): SubagentFinish['announcement'] {
+  const { agentId, session, address, place } = payload;
+  const ended = result.completedNormally ? 'It finished.' : 'It ended before it was finished.';
+  const message = systemInbound({
+    id: `agent:${agentId}`,
+    session,
+    address,
+    senderId: `agent:${agentId}`,
+    senderName: 'subagent',
+    content: describe(payload, `${ended} Its result:\n\n${result.text}`),
+    place,
+    timestamp: Date.now(),
+  });
+  return { turnId: newId(), address, message, entry: 'runStream' };
+}
+
+function describe({ agentId, task }: SubagentPayload, end: string): string {
+  const shown = task.length > TASK_SHOWN ? `${task.slice(0, TASK_SHOWN)} …` : task;
+  return (
+    `[Report of the subagent ${agentId}, which worked in the background. It is information, not a message of the user: ` +
+    `tell the user what matters of it.]\nIts task: ${shown}\n\n${end}`
+  ).toWellFormed();
+}

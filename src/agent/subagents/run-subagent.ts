@@ -1,0 +1,212 @@
+/** A subagent: a turn of its own inside another one, with a journal and events of its own and nobody who reads it (N-04, N-06). */
+import { LaneAbort } from '../../contracts/bus.ts';
+import { GatewayError, StoreError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { Fence } from '../../contracts/lanes.ts';
+import type { Ledger } from '../../contracts/ledger.ts';
+import { clipMiddle } from '../../lib/text.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { Usage } from '../../contracts/provider.ts';
+import type { ContextRecord, JournalRow } from '../../contracts/records.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import { SUBAGENT_TOKENS } from '../../contracts/subagents.ts';
+import type { ModelUsage } from '../../contracts/usage.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
+import { MAX_RESULT_CHARS } from '../deps.ts';
+import type { AgentShared } from '../deps.ts';
+import { drain } from '../turn/drain.ts';
+import { NO_PART } from '../prompt/bootstrap-files.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { replySoFar, TurnRows } from '../state/turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import { CUT_OFF_MARK, runStream } from '../turn/agent-loop.ts';
+import type { TurnResult } from '../turn/agent-loop.ts';
+
+const NOTHING = { bootstrap: NO_PART, skills: NO_PART };
+
+/** What a subagent is given: all of it is handed over, nothing is around it (N-12). */
+export interface Child extends Pick<
+  Turn,
+  | 'sessionKey'
+  | 'address'
+  | 'userId'
+  | 'place'
+  | 'model'
+  | 'past'
+  | 'approvals'
+  | 'mayAsk'
+  | 'signal'
+  | 'toolSignal'
+  | 'restarted'
+> {
+  agentId: string;
+  /** What its journal is fenced by: the lane of its turn, or its own. */
+  fence: Fence;
+  parentTurnId: string;
+  /** What its turn may use. */
+  tools: ReadonlySet<string>;
+  profile: Profile;
+  task: string;
+  /** Whose words the task may hold, where the turn has read others than its user's. */
+  source: TextSource | undefined;
+  /** Others' words that are not among the rows have made the task. */
+  untrusted: boolean;
+  /** Milliseconds it may take from now on. */
+  timeMs: number;
+  log: Log;
+  emit(body: EventBody): void;
+}
+
+/** What came of it. `completedNormally` is false at the iteration limit, out of time or tokens, stopped, or failed; the text says which. */
+export interface Ephemeral {
+  text: string;
+  completedNormally: boolean;
+  /** What its calls cost, by model. */
+  usage: readonly ModelUsage[];
+  /** Its journal knew the result already. */
+  known: boolean;
+}
+
+/**
+ * Runs a subagent to its end, from where its journal stands. Its memory and rows are its own: no session, no message,
+ * no turn. Throws `StoreError`, a `LaneAbort` other than `stopped`, and `ApprovalWait`: then it can be taken up again.
+ */
+export async function runEphemeral(shared: AgentShared, child: Child): Promise<Ephemeral> {
+  const journal = await shared.deps.runs.journal(child.agentId);
+  const own = ownShared(shared, child);
+  const bounds = startBounds(child, journal);
+  const turn = childTurn(own, child, journal, bounds.signal);
+  const ended = knownResult(journal);
+  try {
+    if (ended !== undefined) return { ...ended, usage: usageOf(turn), known: true };
+    let last: EventBody['type'] | undefined;
+    const result = await drain(runStream(own, turn), (body) => {
+      bounds.watch(body);
+      // It is the parent's turn that has started, not another one; and a plan of its own is not the session's list.
+      const isParents =
+        body.type === 'turn_started' || (body.type === 'todo_changed' && last === 'plan_ready');
+      if (!isParents) child.emit(body);
+      last = body.type;
+    });
+    return { ...resultOf(turn, result), usage: usageOf(turn), known: false };
+  } catch (error) {
+    if (isInterruption(error) && !(error instanceof StoreError))
+      await recordUnreported(shared.deps.ledger, turn);
+    throw error;
+  } finally {
+    bounds.end();
+  }
+}
+
+/** The same agent, writing into the subagent's journal instead of the session's. A plan of its own is nobody else's. */
+function ownShared(shared: AgentShared, child: Child): AgentShared {
+  const { runs, ledger } = shared.deps;
+  const { agentId, sessionKey: session, parentTurnId: turnId, userId } = child;
+  const write = (fence: Fence, rows: JournalRow[]): Promise<void> =>
+    runs.write(fence, { agentId, session }, rows);
+  const own: Ledger = {
+    ...ledger,
+    journalAnswer: (fence, _id, rows) => write(fence, rows),
+    toolIntent: (fence, _id, iteration, entry) => write(fence, [{ iteration, entry, tokens: 0 }]),
+    toolResult: (fence, _id, iteration, entry, tokens) => write(fence, [{ iteration, entry, tokens }]),
+    async storePlan(fence, _id, { made, model, usage }) {
+      if (made !== undefined) await write(fence, made.rows);
+      await ledger.noteUsage({ ...usage, model, purpose: 'subagent', turnId, session, userId });
+    },
+    updatePlan: () => Promise.resolve(),
+  };
+  return { ...shared, deps: { ...shared.deps, ledger: own } };
+}
+
+function childTurn(
+  shared: AgentShared,
+  child: Child,
+  journal: readonly ContextRecord[],
+  bounds: AbortSignal,
+): Turn {
+  const profile = shared.forSubagent(child.profile, child.tools);
+  const rows = new TurnRows(child.task, journal, child.source);
+  return {
+    fence: child.fence,
+    turnId: child.agentId,
+    parentTurnId: child.parentTurnId,
+    sessionKey: child.sessionKey,
+    address: child.address,
+    userId: child.userId,
+    place: child.place,
+    // Its prompt is its profile's and its task is all that it knows.
+    surroundings: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
+    profile,
+    prepared: shared.prepare(profile),
+    model: child.model,
+    history: [],
+    past: child.past,
+    approvals: child.approvals,
+    mayAsk: child.mayAsk,
+    rows,
+    reply: replySoFar(rows),
+    costs: new UnjournaledUsage(journal),
+    restarted: child.restarted || journal.length > 0,
+    cutOff: false,
+    mode: 'planner',
+    signal: AbortSignal.any([child.signal, bounds]),
+    toolSignal: AbortSignal.any([child.toolSignal, bounds]),
+    log: child.log.child({ agentId: child.agentId }),
+  };
+}
+
+function knownResult(
+  journal: readonly ContextRecord[],
+): Pick<Ephemeral, 'text' | 'completedNormally'> | undefined {
+  const found = journal.find(({ entry }) => entry.kind === 'agent_result');
+  if (found?.entry.kind !== 'agent_result') return undefined;
+  return { text: found.entry.content, completedNormally: found.entry.completedNormally };
+}
+
+/** A good end is what it said last; any other one is all that it said, and why it ended. */
+function resultOf(turn: Turn, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
+  const completedNormally = result.reason === 'completed' && !result.isError;
+  const last = turn.rows.answers().at(-1)?.entry.content ?? '';
+  const said = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;
+  return { text: clipMiddle(completedNormally ? said : result.text, MAX_RESULT_CHARS), completedNormally };
+}
+
+interface Bounds {
+  /** Ends with the reason that the subagent's text gives. */
+  signal: AbortSignal;
+  watch(body: EventBody): void;
+  end(): void;
+}
+
+/** Time and tokens; the iterations are the profile's. */
+function startBounds({ timeMs }: Child, journal: readonly ContextRecord[]): Bounds {
+  const controller = new AbortController();
+  const late = (): void => {
+    const text = 'The subagent ran out of time. Give it a smaller task, or let it work in the background.';
+    controller.abort(new GatewayError('subagent_time', text));
+  };
+  const timer = setTimeout(late, Math.max(0, timeMs));
+  let tokens = 0;
+  const count = (usage: Usage | undefined): void => {
+    tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0);
+    if (tokens < SUBAGENT_TOKENS) return;
+    const text = `The subagent used up its ${SUBAGENT_TOKENS} tokens. Give it a smaller task.`;
+    controller.abort(new GatewayError('subagent_tokens', text));
+  };
+  for (const { entry } of journal) if (entry.kind === 'assistant') count(entry.usage);
+  return {
+    signal: controller.signal,
+    watch: (body) => {
+      if (body.type === 'stream_end') count(body.usage);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
+/** True for what ends the whole turn with it, and leaves the subagent where it can be taken up again. */
+export function isInterruption(error: unknown): boolean {
+  if (error instanceof StoreError || error instanceof ApprovalWait) return true;
+  return error instanceof LaneAbort && error.code !== 'stopped';
+}

@@ -1,0 +1,284 @@
+/** The subagents of one turn: who may be made, those it waits for, those it lets go into the background. */
+import type { TurnEmitter } from '../../contracts/bus.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import { pause } from '../../lib/sleep.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import {
+  agentIdOf,
+  MAX_SUBAGENTS_AT_ONCE,
+  MAX_SUBAGENTS_PER_TURN,
+  MAX_TASK_CHARS,
+  SPAWN_TOOL,
+} from '../../contracts/subagents.ts';
+import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/subagents.ts';
+import { turnTaint } from '../tools/approval-gate.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { AgentShared } from '../deps.ts';
+import { isInterruption, runEphemeral } from './run-subagent.ts';
+import type { Ephemeral } from './run-subagent.ts';
+import type { Subagents, Turn } from '../state/turn-state.ts';
+
+/** How long a turn that ends waits for its subagent to end with it, in milliseconds. */
+const ENDING_MS = 5_000;
+
+/** Makes the subagents of a turn. `profileId` is the profile that this turn alone was asked for, if any. */
+export function createSubagents(
+  shared: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+  profileId: string | undefined,
+): Subagents {
+  const crowd = new SubagentSlots(shared, turn);
+  return {
+    forCall: (reader, callKey, signal) =>
+      callOf({ shared, turn, reader, emitter, profileId, crowd }, callKey, signal),
+  };
+}
+
+interface Parent {
+  shared: AgentShared;
+  turn: Turn;
+  /** Whose words make the task. */
+  reader: Turn;
+  emitter: TurnEmitter;
+  profileId: string | undefined;
+  crowd: SubagentSlots;
+}
+
+function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentCall {
+  const agentId = agentIdOf(parent.turn.sessionKey, callKey);
+  const show = showOnce(parent.emitter, agentId);
+  let ended: Promise<unknown> = Promise.resolve();
+  let interruption: Error | undefined;
+  return {
+    spawn(request) {
+      const running = spawn(parent, { callKey, agentId, show, signal }, request).catch((error: unknown) => {
+        interruption = error instanceof Error ? error : toGatewayError(error);
+        throw error;
+      });
+      // Its failure is kept above and thrown by `settled`; here only the end counts.
+      ended = running.catch(() => undefined);
+      return running;
+    },
+    async settled() {
+      const late = new AbortController();
+      const patience = pause(ENDING_MS, late.signal);
+      await Promise.race([ended, patience]);
+      late.abort();
+      if (interruption !== undefined) throw interruption;
+      show.end('It was left behind: its turn has ended.', false);
+    },
+  };
+}
+
+/** The two events around a subagent's own ones, each once (B-46). */
+interface Show {
+  begin(profileId: string, task: string): void;
+  say(body: EventBody): void;
+  /** Nothing is seen of it after this. */
+  end(result: string, completedNormally: boolean): void;
+  /** Who works on it in the background shows the rest. */
+  letGo(): void;
+}
+
+function showOnce(emitter: TurnEmitter, agentId: string): Show {
+  let open = false;
+  const say = (body: EventBody): void => {
+    if (open) emitter.emit(body, { agentId });
+  };
+  return {
+    say,
+    begin(profileId, task) {
+      open = true;
+      say({ type: 'subagent_spawned', profileId, task });
+    },
+    end(result, completedNormally) {
+      say({ type: 'subagent_completed', result, completedNormally });
+      open = false;
+    },
+    letGo: () => void (open = false),
+  };
+}
+
+interface Call {
+  callKey: string;
+  agentId: string;
+  show: Show;
+  signal: AbortSignal;
+}
+
+async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise<SpawnOutcome> {
+  const { shared, crowd } = parent;
+  const tooLong = request.task.length > MAX_TASK_CHARS;
+  if (tooLong) return refused(`A task has at most ${MAX_TASK_CHARS} characters.`);
+  const profile = await profileOf(parent, request.profileId);
+  if (profile === undefined) {
+    const names = shared.deps.profiles().map(({ id }) => id);
+    return refused(`There is no profile "${request.profileId}". Profiles: ${names.join(', ')}.`);
+  }
+  const leave = await crowd.enter(call.callKey, call.agentId);
+  if (typeof leave === 'string') return refused(leave);
+  try {
+    return request.background
+      ? await startInBackground(parent, call, request.task, profile)
+      : await waitFor(parent, call, request.task, profile);
+  } finally {
+    leave();
+  }
+}
+
+function refused(text: string): SpawnOutcome {
+  return { kind: 'refused', text };
+}
+
+/** The named profile; without a name the session's at this moment, which may have changed since the turn began (N-08). */
+async function profileOf({ shared, turn, profileId }: Parent, asked: string | undefined) {
+  const own = profileId === turn.profile.id ? profileId : undefined;
+  const id =
+    asked ?? own ?? (await shared.deps.ledger.session(turn.sessionKey))?.profileId ?? turn.profile.id;
+  const found = shared.deps.profiles().find((profile) => profile.id === id);
+  return found ?? (asked === undefined ? turn.profile : undefined);
+}
+
+/** A profile's own model; else the one that answers the turn (N-09). */
+function modelOf({ turn }: Parent, profile: Profile): string | undefined {
+  return profile.id === turn.profile.id ? turn.model : (profile.model ?? turn.model);
+}
+
+/** The turn waits. A failure of the subagent is a result; what ends the turn is thrown. */
+async function waitFor(parent: Parent, call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
+  const { shared, turn } = parent;
+  const { agentId, show } = call;
+  show.begin(profile.id, task);
+  const { text, completedNormally } = await runToResult(parent, call, task, profile).catch(failed);
+  show.end(text, completedNormally);
+  turn.log.info({ agentId, completedNormally }, 'subagent_ended');
+  return { kind: 'finished', agentId, text, completedNormally };
+
+  function failed(error: unknown): Pick<Ephemeral, 'text' | 'completedNormally'> {
+    if (isInterruption(error)) throw error;
+    shared.deps.log.error({ err: error, agentId }, 'subagent_failed');
+    return { text: `The subagent failed: ${toGatewayError(error).message}`, completedNormally: false };
+  }
+}
+
+async function runToResult(
+  { shared, turn, reader, ...parent }: Parent,
+  { agentId, show, signal }: Call,
+  task: string,
+  profile: Profile,
+): Promise<Ephemeral> {
+  const result = await runEphemeral(shared, {
+    agentId,
+    fence: turn.fence,
+    parentTurnId: turn.turnId,
+    sessionKey: turn.sessionKey,
+    address: turn.address,
+    userId: turn.userId,
+    place: turn.place,
+    untrusted: turn.surroundings.untrusted,
+    tools: new Set(turn.prepared.tools.keys()),
+    profile,
+    model: modelOf({ shared, turn, reader, ...parent }, profile),
+    task,
+    // What the turn has read is what the task was made of.
+    source: sourceOfTask(reader),
+    past: [...reader.past, reader.rows.user, ...reader.rows.steps],
+    approvals: turn.approvals,
+    timeMs: shared.limits.subagentMs,
+    signal,
+    toolSignal: turn.toolSignal,
+    restarted: turn.restarted,
+    log: turn.log,
+    emit: (body) => show.say(body),
+  });
+  if (result.known) return result;
+  const { text, completedNormally, usage } = result;
+  const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally });
+  const end = { turnId: turn.turnId, userId: turn.userId, usage, result: row };
+  await shared.deps.runs.close(turn.fence, { agentId, session: turn.sessionKey }, end);
+  return result;
+}
+
+/** The turn goes on: the task is committed before this resolves (B-31). */
+async function startInBackground(
+  parent: Parent,
+  { agentId, show }: Call,
+  task: string,
+  profile: Profile,
+): Promise<SpawnOutcome> {
+  const { shared, turn, reader } = parent;
+  const { runs, background } = shared.deps;
+  const payload = {
+    agentId,
+    turnId: turn.turnId,
+    session: turn.sessionKey,
+    address: turn.address,
+    userId: turn.userId,
+    place: turn.place,
+    profileId: profile.id,
+    model: modelOf(parent, profile),
+    tools: [...turn.prepared.tools.keys()],
+    task,
+    source: sourceOfTask(reader),
+    deadline: Date.now() + shared.limits.backgroundMs,
+  };
+  const started = await runs.start(turn.fence, payload, MAX_SUBAGENTS_AT_ONCE, background.claimingNode());
+  if (started.kind === 'stopped') return refused('The session was stopped.');
+  if (started.kind === 'full') {
+    return refused(
+      `${MAX_SUBAGENTS_AT_ONCE} subagents of this session work in the background already: wait for one to report.`,
+    );
+  }
+  show.begin(profile.id, task);
+  show.letGo();
+  if (started.kind === 'started') background.run(started);
+  return { kind: 'started', agentId };
+}
+
+/** What may be private as well, then what anybody may have written. */
+const STRANGEST_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
+
+/** Whose words the turn has read besides its user's: in what it says now, they may be anywhere. */
+function sourceOfTask(reader: Turn): TextSource | undefined {
+  const { sources } = turnTaint(reader);
+  return STRANGEST_FIRST.find((source) => sources.has(source));
+}
+
+/** How many of them there are. */
+class SubagentSlots {
+  readonly #shared: AgentShared;
+  readonly #turn: Turn;
+  /** Calls that made one, those from before a crash included. */
+  readonly #made: Set<string>;
+  readonly #waitedFor = new Set<string>();
+
+  constructor(shared: AgentShared, turn: Turn) {
+    this.#shared = shared;
+    this.#turn = turn;
+    this.#made = new Set(
+      [...turn.rows.steps, ...turn.rows.ofPlan].flatMap(({ iteration, entry }) =>
+        entry.kind === 'tool_intent' && entry.toolName === SPAWN_TOOL
+          ? [`${turn.turnId}.${iteration}.${entry.callIndex}`]
+          : [],
+      ),
+    );
+  }
+
+  /** Takes a place, and gives the leaving of it; or why there is none. */
+  async enter(callKey: string, agentId: string): Promise<(() => void) | string> {
+    if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
+      return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one has made them. Do the rest yourself.`;
+    }
+    this.#made.add(callKey);
+    this.#waitedFor.add(callKey);
+    const leave = (): void => void this.#waitedFor.delete(callKey);
+    const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
+    const atWork = await this.#shared.deps.runs.atWork(others.filter((id) => id !== agentId));
+    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return leave;
+    leave();
+    return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are at work already: at most so many may be at once.`;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * How dangerous one tool call is, by its final arguments and by what its turn has read (S-17).
+ *
+ * What asks, and why. A call that its tool calls `dangerous` always does: it can do what cannot be taken back. Once the
+ * context holds words of others (pages, search results, files, programs' output, memories, other agents, forwarded or
+ * group messages), those words may be what asks: then every call that is felt outside the session is dangerous, too, for
+ * it could carry out what a stranger wants, or carry away what the chat holds. A page may still be read when the people
+ * of the chat named its address or a search listed it; a search may still be made with words that public pages gave.
+ * Calls that stay in the session, such as reading and ordinary writing of its own files, never ask, unless the profile
+ * wants `caution` asked for.
+ */
+import type { Profile } from '../../contracts/profile.ts';
+import type { TextSource, ToolRisk } from '../../contracts/risk.ts';
+import type { Tool } from '../../contracts/tool.ts';
+import { taintOf } from './taint.ts';
+import type { Taint } from './taint.ts';
+
+export interface Judgement {
+  risk: ToolRisk;
+  /** Why it is more than safe, as a sentence for people. */
+  warning: string;
+}
+
+const CLEAN = taintOf([]);
+
+/** How people know the sources. */
+const SOURCE_WORDS: Readonly<Record<TextSource, string>> = {
+  web: 'web pages',
+  local: 'files, programs, memories or other agents',
+  group: 'this group',
+  forwarded: 'a forwarded message',
+};
+
+/** Judges a call whose arguments are checked; without `taint` only the call itself. Never throws. */
+export function judgeCall(tool: Tool, args: unknown, taint: Taint = CLEAN): Judgement {
+  const risk = tool.risk(args);
+  if (risk === 'dangerous') {
+    return { risk, warning: `It ${tool.warning?.(args) ?? 'may do what cannot be taken back'}.` };
+  }
+  if (isFeltOutside(tool, args, taint)) {
+    const read = [...taint.sources].map((source) => SOURCE_WORDS[source]).join(' and ');
+    const what = tool.effect === 'pure' ? 'could carry words of this chat away' : 'reaches beyond this chat';
+    return { risk: 'dangerous', warning: `It ${what}, and words from ${read} may be what asks for it.` };
+  }
+  return { risk, warning: risk === 'caution' ? 'It changes something, or tells others something.' : '' };
+}
+
+function isFeltOutside(tool: Tool, args: unknown, taint: Taint): boolean {
+  if (taint.sources.size === 0) return false;
+  const reach = tool.reach?.(args) ?? (tool.effect === 'pure' ? 'session' : 'outside');
+  if (typeof reach === 'string') return reach === 'outside';
+  return 'address' in reach ? !taint.isNamed(reach.address) : !taint.isPublic(reach.words);
+}
+
+/** Whether a call waits for a human under this profile. No profile lets a dangerous one pass (S-45). */
+export function mustAsk({ approvals }: Pick<Profile, 'approvals'>, { risk }: Judgement): boolean {
+  return risk === 'dangerous' || (risk === 'caution' && approvals === 'caution');
+}

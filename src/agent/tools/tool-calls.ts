@@ -1,0 +1,143 @@
+/** The tool calls of one answer, one after another: intent before, result after, never a side effect twice (N-52, N-53). */
+import path from 'node:path';
+import { LaneAbort } from '../../contracts/bus.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { ToolCall } from '../../contracts/provider.ts';
+import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/subagents.ts';
+import type { ToolContext } from '../../contracts/tool.ts';
+import { passGate, turnTaint } from './approval-gate.ts';
+import type { Answer } from '../prompt/history.ts';
+import type { AgentShared } from '../deps.ts';
+import { sideBySide } from './side-by-side.ts';
+import { checkCall, executeTool, failure } from './tool-run.ts';
+import type { Outcome } from './tool-run.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { whileRunning } from '../turn/while-running.ts';
+
+/**
+ * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
+ * `ApprovalWait` where a human must be asked first, and, between two calls, the signal's reason.
+ */
+export async function* runToolCalls(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+  answer: Answer,
+): AsyncGenerator<EventBody, void> {
+  for (const batch of batchesOf(answer.toolCalls, turn)) {
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([turn.signal, leaving.signal]);
+    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }));
+    // What ends one of them ends the turn: the others are left where they can be taken up again.
+    yield* sideBySide(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
+  }
+  turn.signal.throwIfAborted();
+}
+
+/** A call of the n-th answer; `signal` is the turn's, or ends before it. */
+interface Place {
+  n: number;
+  callIndex: number;
+  call: ToolCall;
+  signal: AbortSignal;
+}
+
+/** The calls in their order; neighbours of a kind that may run at the same time are together. */
+function batchesOf(calls: readonly ToolCall[], turn: Turn): Pick<Place, 'callIndex' | 'call'>[][] {
+  const batches: Pick<Place, 'callIndex' | 'call'>[][] = [];
+  let last: string | undefined;
+  for (const [callIndex, call] of calls.entries()) {
+    const name = turn.prepared.tools.get(call.name)?.sideBySide === true ? call.name : undefined;
+    if (name !== undefined && name === last) batches.at(-1)?.push({ callIndex, call });
+    else batches.push([{ callIndex, call }]);
+    last = name;
+  }
+  return batches;
+}
+
+/** One call to its result in the journal (T4). */
+async function* finishCall(shared: AgentShared, turn: Turn, place: Place): AsyncGenerator<EventBody, void> {
+  const { n, callIndex, call, signal } = place;
+  if (turn.rows.result(n, callIndex) !== undefined) return;
+  signal.throwIfAborted();
+  const { id: toolCallId, name, args } = call;
+  yield { type: 'tool_call', toolCallId, name, args };
+  const outcome = yield* runCall(shared, turn, place);
+  const { content, isError } = outcome;
+  const entry = { toolCallId, toolName: name, callIndex, ...outcome };
+  const row = turn.rows.add(n, { kind: 'tool_result', ...entry });
+  await shared.deps.ledger.toolResult(
+    turn.fence,
+    turn.turnId,
+    n,
+    { kind: 'tool_result', ...entry },
+    row.tokens,
+  );
+  turn.rows.journaled([row]);
+  yield { type: 'tool_result', toolCallId, name, result: content, isError };
+}
+
+async function* runCall(
+  shared: AgentShared,
+  turn: Turn,
+  { n, callIndex, call, signal }: Place,
+): AsyncGenerator<EventBody, Outcome> {
+  const checked = checkCall(call, turn.prepared.tools);
+  // What was begun before a crash may have taken effect, though a reload or a switched profile has taken the tool away.
+  const begun = turn.rows.intended(n, callIndex);
+  if ('refusal' in checked) return begun ? yield* outcomeUnknown(call.name) : checked.refusal;
+  const { tool, args } = checked;
+  const workspace = await shared.deps.workspace(turn.sessionKey).catch(toGatewayError);
+  if (workspace instanceof GatewayError) return failure(workspace.message);
+  const callKey = `${turn.turnId}.${n}.${callIndex}`;
+  if (begun && tool.effect === 'unsafe') return yield* outcomeUnknown(tool.name);
+  // What was begun had passed the gate.
+  const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
+  const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
+  if (refusal !== undefined) return refusal;
+  if (!begun && tool.effect !== 'pure') await noteIntent(shared, turn, n, callIndex, call);
+  const subagent = turn.agents?.forCall(turn, callKey, signal);
+  const outcome = yield* whileRunning((emit) => {
+    const ctx: ToolContext = {
+      sessionKey: turn.sessionKey,
+      address: turn.address,
+      userId: turn.userId,
+      place: turn.place,
+      turnId: turn.parentTurnId ?? turn.turnId,
+      agentId,
+      profileId: turn.profile.id,
+      stepValidation: turn.profile.stepValidationEnabled,
+      workspace,
+      skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),
+      callKey,
+      tainted: turnTaint(turn).sources.size > 0,
+      signal: turn.toolSignal,
+      log: turn.log,
+      emit,
+      spawn: subagent?.spawn,
+    };
+    return executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
+  });
+  await subagent?.settled();
+  return outcome;
+}
+
+/** T3. */
+async function noteIntent(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+  callIndex: number,
+  call: ToolCall,
+): Promise<void> {
+  const intent = { kind: 'tool_intent' as const, toolCallId: call.id, toolName: call.name, callIndex };
+  await shared.deps.ledger.toolIntent(turn.fence, turn.turnId, n, intent);
+  turn.rows.journaled([turn.rows.add(n, intent)]);
+}
+
+async function* outcomeUnknown(name: string): AsyncGenerator<EventBody, Outcome> {
+  const text = `${name} was interrupted and is not run again: it may or may not have taken effect.`;
+  yield { type: 'notice', code: 'outcome_unknown', text: `Outcome unknown: ${text}` };
+  return failure(`Outcome unknown: ${text} Check before you repeat it.`);
+}

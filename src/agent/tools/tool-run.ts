@@ -1,0 +1,94 @@
+/** Runs one tool call and turns every failure into a result for the model (B-48). */
+import { z } from 'zod';
+import { cleanText, clipMiddle } from '../../lib/text.ts';
+import type { ToolCall } from '../../contracts/provider.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import type { Tool, ToolContext, ToolResult } from '../../contracts/tool.ts';
+import { MAX_RESULT_CHARS } from '../deps.ts';
+
+/** What the model reads of one call. */
+export interface Outcome {
+  content: string;
+  isError: boolean;
+  /** Whose words it holds, where they are not the house's. */
+  source?: TextSource | undefined;
+}
+
+/** A call that may be run, or why it may not. */
+export type CheckedCall = { tool: Tool; args: unknown } | { refusal: Outcome };
+
+/** Finds the tool and checks the arguments. Never throws. */
+export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): CheckedCall {
+  const tool = tools.get(call.name);
+  if (tool === undefined) {
+    const names = [...tools.keys()].join(', ') || 'none';
+    return { refusal: failure(`There is no tool "${call.name}". The tools are: ${names}.`) };
+  }
+  if (call.malformed !== undefined) {
+    return { refusal: failure(`The arguments of ${tool.name} are not a JSON object: ${call.malformed}`) };
+  }
+  try {
+    const parsed = tool.parameters.safeParse(call.args);
+    if (parsed.success) return { tool, args: parsed.data };
+    return { refusal: failure(`Wrong arguments for ${tool.name}:\n${z.prettifyError(parsed.error)}`) };
+  } catch (error) {
+    return { refusal: failure(`Wrong arguments for ${tool.name}: ${messageOf(error)}`) };
+  }
+}
+
+/**
+ * Runs a checked call for at most `limitMs`; the context's signal ends it earlier. A tool that does not listen is left
+ * behind, its late result ignored. Long results keep their head and tail. Never throws.
+ */
+export async function executeTool(
+  tool: Tool,
+  args: unknown,
+  ctx: ToolContext,
+  limitMs: number,
+): Promise<Outcome> {
+  const outcome = await runOut(tool, args, ctx, limitMs);
+  // A failure, too, may quote what the tool read.
+  const { source = tool.results, ...rest } = outcome;
+  return source === undefined || source === 'operator' ? rest : { ...rest, source };
+}
+
+type RawOutcome = Omit<Outcome, 'source'> & Pick<ToolResult, 'source'>;
+
+async function runOut(tool: Tool, args: unknown, ctx: ToolContext, limitMs: number): Promise<RawOutcome> {
+  const limit = AbortSignal.timeout(limitMs);
+  const signal = AbortSignal.any([ctx.signal, limit]);
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => ended.reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    signal.throwIfAborted();
+    const run = Promise.resolve(tool.execute(args, { ...ctx, signal }));
+    const { content, isError, source } = await Promise.race([run, ended.promise]);
+    return { content: readable(content), isError: isError ?? false, source };
+  } catch (error) {
+    if (limit.aborted) return failure(unfinished(tool, `did not finish within ${limitMs / 1_000} s`));
+    if (ctx.signal.aborted) return failure(unfinished(tool, 'was stopped before it finished'));
+    ctx.log.info({ err: error, tool: tool.name }, 'tool_failed');
+    return failure(`${tool.name} failed: ${messageOf(error)}`);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** A result that says what went wrong. */
+export function failure(text: string): Outcome {
+  return { content: readable(text), isError: true };
+}
+
+function unfinished(tool: Tool, what: string): string {
+  const unknown = tool.effect === 'pure' ? '' : ' Its outcome is unknown: it may have taken effect.';
+  return `${tool.name} ${what}.${unknown}`;
+}
+
+function readable(text: string): string {
+  return clipMiddle(cleanText(text), MAX_RESULT_CHARS);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

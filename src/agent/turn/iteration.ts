@@ -1,0 +1,202 @@
+/** One answer of the model within a turn: its context, the call, what is done when the call fails, and its journal row. */
+import { ProviderError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { sleep } from '../../lib/sleep.ts';
+import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
+import { mergeGroups, toGroups } from '../prompt/history.ts';
+import type { Answer, Group } from '../prompt/history.ts';
+import { systemPart } from '../prompt/system-prompt.ts';
+import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
+import { MAX_CALLS_RUN, RETRY_CAP_MS } from '../deps.ts';
+import type { AgentLimits, AgentShared } from '../deps.ts';
+import { notesFor } from '../prompt/nudges.ts';
+import { streamAnswer } from '../model/model-call.ts';
+import type { ModelCall } from '../model/model-call.ts';
+import { modelBudget } from '../model/model-budget.ts';
+import { callMsgId } from '../state/turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/** Part of the prompt that a plan may fill and still be kept whatever happens. */
+const PLAN_SHARE = 0.25;
+
+/**
+ * Gets the turn's n-th answer from the model and keeps it: in the journal (T2) when tools follow, else among the rows
+ * that T6 commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the
+ * signal's reason; the reply then still holds what the broken call said.
+ */
+export async function* askModel(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+): AsyncGenerator<EventBody, Answer> {
+  const msgId = callMsgId(turn, n);
+  const response = yield* callUntilAnswered(shared, turn, n);
+  turn.cutOff = response.finishReason === 'length';
+  const content = turn.reply.end();
+  yield { type: 'stream_end', msgId, content, usage: response.usage };
+  return await keepAnswer(shared, turn, n, response);
+}
+
+async function keepAnswer(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+  response: LLMResponse,
+): Promise<Answer> {
+  const answer: Answer = {
+    kind: 'assistant',
+    content: response.content,
+    toolCalls: response.toolCalls,
+    msgId: callMsgId(turn, n),
+    usage: response.usage,
+    ...(turn.model !== undefined && { model: turn.model }),
+    ...(response.thinking !== '' && { thinking: response.thinking }),
+    ...turn.costs.take(),
+  };
+  turn.rows.add(n, answer);
+  for (const [callIndex, call] of response.toolCalls.entries()) {
+    if (callIndex < MAX_CALLS_RUN) continue;
+    const content = `Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run. Ask for the rest again.`;
+    const names = { toolCallId: call.id, toolName: call.name };
+    turn.rows.add(n, { kind: 'tool_result', ...names, callIndex, content, isError: true });
+  }
+  if (response.toolCalls.length > 0) {
+    const rows = turn.rows.fresh();
+    await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
+    turn.rows.journaled(rows);
+  }
+  return answer;
+}
+
+/** How far the repeats of one call have gone. */
+interface Tries {
+  /** The prompt was refused as too long once (B-11). */
+  shrunk: boolean;
+  /** The stream broke after its first chunk once. */
+  repeated: boolean;
+  /** Tries to reach a server that refused, and since when it does. */
+  waits: number;
+  refusedSince?: number;
+}
+
+async function* callUntilAnswered(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+): AsyncGenerator<EventBody, LLMResponse> {
+  const msgId = callMsgId(turn, n);
+  const tries: Tries = { shrunk: false, repeated: false, waits: 0 };
+  for (;;) {
+    const call: Omit<ModelCall, 'request' | 'promptTokens'> = {
+      provider: shared.deps.provider,
+      msgId,
+      reply: turn.reply,
+      limits: shared.limits,
+      signal: turn.signal,
+      heard: false,
+    };
+    try {
+      const { request, estimated } = await makeRequest(shared, turn, n, tries.shrunk);
+      const promptTokens = estimated * shared.scale.of(request.model);
+      const response = yield* streamAnswer(Object.assign(call, { request, promptTokens }));
+      if (!response.usage.estimated)
+        shared.scale.learn(request.model, estimated, response.usage.promptTokens);
+      return response;
+    } catch (error) {
+      if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
+      turn.signal.throwIfAborted();
+      const wait =
+        error instanceof ProviderError ? pauseAfter(error, call.heard, tries, shared.limits) : undefined;
+      if (wait === undefined || !(error instanceof ProviderError)) throw error;
+      if (turn.reply.open) {
+        turn.reply.reset();
+        yield { type: 'stream_reset', msgId };
+      }
+      if (wait > 0 && tries.waits === 1) {
+        const text = `The model is not available, trying again. ${error.message}`;
+        yield { type: 'notice', code: 'model_unavailable', text };
+      }
+      turn.log.warn({ err: error, iteration: n, waitMs: wait }, 'model_call_repeated');
+      await sleep(wait, turn.signal);
+    }
+  }
+}
+
+/**
+ * How long to wait before a failed call is repeated, or undefined to give up. An overflow is repeated at once with a
+ * shorter prompt, a stream that broke after its first chunk at once and once (it had begun, so the server is there), a
+ * server that refuses with growing pauses up to `modelWaitMs` in all. Silence before the first chunk is not repeated:
+ * the user has waited two minutes by then.
+ */
+function pauseAfter(
+  error: ProviderError,
+  heard: boolean,
+  tries: Tries,
+  limits: AgentLimits,
+): number | undefined {
+  if (error.code === 'context_overflow') {
+    if (tries.shrunk) return undefined;
+    tries.shrunk = true;
+    return 0;
+  }
+  if (heard) {
+    if (tries.repeated) return undefined;
+    tries.repeated = true;
+    return 0;
+  }
+  if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
+  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(tries.waits, limits.retryBaseMs, RETRY_CAP_MS));
+  const now = performance.now();
+  tries.waits += 1;
+  tries.refusedSince ??= now;
+  return now - tries.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
+}
+
+/** Builds the context of one call (N-43, N-44): what the server's window and the profile leave room for. */
+async function makeRequest(
+  shared: AgentShared,
+  turn: Turn,
+  n: number,
+  shrunk: boolean,
+): Promise<{ request: ChatRequest; estimated: number }> {
+  const { profile, prepared } = turn;
+  const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
+    part: shrunk ? OVERFLOW_SHRINK : 1,
+  });
+  const tools = can.tools ? prepared.schemas : [];
+  const toolTokens = can.tools ? prepared.toolTokens : 0;
+  const { messages, tokens } = fitPrompt(
+    {
+      system: systemPart(prepared, turn.surroundings),
+      history: turn.history,
+      ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
+      note: notesFor(turn, n),
+    },
+    budget - toolTokens,
+  );
+  const request: ChatRequest = {
+    model,
+    messages,
+    contextWindow,
+    sessionKey: turn.sessionKey,
+    ...(tools.length > 0 && { tools }),
+    ...(can.thinking && { think: profile.thinkEnabled }),
+    ...(profile.temperature !== undefined && { temperature: profile.temperature }),
+    ...(profile.maxTokens !== undefined && { maxTokens: profile.maxTokens }),
+  };
+  return { request, estimated: tokens + toolTokens };
+}
+
+/** The turn's own groups. The plan stays with the message it was made for, unless it would crowd out what follows. */
+function ownGroups({ rows }: Turn, planBudget: number): { current: Group; steps: Group[] } {
+  const steps = toGroups(rows.steps, { thinking: true });
+  const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
+    thinking: false,
+  });
+  const small = mergeGroups(plan).tokens <= planBudget;
+  return {
+    current: mergeGroups(current === undefined ? [] : small ? [current, ...plan] : [current]),
+    steps: small ? steps : [...plan, ...steps],
+  };
+}

@@ -1,0 +1,54 @@
+/** A turn that waits for a human: how it is left, and what is told once it goes on (DESIGN: parked turn). */
+import { randomBytes } from 'node:crypto';
+import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import type { ApprovalWait } from '../tools/approval-gate.ts';
+import { decidedFor, questionFor } from './approval-question.ts';
+import type { AgentShared } from '../deps.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/**
+ * Leaves the turn to whoever decides: journal, question and released head are one commit. The id is all a button needs
+ * to name the question, so nobody can guess one (128 bits). Throws `StoreError`.
+ */
+export async function parkTurn(
+  { deps, limits }: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+  { subject }: ApprovalWait,
+): Promise<LaneOutcome> {
+  const id = randomBytes(16).toString('base64url');
+  const expiresInMs = limits.approvalMs;
+  const question = questionFor(id, subject, expiresInMs);
+  await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, question });
+  emitter.emit({ type: 'approval_needed', approvalId: id, warningMessage: subject.warning });
+  turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
+}
+
+/**
+ * Says what became of the question the turn waited for, whoever decided it, nobody in time included: on the screen it
+ * was asked on and to whoever watches. Repeated after a crash, the screen is changed once. Throws `StoreError`.
+ */
+export async function announceDecision(
+  { deps }: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+): Promise<void> {
+  const [newest] = turn.approvals;
+  if (newest === undefined || isAnswered(turn, newest.callKey)) return;
+  const { id, decision, decidedBy } = newest;
+  turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
+  emitter.emit({ type: 'approval_decided', approvalId: id, decision });
+  const record = await deps.approvals.approval(id);
+  const delivery = record && decidedFor(record);
+  if (record === undefined || delivery === undefined) return;
+  await deps.ledger.enqueue(record.address, delivery);
+}
+
+/** The call has its result already: it was told of when that was made. */
+function isAnswered(turn: Turn, callKey: string): boolean {
+  const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
+  // A subagent's call has its result in another journal.
+  if (callKey !== `${turn.turnId}${place}`) return false;
+  return turn.rows.result(Number(iteration), Number(callIndex)) !== undefined;
+}

@@ -1,0 +1,130 @@
+/** Messages that come while a turn runs, or in a burst: when they become part of it, and as what (queue modes). */
+import { GatewayError } from '../../contracts/errors.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { Fence } from '../../contracts/lanes.ts';
+import type { TurnPayload, WaitingBehind } from '../../contracts/ledger.ts';
+import { sourceOf } from '../../contracts/message.ts';
+import type { OpenedTurn } from '../../contracts/records.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { AgentShared } from '../deps.ts';
+import { messageText } from '../prompt/message-text.ts';
+import { readTurnPayload } from './turn-payload.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */
+export const COLLECT_QUIET_MS = 1_500;
+/** Nobody is kept waiting for the end of a burst for longer than this, in milliseconds. */
+export const COLLECT_MOST_MS = 6_000;
+/** Messages taken into a turn at a time; the others follow at its next iteration, or run by themselves. */
+export const MAX_JOINED = 50;
+/** Characters that several messages may have together as one, in UTF-16 units: as many as one message may have. */
+export const MAX_JOINED_CHARS = 100_000;
+
+/** One that is taken in. */
+interface Joining {
+  seq: number;
+  turnId: string;
+  content: string;
+  source: TextSource | undefined;
+}
+
+/** What a turn begins with: the words of all messages of a burst, when there was more than one. */
+export interface InitialInput {
+  words?: { content: string; source: TextSource | undefined };
+  joined: string[];
+}
+
+/**
+ * Gathers what waits behind a turn that has not begun: after a quiet moment in mode `collect`, at once in mode `steer`.
+ * The words of all become its one message, journaled with the taking. Throws `StoreError`.
+ */
+export async function collectBurst(
+  shared: AgentShared,
+  fence: Fence,
+  payload: TurnPayload,
+  opened: OpenedTurn,
+): Promise<InitialInput | { waitMs: number }> {
+  const none = { joined: [] };
+  const { queueMode } = opened.session;
+  if ((queueMode !== 'collect' && queueMode !== 'steer') || opened.journal.length > 0) return none;
+  if (!isPlain(payload)) return none;
+  const { ledger } = shared.deps;
+  const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
+  const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
+  if (queueMode === 'collect' && waitMs > 0) return { waitMs };
+  const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
+  const joined = joinable(waiting, payload, own.content.length);
+  if (joined.length === 0) return none;
+  const content = [own, ...joined].map((one) => one.content).join('\n');
+  // What is not the user's own in one of them is not in all of them.
+  const source = own.source ?? joined.find((one) => one.source !== undefined)?.source;
+  const rows = [contextRow(0, { kind: 'user', content, source })];
+  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
+  return { words: { content, source }, joined: joined.map(({ turnId }) => turnId) };
+}
+
+/**
+ * Before an iteration: takes in what its user wrote meanwhile, in mode `steer`, and tells of all that has joined. Throws
+ * `StoreError`.
+ */
+export async function* takeSteering(shared: AgentShared, turn: Turn, n: number): AsyncGenerator<EventBody> {
+  if (turn.joining === undefined) return;
+  const begun = n > 1 || turn.rows.plan !== undefined;
+  if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.joining, n);
+  const turnIds = turn.joining.unreported.splice(0);
+  if (turnIds.length > 0) yield { type: 'messages_joined', turnIds };
+}
+
+async function steer(
+  shared: AgentShared,
+  turn: Turn,
+  { payload, unreported }: NonNullable<Turn['joining']>,
+  n: number,
+): Promise<void> {
+  const { ledger } = shared.deps;
+  const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
+  if (waiting.mode !== 'steer') return;
+  const joined = joinable(waiting, payload, 0);
+  if (joined.length === 0) return;
+  const rows = joined.map(({ seq, content, source }) =>
+    contextRow(n, { kind: 'user', content, source, laneSeq: seq }),
+  );
+  const fresh = turn.rows.fresh();
+  if (!(await ledger.joinTurn(turn.fence, turn.turnId, { rows: [...fresh, ...rows], joined }))) return;
+  turn.rows.journaled(fresh);
+  turn.rows.joined(rows);
+  unreported.push(...joined.map(({ turnId }) => turnId));
+}
+
+/**
+ * The messages at the front that may become part of a turn: from the same person in the same place, without wishes of
+ * their own, as far as their words have room. What another person wrote never acts in this one's name.
+ */
+function joinable(waiting: WaitingBehind, head: TurnPayload, used: number): Joining[] {
+  const taken: Joining[] = [];
+  let chars = used;
+  for (const { seq, payload: stored } of waiting.messages) {
+    const payload = readTurnPayload(stored);
+    if (payload instanceof GatewayError || !isPlain(payload) || !isSame(payload, head)) break;
+    const content = messageText(payload.message);
+    chars += content.length;
+    if (chars > MAX_JOINED_CHARS) break;
+    taken.push({ seq, turnId: payload.turnId, content, source: sourceOf(payload.message) });
+  }
+  return taken;
+}
+
+function isSame(a: TurnPayload, b: TurnPayload): boolean {
+  return (
+    a.address === b.address &&
+    a.message.channel === b.message.channel &&
+    a.message.senderId === b.message.senderId
+  );
+}
+
+/** Nothing was asked for that only a turn of its own can give. */
+function isPlain({ message, entry, model, profileId, mode }: TurnPayload): boolean {
+  const asksForMore = model !== undefined || profileId !== undefined || mode !== undefined;
+  return message.channel !== 'system' && entry === 'runStream' && !asksForMore;
+}

@@ -1,0 +1,84 @@
+/** Turns that may have nothing to say: an answer that is only the quiet token opens no screen and leaves nothing behind. */
+import type { EventBody } from '../../contracts/event.ts';
+import type { LiveTurn } from '../../contracts/delivery.ts';
+import { isSilent, mayBeSilent, isSilentReply } from './silent-token.ts';
+import type { TurnResult } from './agent-loop.ts';
+
+/** Events held back until it is known whether the turn speaks; of more, only the text is kept. */
+export const MAX_HELD = 200;
+
+export interface ScreenStart {
+  /** Undefined = the turn speaks from the start. */
+  silentToken: string | undefined;
+  /** What the turn has said before a crash. */
+  textSoFar: string;
+  open: () => LiveTurn;
+  emit: (body: EventBody) => void;
+}
+
+/** Where a turn is seen. */
+export interface Screen {
+  readonly watch: (body: EventBody) => void;
+  /** The result as it is to be committed: without a text when the turn was quiet. */
+  end(result: TurnResult): ScreenResult;
+  /** As `LiveTurn.settle`. */
+  settle(): Promise<void>;
+}
+
+export interface ScreenResult extends TurnResult {
+  quiet: boolean;
+}
+
+/** Opens the screen at once, or, with a quiet token, as soon as the text can no longer be that token. Never throws. */
+export function openLiveOutput({ silentToken, textSoFar, open, emit }: ScreenStart): Screen {
+  let live: LiveTurn | undefined;
+  let unheard = textSoFar;
+  let held: EventBody[] = [];
+
+  const speak = (): void => {
+    live = open();
+    if (unheard !== '') emit({ type: 'snapshot', text: unheard });
+    for (const body of held) emit(body);
+    held = [];
+  };
+  const said = (): string =>
+    unheard + held.map((body) => (body.type === 'stream_chunk' ? body.delta : '')).join('');
+  const hold = (body: EventBody): void => {
+    switch (body.type) {
+      case 'turn_started':
+      case 'notice':
+      case 'approval_needed':
+      case 'approval_decided':
+        emit(body);
+        break;
+      case 'thinking_started':
+      case 'thinking_delta':
+      case 'thinking_finished':
+        break;
+      case 'stream_reset':
+        held = held.filter((before) => !('msgId' in before && before.msgId === body.msgId));
+        emit(body);
+        break;
+      case 'snapshot':
+        unheard = body.text;
+        held = held.filter(({ type }) => !type.startsWith('stream_'));
+        break;
+      default:
+        if (held.length < MAX_HELD || body.type === 'stream_chunk') held.push(body);
+        if (silentToken !== undefined && !mayBeSilent(said(), silentToken)) speak();
+    }
+  };
+  // From the start nothing is unheard: whoever watches is given the text so far.
+  if (!isSilent(silentToken, textSoFar)) live = open();
+  return {
+    watch: (body) => (live === undefined ? hold(body) : emit(body)),
+    end(result) {
+      if (live === undefined && silentToken !== undefined && isSilentReply(result.text, silentToken)) {
+        return { ...result, text: '', quiet: true };
+      }
+      if (live === undefined) speak();
+      return { ...result, quiet: false };
+    },
+    settle: async () => await live?.settle(),
+  };
+}

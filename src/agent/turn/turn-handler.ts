@@ -1,0 +1,237 @@
+/** From the head of an `in:` lane to its commit: opens the turn, shows it growing, ends it (DESIGN: life of a message). */
+import { LaneAbort } from '../../contracts/bus.ts';
+import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { LaneHead, LaneStep } from '../../contracts/lanes.ts';
+import type { DeliveryPayload, TurnPayload } from '../../contracts/ledger.ts';
+import { parseAddress, sourceOf, userIdOf } from '../../contracts/message.ts';
+import type { Address, SessionKey } from '../../contracts/message.ts';
+import { cancelPlan, isOpenPlan, readMode } from '../../contracts/plan.ts';
+import type { OpenedTurn } from '../../contracts/records.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
+import { toGroups } from '../prompt/history.ts';
+import { loadPromptContext } from '../prompt/system-prompt.ts';
+import type { PromptContext } from '../prompt/system-prompt.ts';
+import { HISTORY_ROWS } from '../deps.ts';
+import type { AgentShared } from '../deps.ts';
+import { drain } from './drain.ts';
+import { announceDecision, parkTurn } from './parking.ts';
+import { collectBurst } from './queue-modes.ts';
+import type { InitialInput } from './queue-modes.ts';
+import { messageText } from '../prompt/message-text.ts';
+import { CANCELLED } from '../planner/follow-plan.ts';
+import { openLiveOutput } from './silent-reply.ts';
+import type { ScreenResult } from './silent-reply.ts';
+import { isSilent } from './silent-token.ts';
+import { readTurnPayload } from './turn-payload.ts';
+import { createSubagents } from '../subagents/subagents.ts';
+import { withoutShutdown } from './turn-signals.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { replySoFar, TurnRows } from '../state/turn-state.ts';
+import type { Turn } from '../state/turn-state.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import { failureText, run, runStream } from './agent-loop.ts';
+
+/** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
+export function createTurnHandler(shared: AgentShared): LaneHandler {
+  return {
+    run: (head, signal) => runHead(shared, head, signal),
+    dead: (head, error) => endDead(shared, head, error),
+  };
+}
+
+async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
+  const payload = readTurnPayload(head.payload);
+  if (payload instanceof GatewayError) throw payload;
+  const { ledger, events } = shared.deps;
+  const userId = userIdOf(payload.message);
+  const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, userId);
+  const burst = signal.aborted ? undefined : await collectBurst(shared, head, payload, opened);
+  if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
+  const { content: said, place } = payload.message;
+  const listener = { userId, place, said, remembers: opened.remembers };
+  const surroundings = await loadPromptContext(shared, listener);
+  const turn = startTurn(shared, { head, payload, opened, surroundings, signal, burst });
+  const emitter = events.turn({
+    sessionKey: turn.sessionKey,
+    turnId: turn.turnId,
+    epoch: head.epoch,
+    textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
+  });
+  turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
+  try {
+    await announceDecision(shared, turn, emitter);
+    const result = await runOnScreen(shared, { turn, payload, opened, emitter });
+    const step = await commit(shared, turn, opened.address, result);
+    emitter.emit({ type: 'turn_ended', reason: result.reason });
+    shared.compressor.after(turn, result.reason);
+    return { kind: 'finished', step };
+  } catch (error) {
+    if (error instanceof ApprovalWait) {
+      await recordUnreported(ledger, turn);
+      return await parkTurn(shared, turn, emitter, error);
+    }
+    // Whoever holds the lane next goes on from the journal.
+    if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
+    await recordUnreported(ledger, turn);
+    return { kind: 'released' };
+  }
+}
+
+interface Start {
+  head: LaneHead;
+  payload: TurnPayload;
+  opened: OpenedTurn;
+  surroundings: PromptContext;
+  signal: AbortSignal;
+  burst: InitialInput | undefined;
+}
+
+function startTurn(shared: AgentShared, { head, payload, opened, surroundings, signal, burst }: Start): Turn {
+  const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
+  const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
+  const { content, source } = burst?.words ?? own;
+  const rows = new TurnRows(content, opened.journal, source);
+  if (burst?.words !== undefined) rows.journaled([rows.user]);
+  const sessionKey = opened.session.key;
+  return {
+    fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
+    turnId: payload.turnId,
+    sessionKey,
+    address: opened.address,
+    userId: userIdOf(payload.message),
+    place: payload.message.place,
+    surroundings,
+    profile,
+    prepared: shared.prepare(profile),
+    askedModel: payload.model,
+    silentToken: opened.placeholders.length > 0 ? undefined : payload.silentToken,
+    model: payload.model ?? opened.session.model ?? profile.model,
+    history: toGroups(opened.history, { thinking: false }),
+    past: opened.history,
+    approvals: opened.approvals,
+    rows,
+    reply: replySoFar(rows),
+    joining: { payload, unreported: burst?.joined ?? [] },
+    costs: new UnjournaledUsage(opened.journal),
+    restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
+    cutOff: false,
+    // Read like a person's word: a mode that an older house kept is refused with its new name (S-03).
+    mode: payload.mode ?? readMode(opened.session.mode),
+    planned: opened.planned,
+    plan: opened.plan,
+    signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
+    toolSignal: withoutShutdown(signal),
+    log: shared.deps.log.child({ sessionKey, turnId: payload.turnId }),
+  };
+}
+
+/** Runs the turn while its answer grows on screen; when it resolves, nothing of it is on its way to the platform. */
+async function runOnScreen(
+  shared: AgentShared,
+  start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter },
+): Promise<ScreenResult> {
+  const { turn, payload, opened, emitter } = start;
+  const { placeholder } = payload.message;
+  const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
+  const textSoFar = turn.reply.text;
+  const open = () =>
+    shared.deps.live.open({
+      turnId: turn.turnId,
+      address: opened.address,
+      placeholders,
+      textSoFar,
+      note: (sent) => shared.deps.ledger.notePlaceholder(turn.fence, turn.turnId, sent),
+      plan: opened.plan,
+      noteCard: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
+    });
+  const screen = openLiveOutput({
+    silentToken: turn.silentToken,
+    textSoFar,
+    open,
+    emit: (body) => emitter.emit(body),
+  });
+  try {
+    return screen.end(
+      payload.entry === 'run'
+        ? await run(shared, turn, screen.watch)
+        : await drain(runStream(shared, turn), screen.watch),
+    );
+  } finally {
+    await screen.settle();
+  }
+}
+
+/** T6. */
+async function commit(
+  shared: AgentShared,
+  turn: Turn,
+  address: Address,
+  result: ScreenResult,
+): Promise<LaneStep> {
+  const fresh = turn.rows.fresh();
+  return await shared.deps.ledger.finishTurn(turn.fence, {
+    turnId: turn.turnId,
+    reason: result.reason,
+    content: result.text,
+    isError: result.isError,
+    userId: turn.userId,
+    usage: usageOf(turn),
+    // Of a quiet turn the model needs to remember nothing, unless its journal has begun.
+    entries: result.quiet && fresh.includes(turn.rows.user) ? [] : fresh,
+    hadAgents: [...turn.rows.steps, ...turn.rows.ofPlan].some(({ entry }) => entry.kind === 'tool_intent'),
+    outbound: result.quiet ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+  });
+}
+
+/** The answer on its way out; undefined for `http`, where the stored message is the delivery. */
+function deliveryOf(
+  turnId: string,
+  address: Address,
+  content: string,
+  isError: boolean,
+): DeliveryPayload | undefined {
+  const place = parseAddress(address);
+  if (place.channel === 'http') return undefined;
+  return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
+}
+
+/** Ends a turn that cannot be run, and says so to whoever waits for it. A head that cannot be read is only taken away. */
+async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
+  const { ledger, lanes, events, log } = shared.deps;
+  log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
+  const payload = readTurnPayload(head.payload);
+  if (payload instanceof GatewayError) return await lanes.finish(head, error.message);
+  const { turnId, address } = payload;
+  const text = failureText(error);
+  const plan = await ledger.planOf(turnId);
+  const open = plan !== undefined && isOpenPlan(plan);
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
+  const step = await ledger.finishTurn(head, {
+    turnId,
+    reason: 'failed',
+    content: text,
+    isError: true,
+    userId: userIdOf(payload.message),
+    usage: [],
+    entries: [],
+    outbound: deliveryOf(turnId, address, text, true),
+    deadLetter: error.message,
+  });
+  const emitter = events.turn({
+    sessionKey: sessionOf(head, address),
+    turnId,
+    epoch: head.epoch,
+    textSoFar: text,
+  });
+  if (open) emitter.emit({ type: 'plan_cancelled', reason: CANCELLED.failed });
+  emitter.emit({ type: 'snapshot', text });
+  emitter.emit({ type: 'turn_ended', reason: 'failed' });
+  return step;
+}
+
+/** The session of an `in:` lane. */
+function sessionOf(head: LaneHead, address: Address): SessionKey {
+  const [, channel = '', rest = ''] = /^in:([^:]+):(.+)$/s.exec(head.lane) ?? [];
+  return channel === '' ? address : `${channel}:${rest}`;
+}

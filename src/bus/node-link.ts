@@ -1,0 +1,124 @@
+/** This node's voice and ear among the nodes of one database: records out in batches, records in by sender. */
+import type { Fanout } from '../contracts/bus.ts';
+import type { Log } from '../contracts/log.ts';
+import { BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from './batches.ts';
+import type { BusClock } from './clock.ts';
+import { parseRecord } from './node-records.ts';
+import type { NodeRecord } from './node-records.ts';
+
+/** Records wait this long for company. */
+export const BATCH_EVERY_MS = 50;
+/** A node says that it is here this often, and counts as gone after three silences. */
+export const HELLO_EVERY_MS = 10_000;
+export const PEER_GONE_MS = 3 * HELLO_EVERY_MS;
+/** Records that may wait for the next batch; past it new ones are left out and their readers get a snapshot. */
+export const MAX_WAITING_RECORDS = 20_000;
+/** Other nodes known at once; a further one is not heard. */
+export const MAX_PEERS = 256;
+
+interface Peer {
+  joiner: BatchJoiner;
+  heardAt: number;
+}
+
+export interface NodeLinkOptions {
+  fanout: Fanout;
+  /** Unique for this process: batches that carry it are this node's own. At most 40 characters without spaces. */
+  nodeId: string;
+  clock: BusClock;
+  log: Log;
+  /** Takes a record of another node; must not throw. */
+  onRecord: (record: NodeRecord) => void;
+}
+
+export class NodeLink {
+  readonly #options: NodeLinkOptions;
+  readonly #cutter: BatchCutter;
+  #peers = new Map<string, Peer>();
+  #waiting: NodeRecord[] = [];
+  #dropped = 0;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #helloTimer: NodeJS.Timeout | undefined;
+  #unsubscribe: (() => Promise<void>) | undefined;
+
+  constructor(options: NodeLinkOptions) {
+    this.#options = options;
+    this.#cutter = new BatchCutter(options.nodeId);
+  }
+
+  /** True when another node was heard lately. Alone, nothing is worth being turned into JSON. */
+  get any(): boolean {
+    return this.#peers.size > 0;
+  }
+
+  /** Begins to listen and says hello. Throws what the fan-out throws when it cannot connect. */
+  async start(): Promise<void> {
+    this.#unsubscribe = await this.#options.fanout.subscribe((batch) => this.#receive(batch));
+    this.tell({ hello: true });
+    this.#helloTimer = setInterval(() => {
+      this.#forgetSilent();
+      this.tell({ hello: true });
+    }, HELLO_EVERY_MS);
+    this.#helloTimer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#helloTimer);
+    this.#flush();
+    const unsubscribe = this.#unsubscribe;
+    this.#unsubscribe = undefined;
+    await unsubscribe?.();
+  }
+
+  /** Queues a record for the next batch. Never throws. */
+  tell(record: NodeRecord): void {
+    if (this.#unsubscribe === undefined) return;
+    if (this.#waiting.length >= MAX_WAITING_RECORDS) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#waiting.push(record);
+    this.#flushTimer ??= setTimeout(() => this.#flush(), BATCH_EVERY_MS).unref();
+  }
+
+  #flush(): void {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    const records = this.#waiting.map((record) => JSON.stringify(record));
+    this.#waiting = [];
+    const fitting = records.filter((record) => Buffer.byteLength(record) <= RECORD_BYTES);
+    const left = this.#dropped + records.length - fitting.length;
+    this.#dropped = 0;
+    if (left > 0) this.#options.log.warn({ records: left }, 'records for other nodes were left out');
+    for (const batch of this.#cutter.cut(fitting)) this.#options.fanout.publish(batch);
+  }
+
+  #receive(batch: string): void {
+    const parsed = parseBatch(batch);
+    if (parsed === undefined || parsed.node === this.#options.nodeId) return;
+    const peer = this.#peerOf(parsed.node);
+    for (const line of peer?.joiner.join(parsed.number, parsed.inside, parsed.piece) ?? []) {
+      const record = parseRecord(line);
+      if (record !== undefined) this.#options.onRecord(record);
+    }
+  }
+
+  /** The sender; a new one is greeted, so that it learns of this node at once. */
+  #peerOf(node: string): Peer | undefined {
+    let peer = this.#peers.get(node);
+    if (peer === undefined) {
+      if (this.#peers.size >= MAX_PEERS) return undefined;
+      this.#peers.set(node, (peer = { joiner: new BatchJoiner(), heardAt: 0 }));
+      this.tell({ hello: true });
+    }
+    peer.heardAt = this.#options.clock.steady();
+    return peer;
+  }
+
+  #forgetSilent(): void {
+    const now = this.#options.clock.steady();
+    for (const [node, peer] of this.#peers) {
+      if (now - peer.heardAt >= PEER_GONE_MS) this.#peers.delete(node);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** The two buses: lanes carry facts (durable, ordered), events are sights (lossy, waiting for nobody). */
+import { GatewayError } from './errors.ts';
+import type { AgentEvent, EventBody } from './event.ts';
+import type { LaneClass, LaneHead, LaneKey, LaneStep } from './lanes.ts';
+import type { SessionKey } from './message.ts';
+
+/** Why a running head must end now; the `reason` of the handler's signal. */
+export class LaneAbort extends GatewayError {
+  declare readonly code: 'stopped' | 'interrupted' | 'lease_lost' | 'shutdown';
+
+  constructor(code: LaneAbort['code']) {
+    super(
+      code,
+      {
+        stopped: 'Stopped by the user.',
+        interrupted: 'Interrupted by the next message.',
+        lease_lost: 'This node lost its lease.',
+        shutdown: 'The gateway is shutting down.',
+      }[code],
+    );
+  }
+}
+
+/** How a handler leaves its head. Throwing a retryable error is `retry`; throwing anything else makes a dead letter. */
+export type LaneOutcome =
+  /** A fenced commit ended the head; `step` is what that commit claimed. */
+  | { kind: 'finished'; step: LaneStep }
+  /** Try again after `delayMs`, counting an attempt. */
+  | { kind: 'retry'; error: GatewayError; delayMs?: number }
+  /** `park` was committed: nothing more to do here. */
+  | { kind: 'parked' }
+  /** Let go without counting an attempt, for `delayMs` (default 0): the answer to `shutdown`, and to a platform that asks for a pause. */
+  | { kind: 'released'; delayMs?: number };
+
+/** What is done with the heads of one class of lanes. */
+export interface LaneHandler {
+  /** Attempts that may end in an error before a message becomes a dead letter; default 5. */
+  readonly maxAttempts?: number;
+  /**
+   * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit, on `lease_lost`
+   * write nothing, on `shutdown` give `released` as soon as nothing is half done.
+   */
+  run(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
+  /** Ends a head that used up its attempts (5) or crashes (20) or failed for good, and tells whoever waits for it. */
+  dead(head: LaneHead, error: GatewayError): Promise<LaneStep>;
+}
+
+/** Concurrency of one class of lanes on this node. */
+export interface LaneBudget {
+  class: LaneClass;
+  handler: LaneHandler;
+  concurrency: number;
+}
+
+/** The durable lanes of this node: one actor per lane, separate budgets, stop flags, leases. */
+export interface MessageBus {
+  /** Registers the node, takes back its own lanes at once, and begins to sweep. */
+  start(): Promise<void>;
+  /** Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; twice is fine. */
+  stop(drainMs: number): Promise<void>;
+  /** Runs heads that a commit claimed for this node. Never throws. */
+  run(step: LaneStep): void;
+  /** This node's id when it has room to run one more head of the class, else undefined: what `accept` wants as `node`. */
+  claimingNode(laneClass: LaneClass): string | undefined;
+  /** Looks at the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
+  hintStop(lane: LaneKey): void;
+  /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */
+  nudge(): void;
+  /** Heads running now, by class. */
+  running(): Record<LaneClass, number>;
+}
+
+/** Takes on heads that a commit claimed; what the rooms know of the bus that carries their work. */
+export type LaneRunner = Pick<MessageBus, 'claimingNode' | 'run'>;
+
+/** Which events a listener wants; absent fields match everything. */
+export interface EventFilter {
+  sessionKey?: SessionKey;
+  turnId?: string;
+}
+
+export type EventListener = (event: AgentEvent) => void;
+
+/** What a reconnecting reader gets: the events it missed, oldest first, a `snapshot` in place of those nobody knows any more. */
+export interface EventReplay {
+  events: AgentEvent[];
+}
+
+/** Emits the events of one turn with gapless `eventSeq`. */
+export interface TurnEmitter {
+  emit(body: EventBody, from?: { agentId: string }): void;
+}
+
+/** Live turns' events are kept for reconnecting readers up to these bounds (DESIGN: event bus). */
+export const RING_EVENTS = 2_048;
+export const RING_BYTES = 256 * 1024;
+export const RING_KEPT_MS = 60_000;
+
+/** Fire and forget: no order across listeners, no waiting; a slow or throwing listener harms only itself. */
+export interface EventBus {
+  /** An event outside a turn; `from` names the subagent it is of. Never throws. */
+  emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void;
+  /** Opens a turn's numbering; `textSoFar` is what a resumed turn had already said. */
+  turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
+  /** Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; gives the end of it. */
+  subscribe(filter: EventFilter, listener: EventListener): () => void;
+  /** What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far). */
+  replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How batches reach the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database. */
+export interface Fanout {
+  /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
+  publish(batch: string): void;
+  /** Calls `listener` with the batches of other nodes, each node's in the order it published them; gives the end of it. Throws `GatewayError` when it cannot connect. */
+  subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
+}

@@ -1,0 +1,84 @@
+/** The sights of the house: one union, `type` in snake_case, the same in process and on the wire (DESIGN: event bus). */
+import type { SessionKey } from './message.ts';
+import type { Plan, PlanStep } from './plan.ts';
+import type { Usage } from './provider.ts';
+import type { Todo } from './notes.ts';
+
+export type TurnEndReason = 'completed' | 'stopped' | 'max_iterations' | 'failed' | 'interrupted';
+
+/** What happened. `msgId` is unique per model call (B-37). */
+export type EventBody =
+  | { type: 'message_received'; content: string; seq: number; senderName?: string | undefined }
+  /** A message in the middle of a turn, apart from its answer; it stands among the session's messages. */
+  | { type: 'message_sent'; seq: number; content: string }
+  | { type: 'turn_started' }
+  /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
+  | { type: 'thinking_started'; msgId: string; title?: string | undefined }
+  | { type: 'thinking_delta'; msgId: string; delta: string }
+  /** `usage` where the whole call is seen as thinking (planning, a step of a plan): no `stream_end` tells what it cost. */
+  | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined }
+  /** One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text. */
+  | { type: 'stream_start'; msgId: string }
+  | { type: 'stream_chunk'; msgId: string; delta: string }
+  /** The deltas of `msgId` are void: the call is repeated after a crash, an overflow or a broken stream. */
+  | { type: 'stream_reset'; msgId: string }
+  | { type: 'stream_end'; msgId: string; content: string; usage: Usage }
+  | { type: 'tool_call'; toolCallId: string; name: string; args: Record<string, unknown> }
+  | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
+  | { type: 'plan_ready'; plan: Plan }
+  | { type: 'plan_revised'; plan: Plan; reason: string }
+  /** A plan's one end is `plan_completed` or `plan_cancelled`; a run of its turn that begins after it tells it behind `plan_ready`. */
+  | { type: 'plan_completed' }
+  | { type: 'plan_paused' }
+  | { type: 'plan_resumed' }
+  | { type: 'plan_cancelled'; reason: string }
+  | { type: 'step_changed'; step: PlanStep }
+  | { type: 'agent_thinking'; step: PlanStep }
+  | { type: 'agent_stuck'; step?: PlanStep; reason: string }
+  | { type: 'retry_attempt'; step: PlanStep; attempt: number; newCommand?: string }
+  | { type: 'step_skipped'; step: PlanStep }
+  | { type: 'budget_warning'; remaining: number; total: number }
+  | { type: 'approval_needed'; approvalId: string; warningMessage?: string }
+  | { type: 'approval_decided'; approvalId: string; decision: 'approved' | 'denied' }
+  /** The whole list, at most `MAX_TODOS` items. */
+  | { type: 'todo_changed'; items: Pick<Todo, 'text' | 'status'>[] }
+  | { type: 'mode_changed'; mode: string }
+  | { type: 'profile_switched'; profileId: string }
+  | { type: 'subagent_spawned'; profileId: string; task: string }
+  | { type: 'subagent_completed'; result: string; completedNormally: boolean }
+  | { type: 'context_compressed'; before: number; after: number }
+  /** How many messages of the same session wait before this one. */
+  | { type: 'queue_position'; position: number }
+  /** Messages that waited are part of this turn now; their own turns are over (`joined`). */
+  | { type: 'messages_joined'; turnIds: string[] }
+  /** Something the user should know now: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
+  | { type: 'notice'; code: string; text: string }
+  | { type: 'heartbeat_tick' }
+  | { type: 'cron_executed'; scheduleId: string }
+  /** All text of the turn so far: sent where single deltas are no longer known. */
+  | { type: 'snapshot'; text: string }
+  /** The turn is over and committed; always the last event of a turn. */
+  | { type: 'turn_ended'; reason: TurnEndReason };
+
+/** Where an event belongs. Events of a turn carry `turnId`, `epoch` and a gapless `eventSeq`; others carry none of the three. */
+export interface EventEnvelope {
+  sessionKey: SessionKey;
+  turnId?: string | undefined;
+  /** The lane epoch under which the turn runs; a turn resumed after a crash has a higher one. */
+  epoch?: number | undefined;
+  /** Counts from 1 within (session, epoch). */
+  eventSeq?: number | undefined;
+  /** Epoch milliseconds. */
+  at: number;
+  agentId?: string | undefined;
+  isSubagent?: boolean | undefined;
+}
+
+export type AgentEvent = EventEnvelope & EventBody;
+
+/** The id an SSE client echoes as `Last-Event-ID`; undefined for events outside a turn. */
+export function sseId(event: EventEnvelope): string | undefined {
+  return event.epoch === undefined || event.eventSeq === undefined
+    ? undefined
+    : `${event.epoch}-${event.eventSeq}`;
+}

@@ -1,0 +1,118 @@
+/** The todo list of a session: what the agent means to do, filled from its plan and ticked off as it goes (N-27). */
+import { oneLine } from '../lib/text.ts';
+import type { SessionKey } from './message.ts';
+
+/** Items one list may hold. */
+export const MAX_TODOS = 50;
+
+/** How an item may stand. */
+export const TODO_STATUSES = ['pending', 'in_progress', 'done', 'failed', 'skipped'] as const;
+
+export type TodoStatus = (typeof TODO_STATUSES)[number];
+
+/** Longest text of an item, and longest validation, in UTF-16 units. */
+export const MAX_TODO_CHARS = 280;
+
+export interface Todo {
+  text: string;
+  status: TodoStatus;
+  /** How it was checked that the item is done (N-38). */
+  validation?: string | undefined;
+}
+
+/** The lists of all sessions. Throws only `StoreError`; a repeated write changes nothing. */
+export interface TodoStore {
+  todos(session: SessionKey): Promise<Todo[]>;
+  /** Replaces the whole list. */
+  setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
+  /** Changes the item at `index` (from 0) and nothing else; gives the list after it, undefined when there is no such item. */
+  changeTodo(
+    session: SessionKey,
+    index: number,
+    change: Pick<Todo, 'status' | 'validation'>,
+  ): Promise<Todo[] | undefined>;
+}
+
+const LINE = /^\d+\. \[(pending|in_progress|done|failed|skipped)\] (.*)$/;
+
+/** The list as the model reads it in the results of the tool `todo`: one line per item, `1. [pending] Buy bread`. */
+export function writeTodos(items: readonly Todo[]): string {
+  return items.map(({ text, status }, index) => `${index + 1}. [${status}] ${todoText(text)}`).join('\n');
+}
+
+/** The list out of a text that `writeTodos` made, whatever stands around it; validations are not in it. Never throws. */
+export function readTodos(text: string): Todo[] {
+  return text.split('\n').flatMap((line): Todo[] => {
+    const [, status, words] = LINE.exec(line) ?? [];
+    const known = TODO_STATUSES.find((one) => one === status);
+    return known === undefined || words === undefined ? [] : [{ text: words, status: known }];
+  });
+}
+
+/** A text as an item may hold it: one line, at most `MAX_TODO_CHARS`. */
+export function todoText(text: string): string {
+  const line = oneLine(text);
+  return line.length <= MAX_TODO_CHARS ? line : `${line.slice(0, MAX_TODO_CHARS - 1).toWellFormed()}…`;
+}
+
+/** Notes of one session. */
+export const MAX_NOTES = 50;
+/** Longest note, in UTF-16 units. */
+export const MAX_NOTE_CHARS = 8_000;
+
+/** Throws only `StoreError`; a repeated write changes nothing. */
+export interface ScratchpadStore {
+  /** All notes by name, names ascending. */
+  notes(session: SessionKey): Promise<ReadonlyMap<string, string>>;
+  /** Sets a note; undefined takes it away. False when the session holds `MAX_NOTES` others. */
+  setNote(session: SessionKey, name: string, text: string | undefined): Promise<boolean>;
+}
+
+/** Facts kept per user; the oldest goes first. */
+export const MAX_MEMORIES = 200;
+/** Longest fact, in UTF-16 units. */
+export const MAX_MEMORY_CHARS = 1_000;
+
+/** Who a memory belongs to: `telegram:42`, `discord:99`, `token:<id>`. */
+export type UserId = string;
+
+export interface MemoryRecord {
+  id: number;
+  text: string;
+  /** The session it was learned in. */
+  session: SessionKey;
+  /** Learned in a turn that had read untrusted content (web pages, files, tool results). */
+  untrusted: boolean;
+  createdAt: Date;
+}
+
+/** What became of a fact that was to be kept. */
+export interface Remembered {
+  memory: MemoryRecord;
+  /** False when it was known already. */
+  isNew: boolean;
+  /** Older facts that had to go. */
+  dropped: number;
+}
+
+/** Throws only `StoreError`. */
+export interface MemoryStore {
+  /**
+   * Keeps a fact; the same `key` again, or the same text of that user, changes nothing. Past `MAX_MEMORIES` the oldest
+   * fact goes. Throws `StoreError('memory_too_long')` past `MAX_MEMORY_CHARS`.
+   */
+  remember(
+    user: UserId,
+    fact: { key: string; text: string; session: SessionKey; untrusted: boolean },
+  ): Promise<Remembered>;
+  /** The facts that match best (full text), best first. */
+  searchMemory(user: UserId, query: string, limit: number): Promise<MemoryRecord[]>;
+  /** What a turn about `said` should know: the facts that match it, best first, then the newest. */
+  recall(user: UserId, said: string, limit: number): Promise<MemoryRecord[]>;
+  /** The newest facts, newest first. */
+  memories(user: UserId, limit: number): Promise<MemoryRecord[]>;
+  /** Takes the mark `untrusted` from a fact: the user has said that it is right. False when there is no such fact. */
+  verifyMemory(user: UserId, id: number): Promise<boolean>;
+  /** Forgets one fact, or with `'all'` every fact of the user; gives how many. */
+  forget(user: UserId, which: number | 'all'): Promise<number>;
+}

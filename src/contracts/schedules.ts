@@ -1,0 +1,120 @@
+/** Work that begins by the clock: what a schedule is, how the store keeps it so that each slot fires once, and how people make one. */
+import type { Caller } from './access.ts';
+import type { Address, InboundMessage, SessionKey } from './message.ts';
+
+/** Schedules with a run before them that one session may hold. */
+export const MAX_SCHEDULES = 50;
+/** The same for the whole house. */
+export const MAX_SYSTEM_SCHEDULES = 1_000;
+/** Schedules without a further run that a session keeps to look back at; older ones are forgotten. */
+export const KEPT_OVER = 20;
+/** Shortest time between two runs of a schedule, in milliseconds. */
+export const MIN_EVERY_MS = 60_000;
+/** Longest task, in UTF-16 units. */
+export const MAX_TASK_LENGTH = 4_000;
+
+/** When it runs: a cron line in a time zone, a steady beat, or once. Times are epoch milliseconds. */
+export type ScheduleTiming =
+  | { kind: 'cron'; expression: string; timeZone: string }
+  | { kind: 'every'; everyMs: number }
+  | { kind: 'at'; at: number };
+
+export interface ScheduleRecord {
+  id: string;
+  session: SessionKey;
+  /** Where the answers go. */
+  address: Address;
+  /** What kind of place that was when the schedule was made. */
+  place: InboundMessage['place'];
+  /** Who made it, as a user id (`telegram:42`, `token:<id>`): their rights are checked again at each run. */
+  creatorId: string;
+  timing: ScheduleTiming;
+  /** What the agent is told to do. */
+  task: string;
+  /** The next slot; undefined when there is none any more. */
+  nextAt?: Date | undefined;
+  /** When it ran last; undefined = never. */
+  lastAt?: Date | undefined;
+  createdAt: Date;
+}
+
+/** Throws only `StoreError`. */
+export interface ScheduleStore {
+  /** Stores a schedule unless the session or the house holds its most; the same id again changes nothing. */
+  addSchedule(
+    schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
+  ): Promise<'added' | 'session_full' | 'house_full'>;
+  /** Of one session, of one creator, or all: those with a run before them, then the others, newest first. */
+  schedules(filter: ScheduleFilter): Promise<ScheduleRecord[]>;
+  schedule(id: string): Promise<ScheduleRecord | undefined>;
+  /** False when there was none. */
+  removeSchedule(id: string): Promise<boolean>;
+  /** Milliseconds until the next slot of all schedules, 0 when one has come; undefined when none is left. */
+  untilNextSlot(): Promise<number | undefined>;
+  /** Schedules whose slot has come by the database's clock, oldest slot first. */
+  dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
+  /** Moves a schedule from `slot` to its next one; false when another process did. */
+  advanceSchedule(id: string, slot: Date, nextAt: Date | undefined): Promise<boolean>;
+  /** Takes a schedule's next slot away; it stays in the lists. */
+  switchOffSchedule(id: string): Promise<void>;
+}
+
+export interface ScheduleFilter {
+  session?: SessionKey | undefined;
+  creatorId?: string | undefined;
+  limit: number;
+}
+
+/** When something should run, in the fields people and models give: exactly one of the first four. */
+export interface ScheduleWhen {
+  /** Five fields (or six with seconds first, seven with the year last), or `@daily` and its kind. */
+  cron?: string | undefined;
+  everyMinutes?: number | undefined;
+  inMinutes?: number | undefined;
+  /** `2026-12-01 09:00` in the time zone, or an ISO time with its offset. */
+  at?: string | undefined;
+  /** IANA name; default: that of the house. */
+  timeZone?: string | undefined;
+}
+
+/** A schedule as somebody asks for it. */
+export interface ScheduleRequest {
+  /** The same for every attempt: a repeated one changes nothing. */
+  id: string;
+  session: SessionKey;
+  address: Address;
+  /** `system` may make none: a scheduled task cannot schedule another. */
+  creatorId: string;
+  task: string;
+  when: ScheduleWhen;
+}
+
+/** The schedules as commands, tools and doors use them. */
+export interface Schedules {
+  /**
+   * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, whose message says what to change, or
+   * `StoreError`.
+   */
+  add(wish: ScheduleRequest): Promise<ScheduleRecord>;
+  /** Oldest first; those of the house itself (`system`) are left out. Throws only `StoreError`. */
+  list(filter: Omit<ScheduleFilter, 'limit'>): Promise<ScheduleRecord[]>;
+  find(id: string): Promise<ScheduleRecord | undefined>;
+  /** False when there was none. Throws only `StoreError`. */
+  remove(id: string): Promise<boolean>;
+  /** A schedule in one line: when it runs, when next, its task. */
+  describe(schedule: ScheduleRecord): string;
+  /** A moment in the time zone of the house, such as `2026-12-01 09:00 (Europe/Berlin)`. */
+  moment(at: Date): string;
+}
+
+/** Schedules as a door asks for them: tokens see and make those of their own sessions, admins all. Throws only `GatewayError`. */
+export interface ScheduleApi {
+  list(caller: Caller, session?: SessionKey): Promise<ScheduleRecord[]>;
+  /** Undefined when there is no such session, or the caller may not see it. */
+  add(
+    caller: Caller,
+    wish: Pick<ScheduleRequest, 'id' | 'session' | 'task' | 'when'>,
+  ): Promise<ScheduleRecord | undefined>;
+  /** False when there is none the caller may see. */
+  remove(caller: Caller, id: string): Promise<boolean>;
+}

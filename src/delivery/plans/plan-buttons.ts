@@ -1,0 +1,27 @@
+/** What people can do to a plan from its card, and how a card with its buttons is told from another. Pure. */
+import type { Rendered } from '../../contracts/channel.ts';
+import type { Button } from '../../contracts/message.ts';
+import { openStep } from '../../contracts/plan.ts';
+import type { Plan } from '../../contracts/plan.ts';
+import { planButtonValue } from '../../contracts/plan-store.ts';
+
+/**
+ * Only what works: a paused plan has its question with Resume and Stop, in teacher mode each step has one with Run and
+ * Skip, and in planner mode the model follows its plan by itself.
+ */
+export function planButtons(plan: Plan): Button[] {
+  if (plan.state !== 'running') return [];
+  const { id: planId } = plan;
+  const stop: Button = { label: 'Stop', value: planButtonValue({ planId, action: 'stop' }), style: 'danger' };
+  if (plan.mode !== 'agentic') return [stop];
+  const pause: Button = { label: 'Pause', value: planButtonValue({ planId, action: 'pause' }) };
+  const step = openStep(plan);
+  if (step === undefined) return [pause, stop];
+  const value = planButtonValue({ planId, action: 'skip', stepId: step.id });
+  return [pause, { label: `Skip step ${step.index + 1}`, value }, stop];
+}
+
+/** Equal for two cards exactly when no edit is needed to make one of the other. */
+export function lookOf({ text }: Pick<Rendered, 'text'>, buttons: readonly Button[]): string {
+  return JSON.stringify([text, buttons]);
+}

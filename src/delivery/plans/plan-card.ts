@@ -1,0 +1,158 @@
+/** The card of a turn's plan: one message per plan, edited in place while the plan is carried out. */
+import type { Channel, OutboundPart } from '../../contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
+import type { AgentEvent } from '../../contracts/event.ts';
+import type { LiveTurnStart } from '../../contracts/delivery.ts';
+import type { Log } from '../../contracts/log.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Place, SentMessage } from '../../contracts/message.ts';
+import { cardRef } from '../../contracts/plan-store.ts';
+import type { RenderTarget } from '../text/cut.ts';
+import { nonceOf } from '../nonce.ts';
+import { lookOf, planButtons } from './plan-buttons.ts';
+import { renderPlan } from './plan-page.ts';
+import { advancePlan } from './plan-state.ts';
+import type { PlanEventView } from './plan-state.ts';
+import type { LiveEdit, Scheduler } from '../scheduler.ts';
+
+/** After this many failed calls in a row the card is left to the final delivery. */
+const MAX_FAILURES = 3;
+
+export interface PlanCardDeps {
+  channel: Channel;
+  scheduler: Scheduler;
+  /** Platform ids known for a ref. Throws `StoreError`. */
+  sentParts: (ref: string) => Promise<SentMessage[]>;
+  log: Log;
+  /** Told of a send that may or may not be on screen. */
+  onAmbiguousSend: () => void;
+}
+
+/** The message of one plan; `sent` is undefined until it is on screen. */
+interface Card {
+  planId: string;
+  sent: SentMessage | undefined;
+}
+
+/** What is known of a card when its turn is over. */
+export interface CardOnScreen {
+  ref: string;
+  /** As `lookOf` gives it. */
+  look: string | undefined;
+  sent: SentMessage | undefined;
+}
+
+/** Follows one turn; what it shows is the plan as events tell it, and what passes at the moment (S-35, S-48). What it misses (a crash, a busy chat) the turn's final delivery brings up to date. */
+export class PlanCard implements LiveEdit {
+  readonly #deps: PlanCardDeps;
+  readonly #start: LiveTurnStart;
+  readonly #place: Place;
+  readonly #sheet: RenderTarget;
+  #sight: PlanEventView | undefined;
+  #card: Card | undefined;
+  #shown: string | undefined;
+  #begun = false;
+  #frozen: boolean;
+  #failures = 0;
+  #inFlight: Promise<unknown> = Promise.resolve();
+
+  constructor(start: LiveTurnStart, deps: PlanCardDeps) {
+    const { channel } = deps;
+    this.#start = start;
+    this.#deps = deps;
+    this.#place = parseAddress(start.address);
+    this.#sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+    this.#frozen = channel.edit === undefined;
+    this.#sight = start.plan && { plan: start.plan };
+  }
+
+  /** Takes one event of the turn. Never throws. */
+  take(event: AgentEvent): void {
+    if (this.#frozen || event.isSubagent === true) return;
+    const next = advancePlan(this.#sight, event);
+    if (next === this.#sight) return;
+    this.#sight = next;
+    this.#want();
+  }
+
+  /** Earlier answers are on screen: the card may follow them. */
+  begin(): void {
+    this.#begun = true;
+    this.#want();
+  }
+
+  async show(): Promise<boolean> {
+    const showing = this.#put();
+    // The scheduler hears of a failure; whoever settles only needs to know that the call is over.
+    this.#inFlight = showing.catch(() => undefined);
+    return await showing;
+  }
+
+  /** True when there is a plan to show. */
+  get hasPlan(): boolean {
+    return this.#sight !== undefined;
+  }
+
+  /** Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. Never throws. */
+  async release(): Promise<CardOnScreen> {
+    this.#frozen = true;
+    this.#deps.scheduler.forget(this.#place.chatId, this);
+    await this.#inFlight;
+    return { ref: cardRef(this.#sight?.plan.id ?? ''), look: this.#shown, sent: this.#card?.sent };
+  }
+
+  #want(): void {
+    if (this.#begun && this.#sight !== undefined && !this.#frozen)
+      this.#deps.scheduler.want(this.#place.chatId, this);
+  }
+
+  async #put(): Promise<boolean> {
+    const sight = this.#sight;
+    if (sight === undefined || this.#frozen) return false;
+    try {
+      const card = await this.#cardOf(sight.plan.id);
+      const body = renderPlan(sight.plan, this.#sheet, sight.note);
+      const buttons = planButtons(sight.plan);
+      const look = lookOf(body, buttons);
+      if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
+      await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
+      this.#shown = look;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failed(error);
+    }
+    return !this.#frozen && this.#sight !== sight;
+  }
+
+  async #cardOf(planId: string): Promise<Card> {
+    if (this.#card?.planId !== planId) {
+      const [sent] = await this.#deps.sentParts(cardRef(planId));
+      this.#card = { planId, sent };
+      this.#shown = undefined;
+    }
+    return this.#card;
+  }
+
+  async #call(card: Card, part: OutboundPart): Promise<void> {
+    const { channel } = this.#deps;
+    if (card.sent !== undefined) {
+      await channel.edit?.(card.sent, part);
+      return;
+    }
+    card.sent = await channel.send(part);
+    // The id is stored before any edit builds on it: after a crash this message is edited, not sent again.
+    await this.#start.noteCard(cardRef(card.planId), [card.sent]);
+  }
+
+  /** Only "too fast" is the scheduler's business. */
+  #failed(thrown: unknown): void {
+    const error = toGatewayError(thrown);
+    this.#shown = undefined;
+    const code = error instanceof ChannelError ? error.code : undefined;
+    if (code === 'rate_limited') throw error;
+    if (code === 'outcome_unknown' && this.#card?.sent === undefined) this.#deps.onAmbiguousSend();
+    this.#failures++;
+    this.#frozen = code !== 'unavailable' || this.#failures >= MAX_FAILURES;
+    this.#deps.log.warn({ err: error, turnId: this.#start.turnId }, 'the card of a plan could not be shown');
+  }
+}

@@ -1,0 +1,90 @@
+/** The cards of turns that are over, until their final delivery has seen to them; and what that does. */
+import type { Channel } from '../../contracts/channel.ts';
+import { ChannelError } from '../../contracts/errors.ts';
+import type { DeliveryPayload } from '../../contracts/ledger.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { SentMessage } from '../../contracts/message.ts';
+import type { Plan } from '../../contracts/plan.ts';
+import { cardRef } from '../../contracts/plan-store.ts';
+import type { PartDelivery } from '../part-delivery.ts';
+import type { CardOnScreen, PlanCard } from './plan-card.ts';
+import { lookOf } from './plan-buttons.ts';
+import { renderPlan } from './plan-page.ts';
+
+/** Cards of ended turns remembered at once; one that is forgotten is edited again, which changes nothing on screen. */
+export const MAX_CARDS = 500;
+
+/** By turn. A turn that waits for a human leaves its card here, still to be shown. */
+export class PlanCards {
+  readonly #byTurn = new Map<string, PlanCard>();
+
+  /** Keeps the card of a turn that has settled; it may still show its last state. */
+  async keep(turnId: string, card: PlanCard): Promise<void> {
+    const before = this.#byTurn.get(turnId);
+    this.#byTurn.delete(turnId);
+    this.#byTurn.set(turnId, card);
+    if (before !== undefined && before !== card) await before.release();
+    const oldest = this.#byTurn.entries().next().value;
+    if (this.#byTurn.size <= MAX_CARDS || oldest === undefined) return;
+    this.#byTurn.delete(oldest[0]);
+    await oldest[1].release();
+  }
+
+  /** The card of a turn, which goes on in another one or is delivered: it makes no call any more. */
+  async take(turnId: string): Promise<CardOnScreen | undefined> {
+    const card = this.#byTurn.get(turnId);
+    this.#byTurn.delete(turnId);
+    return await card?.release();
+  }
+}
+
+export interface LastCardDeps {
+  /** The turn's plan as it is stored. Throws `StoreError`. */
+  planOf: (turnId: string) => Promise<Plan | undefined>;
+  sentParts: (ref: string) => Promise<SentMessage[]>;
+  cards: PlanCards;
+  log: Log;
+}
+
+/** A turn's card on its way to its last state: `first` when it must stand above the answer, because it is not there yet. */
+export interface LastCard {
+  first: boolean;
+  deliver(): Promise<void>;
+}
+
+/**
+ * What is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or its
+ * card is right already. Its turn is over, so it has no buttons. Throws `StoreError`.
+ */
+export async function lastCard(
+  deps: LastCardDeps,
+  { message }: DeliveryPayload,
+  channel: Channel,
+  partsOf: (ref: string, known: SentMessage[]) => PartDelivery,
+): Promise<LastCard | undefined> {
+  if (message.turnId === undefined || channel.edit === undefined) return undefined;
+  const plan = await deps.planOf(message.turnId);
+  const seen = await deps.cards.take(message.turnId);
+  if (plan === undefined) return undefined;
+  const ref = cardRef(plan.id);
+  const own = seen?.ref === ref ? seen : undefined;
+  const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+  const page = renderPlan(plan, sheet);
+  const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
+  const [sent] = known;
+  if (sent !== undefined && own?.look === lookOf(page, [])) return undefined;
+  const parts = partsOf(ref, known);
+  return {
+    first: sent === undefined,
+    async deliver() {
+      try {
+        await (sent === undefined ? parts.put(0, page, false) : parts.renew(0, page));
+      } catch (error) {
+        // The answer matters more: only what would keep that back, too, is tried again.
+        const passes = error instanceof ChannelError && !['rate_limited', 'unavailable'].includes(error.code);
+        if (!passes) throw error;
+        deps.log.warn({ err: error, ref }, 'the card of a plan could not be brought up to date');
+      }
+    },
+  };
+}

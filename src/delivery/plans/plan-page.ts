@@ -1,0 +1,123 @@
+/** A plan as one message: its goal, its numbered steps with how each stands and why, who carries it out, what is left. Pure. */
+import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
+import type { Rendered } from '../../contracts/channel.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
+import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
+import { cutPage, rootOf } from '../text/cut.ts';
+import type { RenderTarget } from '../text/cut.ts';
+
+/** The marks of the steps. */
+export const STEP_MARKS: Record<StepStatus, string> = {
+  pending: '☐',
+  running: '▶',
+  done: '✔',
+  failed: '✖',
+  skipped: '↷',
+};
+
+/** How much is shown of goal and steps, and of why a step was corrected, in UTF-16 units: the first that fits the message. */
+const WIDTHS: readonly Widths[] = [
+  { words: 600, why: 300 },
+  { words: 240, why: 240 },
+  { words: 120, why: 120 },
+  { words: 70, why: 70 },
+  { words: 40, why: 40 },
+  { words: 20, why: 20 },
+  { words: 20, why: 0 },
+];
+/** The last lines are worth as much even where steps are short. */
+const MIN_FOOT = 100;
+
+interface Widths {
+  words: number;
+  /** None is shown where it is 0. */
+  why: number;
+}
+
+/** The card in a channel's markup, never longer than its message; `note` is a last line about this moment. */
+export function renderPlan(plan: Plan, sheet: RenderTarget, note?: string): Rendered {
+  for (const widths of WIDTHS) {
+    const page = sheet.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
+    if (page.length <= sheet.maxLength) return page;
+  }
+  const least = WIDTHS.at(-1) ?? { words: 0, why: 0 };
+  // What is over makes room for what is to come.
+  const open = plan.steps.filter(({ status }) => status !== 'done' && status !== 'skipped');
+  return cutPage(blocksOf(plan, open, least, note), sheet).page;
+}
+
+function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, note: string | undefined): RootContent[] {
+  const goal = clip(plan.goal, widths.words);
+  const head = [[{ type: 'strong' as const, children: [text(`Plan: ${goal}`)] }], [text(stateLine(plan))]];
+  const lines = steps.flatMap((step) => [stepLine(step, widths.words), ...whyLine(step, widths.why)]);
+  const foot = footLines(plan, Math.max(widths.words, MIN_FOOT), note);
+  return [head, lines, foot].filter(({ length }) => length > 0).map((part) => paragraph(...part));
+}
+
+/** What is left of the corrections once one was made, why the plan was given up, and this moment. */
+function footLines(plan: Plan, width: number, note: string | undefined): PhrasingContent[][] {
+  const left = correctionsLeft(plan);
+  const lines: PhrasingContent[][] = [];
+  if (left < MAX_CORRECTIONS) lines.push([text(`Corrections left: ${left} of ${MAX_CORRECTIONS}`)]);
+  if (plan.reason !== undefined) lines.push([text(clip(plan.reason, width))]);
+  if (note !== undefined) lines.push([{ type: 'emphasis', children: [text(clip(note, width))] }]);
+  return lines;
+}
+
+/** Why a correction brought, changed, repeated or dropped the step. */
+function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
+  return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
+}
+
+function stateLine({ state, steps }: Plan): string {
+  const over = steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
+  const count = `${over} of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'} done`;
+  switch (state) {
+    case 'running':
+      return count;
+    case 'paused':
+      return `⏸ Paused · ${count}`;
+    case 'completed':
+      return `✔ Completed · ${count}`;
+    case 'cancelled':
+      return `✖ Cancelled · ${count}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+function stepLine(step: PlanStep, width: number): PhrasingContent[] {
+  const said = text(`${STEP_MARKS[step.status]} ${step.index + 1}. ${clip(step.description, width)}`);
+  const shown: PhrasingContent[] =
+    step.status === 'running' ? [{ type: 'strong', children: [said] }] : [said];
+  const again = step.attempts > 1 ? [text(` · attempt ${step.attempts}`)] : [];
+  return [...shown, ...executor(step), ...again];
+}
+
+/** Who carries a step out; the agent itself needs no name. */
+function executor({ executor: by }: PlanStep): PhrasingContent[] {
+  switch (by.kind) {
+    case 'tool':
+      return [text(' — '), { type: 'inlineCode', value: clip(by.tool, 60) }];
+    case 'agent':
+      return [text(` — ◆ ${clip(by.profileId, 60)}`)];
+    case 'self':
+      return [];
+    default:
+      return by satisfies never;
+  }
+}
+
+function paragraph(...lines: PhrasingContent[][]): Paragraph {
+  const children = lines.flatMap((line, n) => (n === 0 ? line : [{ type: 'break' as const }, ...line]));
+  return { type: 'paragraph', children };
+}
+
+function text(value: string): PhrasingContent {
+  return { type: 'text', value };
+}
+
+function clip(words: string, width: number): string {
+  const line = words.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= width ? line : `${line.slice(0, width - 1).toWellFormed()}…`;
+}

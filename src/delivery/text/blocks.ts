@@ -1,0 +1,41 @@
+/** Segments as blocks of the tree, joined where one continues the other. */
+import type { RootContent } from 'mdast';
+import { parseMarkdown } from '../../lib/markdown.ts';
+import type { Segment } from './segments.ts';
+
+/** Adds a segment's blocks to those before it; neither list is changed. */
+export function appendBlocks(blocks: RootContent[], segment: Segment): RootContent[] {
+  const added = parseSegment(segment);
+  const last = blocks.at(-1);
+  const first = added[0];
+  if (segment.joins === undefined || last === undefined || first === undefined) return [...blocks, ...added];
+  const joined = join(last, first, segment);
+  return joined === undefined ? [...blocks, ...added] : [...blocks.slice(0, -1), joined, ...added.slice(1)];
+}
+
+/** A repeated opening that did not parse as what it opens is left out again. */
+function parseSegment(segment: Segment): RootContent[] {
+  if (segment.text.trim() === '' && segment.head === '') return [];
+  if (segment.head !== '') {
+    const blocks = parseMarkdown(segment.head + segment.text).children;
+    if (blocks[0]?.type === 'code' || blocks[0]?.type === 'table') return blocks;
+  }
+  return parseMarkdown(segment.text).children;
+}
+
+function join(last: RootContent, first: RootContent, segment: Segment): RootContent | undefined {
+  const glue = segment.joins ?? '';
+  if (last.type === 'code' && first.type === 'code' && segment.head !== '') {
+    return { ...last, value: last.value + glue + first.value };
+  }
+  if (last.type === 'table' && first.type === 'table' && segment.head !== '') {
+    return { ...last, children: [...last.children, ...first.children.slice(1)] };
+  }
+  if (last.type === 'list' && first.type === 'list' && last.ordered === first.ordered) {
+    return { ...last, children: [...last.children, ...first.children] };
+  }
+  if (last.type === 'paragraph' && first.type === 'paragraph') {
+    return { ...last, children: [...last.children, { type: 'text', value: glue }, ...first.children] };
+  }
+  return undefined;
+}

@@ -1,0 +1,117 @@
+/** A growing Markdown text as the messages that show it: full ones are settled, only the open end is parsed again. */
+import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
+import type { Rendered } from '../../contracts/channel.ts';
+import { appendBlocks } from './blocks.ts';
+import { cutPage, rootOf } from './cut.ts';
+import type { RenderTarget } from './cut.ts';
+import { closeOpenMarkup } from './close-markup.ts';
+import { Segments } from './segments.ts';
+import type { Segment } from './segments.ts';
+
+/** How much of a long text is worked on before others get a turn, in UTF-16 units. */
+export const SLICE_CHARS = 2_048;
+
+/** Cuts a text into messages as it grows. */
+export class MessageChunker {
+  readonly #sheet: RenderTarget;
+  readonly #segments = new Segments();
+  readonly #settled: Rendered[] = [];
+  /** Closed blocks that are not in a settled message yet. */
+  #blocks: RootContent[] = [];
+  /** Source length of blocks added since they were last known to fit. */
+  #unchecked = 0;
+
+  constructor(sheet: RenderTarget) {
+    this.#sheet = sheet;
+  }
+
+  /** Appends text; messages that fill up settle and never change again. */
+  push(text: string): void {
+    for (const segment of this.#segments.push(text)) this.#add(segment);
+  }
+
+  /** How many messages are settled. */
+  get settled(): number {
+    return this.#settled.length;
+  }
+
+  /** A settled message. */
+  at(index: number): Rendered | undefined {
+    return this.#settled[index];
+  }
+
+  /** The messages after the settled ones as they look now: open markup closed, `footer` below where there is room. */
+  open(footer?: string): Rendered[] {
+    const { inCode, ...segment } = this.#segments.open();
+    const text = inCode ? segment.text : closeOpenMarkup(segment.text);
+    const { full, rest } = this.#fill(appendBlocks(this.#blocks, { ...segment, text }));
+    if (footer === undefined) return [...full, ...this.#page(rest)];
+    const below = this.#sheet.render(rootOf([...rest, footerBlock(footer)]));
+    return [...full, ...(below.length <= this.#sheet.maxLength ? [below] : this.#page(rest))];
+  }
+
+  /** Every message of the text, now that it is whole. */
+  finish(): Rendered[] {
+    this.#add(this.#segments.open());
+    this.#settle();
+    const pages = [...this.#settled, ...this.#page(this.#blocks)];
+    this.#blocks = [];
+    return pages;
+  }
+
+  #add(segment: Segment): void {
+    this.#blocks = appendBlocks(this.#blocks, segment);
+    this.#unchecked += segment.text.length;
+    // Checking each of many short blocks would render a message once per block.
+    if (this.#unchecked > this.#sheet.maxLength / 4) this.#settle();
+  }
+
+  #settle(): void {
+    const { full, rest } = this.#fill(this.#blocks);
+    this.#settled.push(...full);
+    this.#blocks = rest;
+    this.#unchecked = 0;
+  }
+
+  /** Cuts full messages off the front until what is left fits in one. */
+  #fill(blocks: RootContent[]): { full: Rendered[]; rest: RootContent[] } {
+    const full: Rendered[] = [];
+    let rest = blocks;
+    while (rest.length > 0 && this.#sheet.render(rootOf(rest)).length > this.#sheet.maxLength) {
+      const cut = cutPage(rest, this.#sheet);
+      if (cut.page.plain.trim() !== '') full.push(cut.page);
+      rest = cut.rest;
+    }
+    return { full, rest };
+  }
+
+  /** The last message; none when it would show nothing, which platforms refuse. */
+  #page(blocks: RootContent[]): Rendered[] {
+    const page = this.#sheet.render(rootOf(blocks));
+    return page.plain.trim() === '' ? [] : [page];
+  }
+}
+
+/** A whole text as messages. Lets others run in between, so that a long answer never holds up the house. */
+export async function chunksOf(
+  text: string,
+  sheet: RenderTarget,
+  yieldToEventLoop: () => Promise<void>,
+): Promise<Rendered[]> {
+  const pages = new MessageChunker(sheet);
+  for (let start = 0; start < text.length; start += SLICE_CHARS) {
+    if (start > 0) await yieldToEventLoop();
+    pages.push(text.slice(start, start + SLICE_CHARS));
+  }
+  return pages.finish();
+}
+
+function footerBlock(footer: string): Paragraph {
+  const lines = footer.split('\n').map((value): PhrasingContent => {
+    return { type: 'emphasis', children: [{ type: 'text', value }] };
+  });
+  return {
+    type: 'paragraph',
+    children: lines.flatMap((line, n) => (n === 0 ? [line] : [{ type: 'break' }, line])),
+  };
+}

@@ -1,0 +1,110 @@
+/** Cuts a run of blocks where a message is full: never inside a character, best after a block, a line, a sentence, a word. */
+import type { Root, RootContent } from 'mdast';
+import type { Rendered } from '../../contracts/channel.ts';
+import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';
+
+/** How a channel shows a document, and how much of it one message holds. */
+export interface RenderTarget {
+  render(doc: Root): Rendered;
+  /** In the units of `Rendered.length`. */
+  maxLength: number;
+}
+
+/** A full message and the blocks that did not fit. */
+export interface Cut {
+  page: Rendered;
+  rest: RootContent[];
+}
+
+/** How far back a better boundary is looked for: a message is at least this full. */
+const LEAST_FILL = 0.5;
+
+/** Longest cluster (an emoji family, letters with many marks) that is kept whole. */
+const CLUSTER_WINDOW = 64;
+
+const clusters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/**
+ * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a text that grows
+ * keeps its cuts. A link whose target alone is too long for a message keeps its words only.
+ */
+export function cutPage(blocks: RootContent[], sheet: RenderTarget): Cut {
+  const fitting = longestFit(blocks, sheet);
+  if (fitting > 0) return cutAt(blocks, sheet, fitting);
+  const bare = blocks.flatMap(withoutTargets);
+  return cutAt(bare, sheet, Math.max(1, longestFit(bare, sheet)));
+}
+
+export function rootOf(blocks: RootContent[]): Root {
+  return { type: 'root', children: blocks };
+}
+
+/** The most of the flat text that fits when it is cut anywhere. */
+function longestFit(blocks: RootContent[], sheet: RenderTarget): number {
+  const fits = (end: number) => sheet.render(rootOf(sliceBlocks(blocks, 0, end))).length <= sheet.maxLength;
+  const size = flatSize(rootOf(blocks));
+  let low = 0;
+  let high = Math.min(size, sheet.maxLength + 1);
+  if (fits(high)) {
+    low = high;
+    high = Math.min(size, sheet.maxLength * 4);
+  }
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Cuts at the best boundary that is not past `most`, and fits also as it then renders. */
+function cutAt(blocks: RootContent[], sheet: RenderTarget, most: number): Cut {
+  const text = flatText(rootOf(blocks));
+  for (let limit = most; ; limit = Math.floor(limit * 0.9)) {
+    const end = boundary(text, limit);
+    const page = sheet.render(rootOf(sliceBlocks(blocks, 0, end)));
+    if (page.length <= sheet.maxLength || limit <= 1) {
+      return { page, rest: sliceBlocks(blocks, pastGap(text, end), text.length) };
+    }
+  }
+}
+
+/** The best place for a cut in the last half before `most`. */
+function boundary(text: string, most: number): number {
+  if (most >= text.length) return text.length;
+  const least = Math.floor(most * LEAST_FILL);
+  for (const gap of ['\n\n', '\n']) {
+    const end = text.lastIndexOf(gap, most);
+    if (end > least) return end;
+  }
+  for (let end = most; end > least; end--) {
+    if (/\s/.test(text.charAt(end)) && /[.!?…]/.test(text.charAt(end - 1))) return end;
+    if (/[。！？]/.test(text.charAt(end - 1))) return end;
+  }
+  const space = text.lastIndexOf(' ', most);
+  return space > least ? space : clusterStart(text, most);
+}
+
+/** The start of the character (as a reader counts them) that `at` falls into. */
+function clusterStart(text: string, at: number): number {
+  const from = Math.max(0, at - CLUSTER_WINDOW);
+  const start =
+    clusters.segment(text.slice(from, at + CLUSTER_WINDOW)).containing(at - from)?.index ?? at - from;
+  if (start > 0) return from + start;
+  const low = text.charCodeAt(at);
+  return Math.max(1, low >= 0xdc00 && low <= 0xdfff ? at - 1 : at);
+}
+
+/** Where the text goes on after a cut: past the line breaks or the blanks it was cut at, never past indentation. */
+function pastGap(text: string, end: number): number {
+  const gap = text.charAt(end) === ' ' ? / *\n*/y : /[\n\t\u2063]*/y;
+  gap.lastIndex = end;
+  return end + (gap.exec(text)?.[0].length ?? 0);
+}
+
+/** Links and images as their words. */
+function withoutTargets(node: RootContent): RootContent[] {
+  if (node.type === 'link') return node.children.flatMap(withoutTargets);
+  if (node.type === 'image') return [{ type: 'text', value: node.alt || '[image]' }];
+  return 'children' in node ? [withChildren(node, node.children.flatMap(withoutTargets))] : [node];
+}

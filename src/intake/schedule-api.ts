@@ -1,0 +1,37 @@
+/** The schedules as a door's callers see them: a token its own, in its own sessions; an admin all. */
+import type { Caller } from '../contracts/access.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import type { SessionRecord } from '../contracts/records.ts';
+import type { ScheduleApi, Schedules } from '../contracts/schedules.ts';
+import { isAdmin } from './ownership.ts';
+
+/** Makes the door's view; `visible` gives a session the caller may see. */
+export function createScheduleApi(
+  schedules: Schedules,
+  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
+): ScheduleApi {
+  return {
+    list: async (caller, session) =>
+      await schedules.list({ session, creatorId: isAdmin(caller) ? undefined : creatorOf(caller) }),
+    async add(caller, { id, session, task, when }) {
+      if ((await visible(caller, session)) === undefined) return undefined;
+      return await schedules.add({
+        id,
+        session,
+        address: session,
+        creatorId: creatorOf(caller),
+        task,
+        when,
+      });
+    },
+    async remove(caller, id) {
+      const found = await schedules.find(id);
+      if (found === undefined || !(isAdmin(caller) || found.creatorId === creatorOf(caller))) return false;
+      return await schedules.remove(id);
+    },
+  };
+}
+
+function creatorOf(caller: Caller): string {
+  return `token:${caller.tokenId}`;
+}

@@ -1,0 +1,33 @@
+/** The house's own way in: messages that no person wrote (a subagent's result, a schedule, a heartbeat) start turns, too. */
+import type { LaneRunner, EventBus } from '../contracts/bus.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import { systemInbound } from '../contracts/receive.ts';
+import type { SendSystemMessage } from '../contracts/receive.ts';
+
+export interface SystemMessageDeps {
+  ledger: Pick<Ledger, 'accept'>;
+  bus: LaneRunner;
+  events: Pick<EventBus, 'emit'>;
+}
+
+/** Makes `announce`. It throws only `StoreError`. */
+export function createSendSystemMessage(deps: SystemMessageDeps): SendSystemMessage {
+  return async (system) => {
+    const { session, address, entry, content, senderName, silentToken } = system;
+    const message = systemInbound(system);
+    const accepted = await deps.ledger.accept({
+      message,
+      address,
+      entry: entry ?? 'runStream',
+      silentToken,
+      node: deps.bus.claimingNode('in'),
+    });
+    if (accepted.kind === 'accepted') {
+      if (silentToken === undefined) {
+        deps.events.emit(session, { type: 'message_received', content, seq: accepted.seq, senderName });
+      }
+      deps.bus.run(accepted);
+    }
+    return accepted;
+  };
+}

@@ -1,0 +1,84 @@
+/** What can go wrong on the way to any model server, said in the family's words and with the variable that mends it. */
+import { ProviderError } from '../contracts/errors.ts';
+
+/** Where a fault happened. */
+export interface Where {
+  /** What kind of server it is, as in "Ollama". */
+  server: string;
+  /** Its address, without credentials. */
+  host: string;
+  /** The variable that holds the address. */
+  variable: string;
+  /** How such a server is started. */
+  start: string;
+  /** The model, if one was asked. */
+  model?: string | undefined;
+}
+
+/** How much of a server's own words is repeated in a message. */
+const MAX_QUOTED = 300;
+const OVERFLOW =
+  /exceed_context_size|exceeds the available context|longer than the context length|context_length_exceeded|maximum context length/i;
+
+/** The error for a prompt that does not fit, when that is what the server's words say; undefined when it is not. */
+export function overflowIn({ model }: Where, said: string): ProviderError | undefined {
+  if (!OVERFLOW.test(said)) return undefined;
+  const message = `The prompt does not fit the window of "${model}": ${clip(said)}`;
+  return new ProviderError('context_overflow', message);
+}
+
+/** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
+export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const { server, host, variable, start } = where;
+  if (codeOf(error) === 'UND_ERR_DESTROYED') {
+    return new ProviderError('aborted', `The connections to ${server} were closed.`, { cause: error });
+  }
+  if (answered) {
+    return new ProviderError(
+      'bad_response',
+      `The connection to ${server} broke in the middle of the answer.`,
+      {
+        retryable: true,
+        cause: error,
+      },
+    );
+  }
+  if (codeOf(error).startsWith('HPE_')) {
+    const message = `${host} does not speak HTTP: ${variable} must name ${server}.`;
+    return new ProviderError('bad_response', message, { cause: error });
+  }
+  return new ProviderError(
+    'unavailable',
+    `No model server answers at ${host} (${codeOf(error) || 'connection failed'}): ${start}, or set ${variable} to where it runs.`,
+    { retryable: true, cause: error },
+  );
+}
+
+/** The error for whatever else was thrown on the way (by the client, or by an answer of another shape). */
+export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  // A client may wrap what its `fetch` threw.
+  if (error instanceof Error && error.cause instanceof ProviderError) return error.cause;
+  return new ProviderError('bad_response', `${server} at ${host} sent an answer that cannot be read.`, {
+    cause: error,
+  });
+}
+
+/** The error for a question that was not answered in time. */
+export function silent({ server, host, variable }: Where, afterMs: number, cause: unknown): ProviderError {
+  return new ProviderError(
+    'unavailable',
+    `${server} at ${host} did not answer within ${afterMs / 1000} s: check the server ${variable} names.`,
+    { retryable: true, cause },
+  );
+}
+
+export function clip(text: string): string {
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`.toWellFormed();
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,102 @@
+/** The connection pool: one driver for Postgres and for the embedded database, bounded, with retries inside. */
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import { StoreError } from '../../contracts/errors.ts';
+import { createSemaphore } from './semaphore.ts';
+import { withRetry } from './retry.ts';
+
+/** Connections of one process. */
+export const POOL_SIZE = 8;
+
+/** How long a call waits for a free connection before it gives up, in milliseconds. */
+export const ACQUIRE_TIMEOUT_MS = 10_000;
+
+/** The server ends a statement that runs longer, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** How long closing waits for statements under way, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5_000;
+
+/** What runs statements: the pool, or one transaction on one of its connections. */
+export type Sql = postgres.ISql;
+
+/** Where the tables are. */
+export interface DatabasePlace {
+  /** `postgres://…`, or undefined with `socketPath`. */
+  url?: string | undefined;
+  /** The embedded server's unix socket. */
+  socketPath?: string | undefined;
+  /** The Postgres schema of all tables; it is made by the migration. */
+  schema: string;
+  /** How this process shows in `pg_stat_activity`. */
+  applicationName?: string | undefined;
+}
+
+export interface DatabaseOptions extends DatabasePlace {
+  poolSize?: number | undefined;
+  retryForMs?: number | undefined;
+  acquireTimeoutMs?: number | undefined;
+}
+
+/** Statements with retries. `attempt` > 0 means: an earlier run may have been committed, its answer lost. */
+export interface Database {
+  /** Throws only `StoreError`. */
+  run<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
+  /** As `run`, all statements in one transaction, which sees what was committed before each of them. */
+  transaction<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
+  /** As `run`, with drizzle's query builder, for reading and writing rows of one table. */
+  query<T>(work: (orm: PostgresJsDatabase, attempt: number) => Promise<T>): Promise<T>;
+  /** Ends all connections; calls under way fail. Never throws; twice is fine. */
+  close(): Promise<void>;
+}
+
+/** A postgres.js client as this house wants it: quiet, with its schema first, without a round trip for type names. */
+export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
+  const options: postgres.Options<{}> = {
+    max,
+    fetch_types: false,
+    connect_timeout: 10,
+    onnotice: () => undefined,
+    ...more,
+    connection: {
+      application_name: place.applicationName ?? 'parley',
+      search_path: `"${place.schema}"`,
+      ...(place.socketPath === undefined && { statement_timeout: STATEMENT_TIMEOUT_MS }),
+    },
+  };
+  if (place.socketPath !== undefined) {
+    return postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' });
+  }
+  return postgres(place.url ?? '', options);
+}
+
+/** Opens the pool; connections are made when they are first needed. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const size = options.poolSize ?? POOL_SIZE;
+  const client = connect(options, size);
+  const orm = drizzle(client);
+  const permits = createSemaphore(size, options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS);
+  const closing = new AbortController();
+  const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
+    withRetry((attempt) => permits.hold(() => work(attempt)), {
+      ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
+      signal: closing.signal,
+    });
+  return {
+    run: (work) => withConnection((attempt) => work(client, attempt)),
+    transaction: async <T>(work: (sql: Sql, attempt: number) => Promise<T>) => {
+      // postgres.js unwraps arrays of promises in the result's type; the box keeps T as it is.
+      const box = await withConnection((attempt) =>
+        client.begin(async (tx) => ({ value: await work(tx, attempt) })),
+      );
+      return box.value;
+    },
+    query: (work) => withConnection((attempt) => work(orm, attempt)),
+    async close() {
+      closing.abort(new StoreError('closed', 'The store is closed.'));
+      await permits.idle(CLOSE_TIMEOUT_MS);
+      // Nothing is under way: the driver would wait in vain for connections that broke in the middle of a statement.
+      await client.end({ timeout: 0 });
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, waiting for nobody. */
+import { createHash } from 'node:crypto';
+import type postgres from 'postgres';
+import type { Fanout } from '../../contracts/bus.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Log } from '../../contracts/log.ts';
+import { connect, type DatabasePlace } from './database.ts';
+import { withRetry } from './retry.ts';
+
+/** Most batches on their way at once; more are dropped: a sight that is late is worth nothing. */
+export const MAX_BATCHES_UNDER_WAY = 64;
+
+/** Largest payload of one NOTIFY, in bytes; Postgres refuses 8,000. */
+export const MAX_NOTIFY_BYTES = 7_900;
+
+/** How long a first subscription tries to connect, in milliseconds. */
+const SUBSCRIBE_FOR_MS = 10_000;
+
+const LISTEN_AGAIN_MS = 1_000;
+
+export interface PostgresFanout extends Fanout {
+  /** Batches not sent because the database was slow or away, since the start. */
+  dropped(): number;
+  /** Never throws. */
+  close(): Promise<void>;
+}
+
+/** A node's own batches do not come back to it. The channel's name holds the schema, so that two houses in one database stay apart. */
+export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
+  const origin = newId();
+  const channel = channelOf(place.schema);
+  const sender = connect(place, 1);
+  const listening = new Set<() => Promise<void>>();
+  let underWay = 0;
+  let dropped = 0;
+
+  return {
+    publish(batch) {
+      const payload = `${origin}${batch}`;
+      if (underWay >= MAX_BATCHES_UNDER_WAY || Buffer.byteLength(payload) > MAX_NOTIFY_BYTES) {
+        dropped += 1;
+        return;
+      }
+      underWay += 1;
+      sender`select pg_notify(${channel}, ${payload})`
+        .catch((error: unknown) => {
+          dropped += 1;
+          log.debug({ err: error }, 'an event batch was lost');
+        })
+        .finally(() => {
+          underWay -= 1;
+        });
+    },
+    async subscribe(listener) {
+      const end = await listen(place, channel, log, (payload) => {
+        if (!payload.startsWith(origin)) listener(payload.slice(origin.length));
+      });
+      listening.add(end);
+      return async () => {
+        listening.delete(end);
+        await end();
+      };
+    },
+    dropped: () => dropped,
+    async close() {
+      for (const end of listening) await end();
+      await sender.end({ timeout: 0 });
+    },
+  };
+}
+
+/** Names of channels have 63 bytes; a long schema goes in as its digest. */
+function channelOf(schema: string): string {
+  const name = `parley_events_${schema}`;
+  return name.length <= 63
+    ? name
+    : `parley_events_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
+}
+
+/**
+ * Keeps one connection listening until the returned function is called. The driver's own `listen` tries only once to
+ * come back after a lost connection; here each loss makes a new client, until one succeeds.
+ */
+async function listen(
+  place: DatabasePlace,
+  channel: string,
+  log: Log,
+  onPayload: (payload: string) => void,
+): Promise<() => Promise<void>> {
+  let client: postgres.Sql | undefined;
+  let again: NodeJS.Timeout | undefined;
+  let ended = false;
+
+  const open = async (): Promise<void> => {
+    // `onnotify` is an option of the driver that its types do not name.
+    const hooks = {
+      max_lifetime: null,
+      onnotify: (_: string, payload: string) => onPayload(payload),
+      onclose: () => {
+        if (client === fresh) openAgain();
+      },
+    };
+    const fresh = connect(place, 1, hooks);
+    try {
+      await fresh.unsafe(`listen "${channel}"`);
+    } catch (error) {
+      await fresh.end({ timeout: 0 });
+      throw error;
+    }
+    if (ended) await fresh.end({ timeout: 0 });
+    else client = fresh;
+  };
+  const openAgain = (): void => {
+    client = undefined;
+    if (ended) return;
+    again = setTimeout(() => {
+      open().catch((error: unknown) => {
+        log.warn({ err: error }, 'cannot hear events of other nodes; trying again');
+        openAgain();
+      });
+    }, LISTEN_AGAIN_MS);
+  };
+
+  await withRetry(open, { forMs: SUBSCRIBE_FOR_MS });
+  return async () => {
+    ended = true;
+    clearTimeout(again);
+    const last = client;
+    client = undefined;
+    await last?.end({ timeout: 0 });
+  };
+}

@@ -1,0 +1,124 @@
+/** Which database faults pass by themselves, and how long the store waits for that. */
+import { StoreError } from '../../contracts/errors.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { sleep } from '../../lib/sleep.ts';
+
+/** How long one call waits for the database to come back before it gives up, in milliseconds. */
+export const RETRY_FOR_MS = 30_000;
+
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Codes of Node, of postgres.js and of Postgres that say "not now"; class 08 is matched by its prefix. */
+const TRANSIENT = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '40001',
+  '40P01',
+]);
+
+/** True when the same statement may succeed in a moment: the connection broke, the server restarts, or two transactions met. */
+export function isTransient(error: unknown): boolean {
+  const code = errorCode(error);
+  if (code !== undefined && (TRANSIENT.has(code) || code.startsWith('08'))) return true;
+  if (error instanceof Error && /terminated unexpectedly/i.test(error.message)) return true;
+  return error instanceof Error && error.cause !== undefined && isTransient(error.cause);
+}
+
+/** Which unique key an insert met, if that is what went wrong. */
+export function violatedKey(error: unknown): string | undefined {
+  if (errorCode(error) !== '23505') return undefined;
+  if (error instanceof Error && 'constraint_name' in error) return String(error.constraint_name);
+  return error instanceof Error ? violatedKey(error.cause) : undefined;
+}
+
+/** True for the error by which a statement refuses what its own condition forbids. */
+export function dividedByZero(error: unknown): boolean {
+  return errorCode(error) === '22012';
+}
+
+function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error.cause === undefined ? undefined : errorCode(error.cause);
+}
+
+/**
+ * Runs `work` until it does not meet a passing fault, with growing jittered pauses, for at most `forMs`. `work` hears
+ * how often it failed before: from the second time on, an earlier run may have been committed. Throws only `StoreError`.
+ */
+export async function withRetry<T>(
+  work: (attempt: number) => Promise<T>,
+  { forMs = RETRY_FOR_MS, signal }: { forMs?: number; signal?: AbortSignal } = {},
+): Promise<T> {
+  const deadline = performance.now() + forMs;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await within(Math.max(0, deadline - performance.now()), work(attempt));
+    } catch (error) {
+      const pause = backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+      if (signal?.aborted === true || !isTransient(error) || performance.now() + pause > deadline) {
+        throw toStoreError(error);
+      }
+      await sleep(pause, signal).catch((aborted: unknown) => {
+        throw toStoreError(aborted);
+      });
+    }
+  }
+}
+
+/**
+ * The driver goes on connecting without end while a server takes connections and drops them: the caller hears of it in
+ * time. What was asked may still be done late, as after any lost answer.
+ */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable()), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A foreign error as the one kind the store lets out. Drizzle's own error is left out of the chain: its message holds
+ * the statement's values, and with them what people wrote.
+ */
+export function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const cause = rootCause(error);
+  if (cause instanceof StoreError) return cause;
+  if (isTransient(cause)) return unavailable(cause);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new StoreError('database', `The database refused a statement: ${message}`, { cause });
+}
+
+function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
+}
+
+function unavailable(cause?: unknown): StoreError {
+  return new StoreError(
+    'unavailable',
+    'The database cannot be reached; see DATABASE_URL, or the disk behind GATEWAY_HOME.',
+    { retryable: true, cause },
+  );
+}

@@ -1,0 +1,77 @@
+/** The tables of the mind: plans, notes, memory, schedules. */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, jsonb, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import type { Plan } from '../../contracts/plan.ts';
+import type { PlanRequest } from '../../contracts/plan-store.ts';
+import { createdAt, moment } from './columns.ts';
+
+/** One plan each, whole; what of it changes is replaced with the turn that changes it. `wish` is what people want of it. */
+export const plan = pgTable(
+  'plan',
+  {
+    id: text('id').primaryKey(),
+    session: text('session').notNull(),
+    turnId: text('turn_id').notNull(),
+    doc: jsonb('doc').$type<Plan>().notNull(),
+    wish: jsonb('wish').$type<PlanRequest>(),
+    createdAt: createdAt(),
+    updatedAt: moment('updated_at').notNull().defaultNow(),
+  },
+  (t) => [index('plan_session').on(t.session, t.createdAt.desc()), index('plan_turn').on(t.turnId)],
+);
+
+/** The todo list of a session, whole. */
+export const todo = pgTable('todo', {
+  session: text('session').primaryKey(),
+  items: jsonb('items').notNull(),
+  updatedAt: moment('updated_at').notNull().defaultNow(),
+});
+
+/** The scratchpad of a session, note by note. */
+export const scratchpad = pgTable(
+  'scratchpad',
+  { session: text('session').notNull(), name: text('name').notNull(), content: text('content').notNull() },
+  (t) => [primaryKey({ columns: [t.session, t.name] })],
+);
+
+/** Facts about a user; `key` is the call that learned one. */
+export const memory = pgTable(
+  'memory',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    userId: text('user_id').notNull(),
+    key: text('key').notNull(),
+    content: text('content').notNull(),
+    session: text('session').notNull(),
+    untrusted: boolean('untrusted').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    unique('memory_key').on(t.userId, t.key),
+    index('memory_user').on(t.userId, t.id.desc()),
+    index('memory_words').using('gin', sql`to_tsvector('simple', ${t.content})`),
+  ],
+);
+
+/** Work that begins by the clock; `next_at` is null when no slot is left. */
+export const schedule = pgTable(
+  'schedule',
+  {
+    id: text('id').primaryKey(),
+    session: text('session').notNull(),
+    address: text('address').notNull(),
+    place: text('place', { enum: ['private', 'group'] }).notNull(),
+    creatorId: text('creator_id').notNull(),
+    timing: jsonb('timing').notNull(),
+    task: text('task').notNull(),
+    nextAt: moment('next_at'),
+    lastAt: moment('last_at'),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index('schedule_due')
+      .on(t.nextAt)
+      .where(sql`next_at is not null`),
+    index('schedule_session').on(t.session, t.createdAt.desc()),
+  ],
+);

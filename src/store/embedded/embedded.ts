@@ -1,0 +1,134 @@
+/** The embedded database: Postgres in a worker thread, reached over a unix socket like any other Postgres. */
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { StoreError } from '../../contracts/errors.ts';
+import { sleep } from '../../lib/sleep.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { WorkerMessage } from './worker-message.ts';
+
+/** Longest path a unix socket gets here, in bytes; Linux takes 107, macOS 103. */
+export const MAX_SOCKET_PATH = 100;
+
+/** How long the first start may take, in milliseconds: it writes a fresh database. */
+const READY_TIMEOUT_MS = 120_000;
+const CLOSE_TIMEOUT_MS = 15_000;
+
+export interface EmbeddedDatabase {
+  socketPath: string;
+  /** Ends connections, closes the database cleanly, removes the socket. Never throws. */
+  close(): Promise<void>;
+}
+
+/** How often in a row a database that died is started again, and the first pause before that; it doubles. */
+export const MAX_RESTARTS = 5;
+const RESTART_MS = 200;
+/** A database that has lived this long did not die of its start: counting begins anew. */
+const STEADY_MS = 60_000;
+
+/**
+ * Starts the database of `home` (its folder `pg`). The home's lock must be held. A thread that dies is started again on
+ * the same socket, and calls under way are repeated by whoever made them; after `MAX_RESTARTS` in a row it stays down,
+ * which health shows and every call says. Throws `StoreError('embedded_failed')`.
+ */
+export async function openEmbedded(home: string, log: Log): Promise<EmbeddedDatabase> {
+  const dataDir = path.join(home, 'pg');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const { socketPath, folder } = await chooseSocketPath(home);
+  const closing = new AbortController();
+  let worker = await startWorker({ dataDir, socketPath }, log);
+  const supervised = supervise();
+  return {
+    socketPath,
+    async close() {
+      closing.abort();
+      await supervised;
+      await endWorker(worker, log);
+      await rm(folder ?? socketPath, { recursive: true, force: true });
+    },
+  };
+
+  async function supervise(): Promise<void> {
+    for (let restarts = 0; restarts < MAX_RESTARTS; restarts += 1) {
+      const since = performance.now();
+      if (!(await diedBefore(worker, closing.signal))) return;
+      if (performance.now() - since > STEADY_MS) restarts = 0;
+      log.error({ restarts }, 'the embedded database died; starting it again');
+      try {
+        await sleep(RESTART_MS * 2 ** restarts, closing.signal);
+        worker = await startWorker({ dataDir, socketPath }, log);
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        log.error({ err: error }, 'the embedded database did not start again');
+      }
+    }
+    log.fatal('the embedded database keeps dying; restart Parley, or set DATABASE_URL to a Postgres server');
+  }
+}
+
+/** Starts the thread; resolves when its socket takes connections. */
+async function startWorker(order: WorkerMessage, log: Log): Promise<Worker> {
+  await rm(order.socketPath, { force: true });
+  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: order });
+  // One listener for the worker's whole life: a late fault must not end the process.
+  worker.on('error', (error) => log.error({ err: error }, 'embedded database failed'));
+  try {
+    await whenReady(worker, READY_TIMEOUT_MS);
+  } catch (error) {
+    await worker.terminate();
+    throw new StoreError(
+      'embedded_failed',
+      `The embedded database in ${order.dataDir} did not open: is the disk full, or the folder of another version? Set DATABASE_URL to use a Postgres server instead.`,
+      { cause: error },
+    );
+  }
+  return worker;
+}
+
+/** True once the thread has ended by itself; false when `closing` comes first. */
+async function diedBefore(worker: Worker, closing: AbortSignal): Promise<boolean> {
+  if (worker.threadId === -1) return true;
+  try {
+    await once(worker, 'exit', { signal: closing });
+    return true;
+  } catch {
+    // `once` on a worker rejects with the thread's own error, too: that is a death.
+    return !closing.aborted;
+  }
+}
+
+async function endWorker(worker: Worker, log: Log): Promise<void> {
+  if (worker.threadId === -1) return;
+  const gone = once(worker, 'exit', { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) });
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  worker.postMessage('close');
+  try {
+    // The thread ends by itself: ended from outside, V8 sometimes falls over the compiled code it takes away.
+    await gone;
+  } catch (error) {
+    log.warn({ err: error }, 'embedded database did not close in time');
+    await worker.terminate();
+  }
+}
+
+/** `pg.sock` in the home, or, where that path is too long for a socket, in a short private folder. */
+async function chooseSocketPath(home: string): Promise<{ socketPath: string; folder?: string }> {
+  const inHome = path.resolve(home, 'pg.sock');
+  if (Buffer.byteLength(inHome) <= MAX_SOCKET_PATH) return { socketPath: inHome };
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-'));
+  return { socketPath: path.join(folder, 'pg.sock'), folder };
+}
+
+/** Waits for the worker's report. Rejects when it fails, exits or stays silent. */
+async function whenReady(worker: Worker, timeoutMs: number): Promise<void> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const exit = once(worker, 'exit', { signal }).then(([code]) => {
+    throw new Error(`the worker ended with code ${String(code)}`);
+  });
+  const ready = once(worker, 'message', { signal });
+  // Whichever loses the race ends later, by the signal; nobody waits for it any more.
+  for (const late of [exit, ready]) late.catch(() => undefined);
+  await Promise.race([ready, exit]);
+}

@@ -1,0 +1,9 @@
+/** What the embedded database's worker is told: where its data is, and where to listen. */
+export interface WorkerMessage {
+  dataDir: string;
+  socketPath: string;
+}
+
+export function isWorkerMessage(value: unknown): value is WorkerMessage {
+  return typeof value === 'object' && value !== null && 'dataDir' in value && 'socketPath' in value;
+}

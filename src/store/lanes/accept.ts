@@ -1,0 +1,181 @@
+/** T1: a message from a person becomes a queued turn, in one statement. */
+import {
+  type AcceptRequest,
+  type AcceptResult,
+  MAX_PENDING,
+  type TurnPayload,
+} from '../../contracts/ledger.ts';
+import { newId } from '../../lib/ids.ts';
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { SentMessage, SessionKey } from '../../contracts/message.ts';
+import type { SessionStart } from '../../contracts/records.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { noteParts } from './journal.ts';
+import {
+  bumpLane,
+  claimedHeads,
+  dedupeKey,
+  type HeadRow,
+  headsOf,
+  liveNode,
+  over,
+  settleHeads,
+} from './lane-sql.ts';
+import { dividedByZero, violatedKey } from '../database/retry.ts';
+
+/** `Ledger.accept`. The turn's id is made once per call, so that a call whose answer was lost knows its own row. */
+export function accept(
+  database: Database,
+  request: AcceptRequest,
+  newSessions: SessionStart,
+): Promise<AcceptResult> {
+  const { message, address, entry, silentToken, model, profileId, mode } = request;
+  const turnId = newId();
+  const payload: TurnPayload = { turnId, address, message, entry, silentToken, model, profileId, mode };
+  const call: AcceptCall = {
+    turnId,
+    payload: cleanJson(payload),
+    dedupe: dedupeKey(message.id),
+    // Where there may be nothing to say, nobody is shown that it was asked for.
+    shown: silentToken === undefined ? 1 : 0,
+    content: cleanText(message.content),
+    role: message.channel === 'system' ? 'system' : 'user',
+    senderName: message.senderName === undefined ? null : cleanText(message.senderName),
+    address: cleanText(address),
+    override: message.sessionKey === undefined ? null : cleanText(message.sessionKey),
+    ownerTokenId: request.ownerTokenId ?? null,
+    anyOwner: request.anyOwner === true || request.ownerTokenId === undefined,
+    newSessions,
+    node: request.node,
+    claim: turnId,
+    placeholder: message.placeholder,
+  };
+  return database.run((sql, attempt) => acceptOnce(sql, call, attempt));
+}
+
+interface AcceptCall {
+  turnId: string;
+  payload: string;
+  dedupe: string;
+  /** Messages of the session that people see of this: 1 or 0. */
+  shown: number;
+  content: string;
+  role: string;
+  senderName: string | null;
+  address: string;
+  override: string | null;
+  ownerTokenId: string | null;
+  anyOwner: boolean;
+  newSessions: SessionStart;
+  node: string | undefined;
+  claim: string;
+  placeholder: SentMessage | undefined;
+}
+
+interface AcceptedRow {
+  session: SessionKey;
+  seq: number;
+  laneSeq: number;
+  position: number;
+  interrupts: boolean;
+  heads: HeadRow[];
+}
+
+async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<AcceptResult> {
+  let row: AcceptedRow | undefined;
+  try {
+    row = await insertTurn(sql, call);
+  } catch (error) {
+    if (dividedByZero(error)) return { kind: 'foreign' };
+    // Our own row of a run before may meet either key first.
+    const key = violatedKey(error);
+    if (key !== 'msg_dedupe' && key !== 'turn_pkey') throw error;
+    const known = await acceptedBefore(sql, call, attempt);
+    if (known === undefined) throw error;
+    return known;
+  }
+  if (row === undefined)
+    return (await acceptedBefore(sql, call, attempt)) ?? { kind: 'full', limit: MAX_PENDING };
+  const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
+  return { kind: 'accepted', turnId: call.turnId, ...row, heads };
+}
+
+/** CTE `target`: the session the message speaks to. */
+function targetSession(sql: Sql, call: AcceptCall) {
+  return sql`target as (
+    select coalesce(${call.override}, (select session from address where key = ${call.address}), ${call.address}) as session)`;
+}
+
+/** How many messages of the session are before the one at `tail`: what a stop cancelled does not count, what runs does. */
+function positionOf(sql: Sql) {
+  return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
+}
+
+async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
+  const lane = sql`(select 'in:' || session as key from target) source`;
+  const [row] = await sql<AcceptedRow[]>`
+    with ${liveNode(sql, call.node)},
+    ${targetSession(sql, call)},
+    bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call))}),
+    queued as (
+      insert into msg (lane, seq, dedupe, payload)
+      select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
+    talk as (
+      insert into session as s (key, owner_token_id, message_seq, mode, queue_mode)
+      select session, ${call.ownerTokenId}, ${call.shown}::int, ${call.newSessions.mode}, ${call.newSessions.queueMode}
+      from target, bumped
+      on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
+        -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
+        case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
+      returning key, message_seq),
+    begun as (
+      insert into turn (id, session, address, lane_seq, user_seq)
+      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq from talk, bumped),
+    said as (
+      insert into message (session, seq, turn_id, role, content, sender_name)
+      select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName}
+      from talk where ${call.shown} = 1),
+    ${placeholderRow(sql, call)}
+    heads as (${headsOf(sql, sql`bumped`, call.claim, sql`queued`)})
+    select talk.key as session, talk.message_seq as seq, bumped.tail as "laneSeq", ${positionOf(sql)} as position,
+      interrupt_seq = head + 1 and tail > head + 1 as interrupts,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads
+    from talk, bumped`;
+  return row;
+}
+
+/** True where a person's message ends what runs before it. */
+function interrupts(sql: Sql, { role }: AcceptCall) {
+  if (role !== 'user') return sql`false`;
+  return sql`exists (select from session, target where key = target.session and queue_mode = 'interrupt')`;
+}
+
+/** What the channel has put on screen for the answer already (a deferred Discord reply) is known before the turn begins. */
+function placeholderRow(sql: Sql, { turnId, placeholder }: AcceptCall) {
+  if (placeholder === undefined) return sql``;
+  return sql`shown as (${noteParts(sql, turnId, [placeholder], sql`bumped`)}),`;
+}
+
+/** The message as it was stored before: by somebody else's delivery of it, or by a run of this call whose answer was lost. */
+async function acceptedBefore(
+  sql: Sql,
+  call: AcceptCall,
+  attempt: number,
+): Promise<AcceptResult | undefined> {
+  const [row] = await sql<(Omit<AcceptedRow, 'heads'> & { turnId: string; isOwn: boolean })[]>`
+    with ${targetSession(sql, call)}
+    select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",
+      ${positionOf(sql)} as position, interrupt_seq = head + 1 and tail > head + 1 as interrupts,
+      (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn"
+    from target join session on session.key = target.session join msg on msg.lane = 'in:' || target.session and msg.dedupe = ${call.dedupe}
+      join turn on turn.id = msg.payload ->> 'turnId' join lane on lane.key = msg.lane`;
+  if (row === undefined) return undefined;
+  if (!row.isOwn) return { kind: 'foreign' };
+  if (attempt === 0 || row.turnId !== call.turnId) {
+    const { session, turnId, laneSeq, seq } = row;
+    return { kind: 'duplicate', session, turnId, laneSeq, seq };
+  }
+  const { isOwn: _own, ...own } = row;
+  return { kind: 'accepted', ...own, heads: await claimedHeads(sql, call.node ?? '', call.claim) };
+}

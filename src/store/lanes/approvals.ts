@@ -1,0 +1,147 @@
+/** Turns that wait for a human: parking one with its question, deciding what it waits for, and what waits. */
+import { approvalSubject, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalStore } from '../../contracts/approvals.ts';
+import { FencedError } from '../../contracts/errors.ts';
+import type { Fence, LaneStore } from '../../contracts/lanes.ts';
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import { addressOf } from '../../contracts/message.ts';
+import type { ApprovalDecision } from '../../contracts/records.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { bumpLane, holds, liveNode } from './lane-sql.ts';
+import { asSessionKey } from '../tables/session-rows.ts';
+
+export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'decide'> {
+  return {
+    park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
+    decide: (id, decision, decidedBy, name) => {
+      const by = { id: cleanText(decidedBy), name: name === undefined ? null : cleanText(name) };
+      return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
+    },
+  };
+}
+
+/** A stop that came before is a denial: the turn is due at once and ends. */
+async function park(
+  sql: Sql,
+  fence: Fence,
+  approval: Parameters<LaneStore['park']>[1],
+  attempt: number,
+): Promise<void> {
+  const expires = sql`now() + ${approval.expiresInMs}::float8 * interval '1 millisecond'`;
+  const [row] = await sql<{ held: boolean }[]>`
+    with ${liveNode(sql, undefined)},
+    freed as (
+      update lane set owner = null, wake_at = case when stop_seq > head then now() else ${expires} end
+      where ${holds(sql, fence)} returning key, stop_seq > head as stopped),
+    parked as (update turn set state = 'parked' from freed where id = ${approval.turnId}),
+    asked as (
+      insert into approval (id, lane, turn_id, detail, expires_at, state)
+      select ${approval.id}, key, ${approval.turnId}, ${cleanJson(approval.detail)}::jsonb, ${expires},
+        case when stopped then 'denied' else 'pending' end
+      from freed on conflict (id) do nothing)
+    ${shown(sql, approval)}
+    select exists (select 1 from freed) as held`;
+  // At a repetition the lane was freed by the run before, or has moved on since.
+  if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
+}
+
+/** The question's delivery. In the same statement: a crash can leave neither a question unasked nor one without a turn. */
+function shown(sql: Sql, { id, question }: Parameters<LaneStore['park']>[1]) {
+  if (question === undefined) return sql``;
+  const { channel, chatId, threadId } = question.message;
+  const lane = `out:${addressOf({ channel, chatId, threadId })}`;
+  return sql`,
+    bumped as (${bumpLane(sql, sql`(select ${lane} as key from freed where not stopped) source`, id)}),
+    queued as (
+      insert into msg (lane, seq, dedupe, payload)
+      select key, tail, ${question.key ?? question.ref}, ${cleanJson(question)}::jsonb from bumped)`;
+}
+
+/**
+ * The lane is locked before the approval, in the same order as a stop does it. A lane that somebody runs has expired:
+ * its owner may have read already that nobody decided.
+ */
+async function decide(
+  sql: Sql,
+  id: string,
+  decision: ApprovalDecision,
+  by: { id: string; name: string | null },
+  attempt: number,
+): Promise<boolean> {
+  const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
+    with target as (
+      select key from lane where key = (select lane from approval where id = ${id}) and owner is null for update),
+    decided as (
+      update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now()
+      from target
+      where id = ${id} and state = 'pending' and expires_at > now() returning lane),
+    woken as (update lane set wake_at = now() from decided where key = decided.lane)
+    select exists (select 1 from decided) as decided,
+      (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
+  return row?.decided === true || (attempt > 0 && row?.mine === true);
+}
+
+interface ApprovalRow {
+  id: string;
+  lane: string;
+  turnId: string;
+  detail: unknown;
+  state: ApprovalRecord['state'];
+  decidedBy: string | null;
+  decidedName: string | null;
+  createdAt: string;
+  expiresAt: string;
+  expired: boolean;
+  ownerTokenId: string | null;
+}
+
+/** The reading side. Rows whose subject cannot be read are no questions anybody could answer. */
+export function createApprovalStore(database: Database): ApprovalStore {
+  return {
+    approval: (id) =>
+      database.run(async (sql) => {
+        const rows = await sql<ApprovalRow[]>`${select(sql)} where a.id = ${cleanText(id)}`;
+        return rows.flatMap(toRecord)[0];
+      }),
+    pendingApprovals: ({ session, ownerTokenId, limit }) =>
+      database.run(async (sql) => {
+        const inSession = session === undefined ? sql`` : sql`and a.lane = ${`in:${cleanText(session)}`}`;
+        const owned = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
+        const rows = await sql<ApprovalRow[]>`
+          ${select(sql)} where a.state = 'pending' and a.expires_at > now() ${inSession} ${owned}
+          order by a.created_at limit ${Math.min(limit, MAX_LISTED_APPROVALS)}`;
+        return rows.flatMap(toRecord);
+      }),
+  };
+}
+
+function select(sql: Sql) {
+  return sql`
+    select a.id, a.lane, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
+      a.decided_name as "decidedName", a.created_at as "createdAt", a.expires_at as "expiresAt",
+      (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
+      s.owner_token_id as "ownerTokenId"
+    from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
+}
+
+function toRecord(row: ApprovalRow): ApprovalRecord[] {
+  const subject = approvalSubject.safeParse(row.detail);
+  if (!subject.success) return [];
+  const { id, lane, turnId, state, expired } = row;
+  return [
+    {
+      ...subject.data,
+      id,
+      session: asSessionKey(lane.slice(lane.indexOf(':') + 1)),
+      ownerTokenId: row.ownerTokenId ?? undefined,
+      turnId,
+      state,
+      decidedBy: row.decidedBy ?? undefined,
+      decidedName: row.decidedName ?? undefined,
+      createdAt: new Date(row.createdAt),
+      expiresAt: new Date(row.expiresAt),
+      expired,
+    },
+  ];
+}

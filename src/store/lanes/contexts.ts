@@ -1,0 +1,90 @@
+/** Summaries in the place of old context rows: found from the newest end, put there in one statement. */
+import type postgres from 'postgres';
+import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/records.ts';
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { STEP_ITERATIONS } from '../../contracts/records.ts';
+import type { Database, Sql } from '../database/database.ts';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/**
+ * Stands in `turn_id` of a session's summaries, whose `iteration` is the lane seq of the last turn they cover: they
+ * belong to no turn, and the newest one is found by the index that makes every row unique.
+ */
+export function summariesOf(session: string): string {
+  return `summary:${session}`;
+}
+
+/**
+ * The CTE `recap`: the newest summary before `laneSeq` (a SQL expression) that `/new` has not forgotten; what it covers
+ * is never read again. `columns` of `context c`, and `lane_seq`.
+ */
+export function recap(sql: Sql, session: string, laneSeq: Fragment, columns: Fragment): Fragment {
+  return sql`recap as (
+    select ${columns}, c.lane_seq from context c
+    where c.turn_id = ${summariesOf(session)} and c.kind = 'summary' and c.iteration < ${laneSeq}
+      and c.iteration > (select fresh_seq from session where key = ${session})
+    order by c.iteration desc limit 1)`;
+}
+
+/** The `ContextStore` over a database. */
+export function createContexts(database: Database): ContextStore {
+  return {
+    uncovered: (session, limit) => database.run((sql) => uncovered(sql, cleanText(session), limit)),
+    cover: (session, given) => database.run((sql) => cover(sql, session, given)),
+  };
+}
+
+async function uncovered(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {
+  const entry = sql`c.seq::float8 as seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
+  const lane = sql`(select head from lane where key = ${`in:${session}`})`;
+  const rows = await sql<UnsummarizedRow[]>`
+    with ${recap(sql, session, sql`${lane} + 1`, entry)},
+    newest as (
+      select ${entry}, c.lane_seq from context c
+      where c.session = ${session} and c.lane_seq <= ${lane}
+        and c.lane_seq > (select fresh_seq from session where key = ${session})
+        and c.lane_seq > coalesce((select lane_seq from recap), 0)
+        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.iteration < ${STEP_ITERATIONS}
+      order by c.lane_seq desc, c.seq desc limit ${limit})
+    select seq, "turnId", iteration, entry, tokens, lane_seq as "laneSeq" from newest
+    union all select seq, "turnId", iteration, entry, tokens, lane_seq from recap
+    order by "laneSeq", seq`;
+  return [...rows];
+}
+
+/**
+ * The lane is held against `/new` and deletion, which lock it first: either sees the summary, or this finds the rows
+ * gone. The turn that runs meanwhile is not held up.
+ */
+async function cover(sql: Sql, session: SessionKey, given: SummaryRange): Promise<boolean> {
+  const { from, upTo, rows, summary, tokens } = given;
+  const key = cleanText(session);
+  const payload = cleanJson(summary);
+  // The index of what is not covered finds the rows; their seqs alone would have the whole table read.
+  const inReach = (table: Fragment): Fragment => sql`
+    ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
+      and ${table}.covered_by is null and ${table}.kind <> 'tool_intent'`;
+  const [row] = await sql<{ done: boolean }[]>`
+    with house as (select key from lane where key = ${`in:${key}`} and head >= ${upTo} for key share),
+    held as (
+      select c.seq from house, context c
+      where c.seq in ${sql([...rows])} and ${inReach(sql`c`)}
+      for update of c),
+    made as (
+      insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
+      select ${key}, ${upTo}, ${summariesOf(key)}, ${upTo}, 'summary', 0, ${payload}::jsonb, ${tokens}
+      where (select count(*) from held) = ${rows.length}
+      on conflict (turn_id, iteration, kind, part) do nothing returning seq),
+    covered as (
+      update context set covered_by = made.seq from made, held
+      where context.seq = held.seq and ${inReach(sql`context`)})
+    select exists (select 1 from made) or exists (
+      -- A commit whose answer was lost.
+      select 1 from context
+      where turn_id = ${summariesOf(key)} and iteration = ${upTo} and payload = ${payload}::jsonb) as done`;
+  return row?.done === true;
+}

@@ -1,0 +1,153 @@
+/** The pieces of SQL that every statement on lanes is made of: taking a lane, ending its head, reading what was claimed. */
+import { createHash } from 'node:crypto';
+import type postgres from 'postgres';
+import { FencedError } from '../../contracts/errors.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { Fence, LaneHead, LaneKey } from '../../contracts/lanes.ts';
+import type { Sql } from '../database/database.ts';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Longest dedupe key that is stored as it is; a longer one is stored as its digest (an index entry has a limit). */
+export const MAX_DEDUPE_LENGTH = 200;
+
+/** A dedupe key as the table holds it. */
+export function dedupeKey(id: string): string {
+  const clean = cleanText(id);
+  return clean.length <= MAX_DEDUPE_LENGTH
+    ? clean
+    : `sha256:${createHash('sha256').update(clean).digest('hex')}`;
+}
+
+/** A claimed head as the statements give it. `dedupe` is null when the message was committed after the statement's snapshot. */
+export interface HeadRow {
+  lane: LaneKey;
+  node: string;
+  epoch: number;
+  seq: number;
+  dedupe: string | null;
+  payload: unknown;
+  attempts: number;
+  crashes: number;
+  stopped: boolean;
+}
+
+/** CTE `live`: the node that may claim, if it is given and its lease runs. */
+export function liveNode(sql: Sql, node: string | undefined): Fragment {
+  return sql`live as (select id from node where id = ${node ?? null} and lease_until > now())`;
+}
+
+/**
+ * The body of a CTE that raises a lane's tail by one, making the lane if need be, and claims it for `live` when it is
+ * free and due. `source` is a FROM item with a column `key`; `limit` refuses a lane with that many pending messages;
+ * where `interrupts` holds, the head that somebody runs is marked to end.
+ */
+export function bumpLane(
+  sql: Sql,
+  source: Fragment,
+  call: string,
+  limit?: number,
+  interrupts: Fragment = sql`false`,
+): Fragment {
+  const taken = sql`l.owner is null and l.wake_at <= now() and excluded.owner is not null`;
+  const room = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
+  return sql`
+    insert into lane as l (key, tail, owner, epoch, claim, interrupt_seq)
+    select source.key, 1, live.id, case when live.id is null then 0 else 1 end, ${call}, case when ${interrupts} then -1 else 0 end
+      from ${source} left join live on true
+    on conflict (key) do update set
+      tail = l.tail + 1,
+      owner = case when ${taken} then excluded.owner else l.owner end,
+      epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
+      claim = case when ${taken} then excluded.claim else l.claim end,
+      interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
+      ${room}
+    returning l.*`;
+}
+
+/** The last message of a lane that waits no more: finished, stopped, or taken into the head's turn. */
+export function over(sql: Sql, row: Fragment = sql``): Fragment {
+  return sql`greatest(${row}head, ${row}stop_seq, ${row}joined_seq)`;
+}
+
+/**
+ * The body of a CTE that ends the head of a fenced lane and, when more is queued, claims the next message for the same
+ * node. What a stop cancelled (everything up to `stop_seq`) or the head's turn took in (up to `joined_seq`) is stepped over. No row when the fence does not hold.
+ */
+export function advanceLane(sql: Sql, fence: Fence): Fragment {
+  const head = sql`greatest(${fence.seq}, stop_seq, joined_seq)`;
+  return sql`
+    update lane set
+      head = ${head},
+      owner = case when tail > ${head} then owner end,
+      epoch = case when tail > ${head} then epoch + 1 else epoch end,
+      claim = ${claimOf(fence)},
+      wake_at = now()
+    where ${holds(sql, fence)}
+    returning *`;
+}
+
+/** The body of a CTE that marks the fenced head's message as ended; `advanced` is the CTE of `advanceLane`. */
+export function endMessage(sql: Sql, fence: Fence, dead?: string): Fragment {
+  return sql`
+    update msg set done_at = now(), done_epoch = ${fence.epoch}, error = ${dead ?? null}, dead = ${dead !== undefined}
+      from advanced where msg.lane = ${fence.lane} and msg.seq = ${fence.seq}`;
+}
+
+/** The condition of every fenced statement on `lane`. */
+export function holds(sql: Sql, fence: Fence): Fragment {
+  return sql`key = ${fence.lane} and owner = ${fence.node} and epoch = ${fence.epoch} and head = ${fence.seq - 1}`;
+}
+
+/** CTE `held`: one row while the fence holds; the lane cannot move before this statement has committed. */
+export function heldLane(sql: Sql, fence: Fence): Fragment {
+  return sql`held as (select key from lane where ${holds(sql, fence)} for share)`;
+}
+
+/** Names the claim a finish makes: the same at each repetition. */
+export function claimOf(fence: Fence): string {
+  return `${fence.lane}@${fence.epoch}`;
+}
+
+/** Selects, from a CTE with lane rows, the heads that this call claimed; `queued` is a CTE of messages it inserted. */
+export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragment): Fragment {
+  const fresh = queued ?? sql`(select * from msg where false)`;
+  return sql`
+    select l.key as lane, l.owner as node, l.epoch, l.head + 1 as seq,
+      coalesce(m.dedupe, q.dedupe) as dedupe, coalesce(m.payload, q.payload) as payload,
+      coalesce(m.attempts, 0) as attempts, coalesce(m.crashes, 0) as crashes, l.stop_seq > l.head as stopped
+    from ${lanes} l
+      left join msg m on m.lane = l.key and m.seq = l.head + 1
+      left join ${fresh} q on q.lane = l.key and q.seq = l.head + 1
+    where l.owner is not null and l.claim = ${claim} and l.tail > l.head`;
+}
+
+/** Reads the heads a committed call claimed, after its answer was lost or its snapshot was too old to see them. */
+export async function claimedHeads(sql: Sql, node: string, claim: string): Promise<LaneHead[]> {
+  const lanes = sql`(select * from lane where owner = ${node} and claim = ${claim})`;
+  const rows = await sql<HeadRow[]>`${headsOf(sql, lanes, claim)}`;
+  return toHeads(rows);
+}
+
+/** The heads of a statement's rows; reads again when one of them was not visible to the statement. */
+export async function settleHeads(
+  sql: Sql,
+  rows: HeadRow[],
+  node: string,
+  claim: string,
+): Promise<LaneHead[]> {
+  if (rows.every((row) => row.dedupe !== null)) return toHeads(rows);
+  return claimedHeads(sql, node, claim);
+}
+
+function toHeads(rows: readonly HeadRow[]): LaneHead[] {
+  return rows.flatMap(({ dedupe, ...row }) => (dedupe === null ? [] : [{ ...row, dedupe }]));
+}
+
+/** What a finish that no longer held the lane means: its own earlier commit (the heads it claimed), or somebody else's. Throws `FencedError`. */
+export async function ownFinish(sql: Sql, fence: Fence): Promise<LaneHead[]> {
+  const [row] = await sql<{ mine: boolean }[]>`
+    select done_epoch = ${fence.epoch} as mine from msg where lane = ${fence.lane} and seq = ${fence.seq}`;
+  if (row?.mine !== true) throw new FencedError(fence.lane);
+  return claimedHeads(sql, fence.node, claimOf(fence));
+}

@@ -1,0 +1,87 @@
+/** The lanes: appending, ending and letting go of heads, and the messages that nobody will try again. */
+import { FencedError } from '../../contracts/errors.ts';
+import type { DeadLetter, Fence, LaneStep, LaneStore } from '../../contracts/lanes.ts';
+import { cleanText } from '../../lib/text.ts';
+import { append } from './append.ts';
+import { createApprovals } from './approvals.ts';
+import type { Database, Sql } from '../database/database.ts';
+import {
+  advanceLane,
+  claimOf,
+  endMessage,
+  type HeadRow,
+  headsOf,
+  holds,
+  ownFinish,
+  settleHeads,
+} from './lane-sql.ts';
+import { createNodes } from './nodes.ts';
+import { replayMessage, stopSession } from './stop.ts';
+
+/** The `LaneStore` over a database. */
+export function createLanes(database: Database): LaneStore {
+  return {
+    ...createNodes(database),
+    ...createApprovals(database),
+    append: (lane, dedupe, payload, node) => append(database, lane, dedupe, payload, node),
+    finish: (fence, error) =>
+      database.run((sql) => finish(sql, fence, error === undefined ? undefined : cleanText(error))),
+    release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
+    stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
+    deadLetters: (limit) => database.run((sql) => deadLetters(sql, limit)),
+    replay: (lane, seq) => database.transaction((sql, attempt) => replayMessage(sql, lane, seq, attempt)),
+    purge: (olderThanMs, limit) => database.run((sql) => purge(sql, olderThanMs, limit)),
+  };
+}
+
+async function finish(sql: Sql, fence: Fence, dead: string | undefined): Promise<LaneStep> {
+  const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
+    with advanced as (${advanceLane(sql, fence)}),
+    ended as (${endMessage(sql, fence, dead)}),
+    heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})
+    select exists (select 1 from advanced) as held,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
+  if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
+  return { heads: await settleHeads(sql, row.heads, fence.node, claimOf(fence)) };
+}
+
+async function release(
+  sql: Sql,
+  fence: Fence,
+  options: Parameters<LaneStore['release']>[1],
+  attempt: number,
+): Promise<void> {
+  const error = options.error === undefined ? null : cleanText(options.error);
+  const [row] = await sql<{ held: boolean }[]>`
+    with freed as (
+      update lane set owner = null,
+        wake_at = case when stop_seq > head then now()
+          else now() + ${options.delayMs}::float8 * interval '1 millisecond' end
+      where ${holds(sql, fence)} returning key),
+    counted as (
+      update msg set attempts = attempts + ${options.attempt ? 1 : 0}, error = coalesce(${error}, error) from freed
+      where msg.lane = freed.key and msg.seq = ${fence.seq})
+    select exists (select 1 from freed) as held`;
+  // At a repetition the lane was freed by the run before, or has moved on since: either way it is let go.
+  if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
+}
+
+async function deadLetters(sql: Sql, limit: number): Promise<DeadLetter[]> {
+  const rows = await sql<(Omit<DeadLetter, 'deadAt'> & { deadAt: string })[]>`
+    select lane, seq, coalesce(error, '') as error, attempts, crashes, done_at as "deadAt"
+    from msg where dead order by done_at desc limit ${limit}`;
+  return rows.map((row) => ({ ...row, deadAt: new Date(row.deadAt) }));
+}
+
+async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {
+  const age = sql`now() - ${olderThanMs}::float8 * interval '1 millisecond'`;
+  const [row] = await sql<{ purged: number }[]>`
+    with old as (select lane, seq from msg where done_at < ${age} order by done_at limit ${limit}),
+    forgotten as (
+      delete from delivery where ref in (select ref from delivery where updated_at < ${age} limit ${limit})),
+    gone as (delete from msg using old where msg.lane = old.lane and msg.seq = old.seq returning msg.lane),
+    -- A subagent's lane carries one message only.
+    emptied as (delete from lane using gone where lane.key = gone.lane and lane.class = 'run')
+    select count(*)::int as purged from gone`;
+  return row?.purged ?? 0;
+}

@@ -1,0 +1,91 @@
+/** Nodes and their leases: who may claim lanes, and what becomes of a dead one's. */
+import type { LaneHead, LaneCapacity, LaneStore } from '../../contracts/lanes.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { claimedHeads, type HeadRow, headsOf, settleHeads } from './lane-sql.ts';
+
+type NodeStore = Pick<LaneStore, 'register' | 'heartbeat' | 'unregister' | 'sweep' | 'flags'>;
+
+/** Dead nodes' rows are kept this long, so that a frozen process which wakes up late finds itself dead. */
+const DEAD_NODE_DAYS = 7;
+
+export function createNodes(database: Database): NodeStore {
+  return {
+    register: (instance, leaseMs) => database.transaction((sql) => register(sql, instance, leaseMs)),
+    heartbeat: (node, leaseMs) =>
+      database.run(async (sql) => {
+        const rows = await sql`
+          update node set lease_until = ${leaseEnd(sql, leaseMs)} where id = ${node} and lease_until > now() returning id`;
+        return rows.length > 0;
+      }),
+    unregister: (node) =>
+      database.run(async (sql) => {
+        await sql`
+          with gone as (update node set lease_until = now() where id = ${node})
+          update lane set owner = null where owner = ${node}`;
+      }),
+    sweep(node, rooms) {
+      const claim = newId();
+      return database.run((sql, attempt) => sweep(sql, node, rooms, claim, attempt));
+    },
+    flags: (node) =>
+      database.run(async (sql) => [
+        ...(await sql<{ lane: `in:${string}`; stopSeq: number; interruptSeq: number }[]>`
+          select key as lane, stop_seq as "stopSeq", interrupt_seq as "interruptSeq" from lane
+          where owner = ${node} and (stop_seq > head or interrupt_seq > head)`),
+      ]),
+  };
+}
+
+function leaseEnd(sql: Sql, leaseMs: number) {
+  return sql`now() + ${leaseMs}::float8 * interval '1 millisecond'`;
+}
+
+/** The earlier process of the same home is dead for certain: the home's lock is ours. */
+async function register(sql: Sql, instance: string, leaseMs: number): Promise<string> {
+  const id = newId();
+  await sql`update node set lease_until = now() where instance = ${instance} and lease_until > now()`;
+  await sql`
+    delete from node where lease_until < now() - ${DEAD_NODE_DAYS} * interval '1 day'
+      and not exists (select 1 from lane where owner = node.id)`;
+  await sql`insert into node (id, instance, lease_until) values (${id}, ${instance}, ${leaseEnd(sql, leaseMs)})`;
+  await bury(sql);
+  return id;
+}
+
+/** Frees the lanes of dead nodes; each counts a crash against the message it was working on. */
+async function bury(sql: Sql): Promise<void> {
+  await sql`
+    with orphaned as (
+      select key, head from lane where owner in (select id from node where lease_until <= now()) for update skip locked),
+    freed as (update lane set owner = null from orphaned where lane.key = orphaned.key returning lane.key, lane.head)
+    update msg set crashes = crashes + 1 from freed where msg.lane = freed.key and msg.seq = freed.head + 1`;
+}
+
+async function sweep(
+  sql: Sql,
+  node: string,
+  rooms: LaneCapacity[],
+  claim: string,
+  attempt: number,
+): Promise<LaneHead[]> {
+  if (attempt > 0) {
+    // The answer of an earlier run may have been lost after its commit: nobody else knows of its claims.
+    const claimed = await claimedHeads(sql, node, claim);
+    if (claimed.length > 0) return claimed;
+  }
+  await bury(sql);
+  const rows = await sql<HeadRow[]>`
+    with room as (select * from jsonb_to_recordset(${JSON.stringify(rooms)}::jsonb) as r(class text, room int)),
+    due as (
+      select free.key from room cross join lateral (
+        select key from lane
+        where lane.class = room.class and tail > head and owner is null and wake_at <= now()
+        order by wake_at limit greatest(room.room, 0) for update skip locked) free),
+    claimed as (
+      update lane set owner = ${node}, epoch = epoch + 1, claim = ${claim} from due
+      where lane.key = due.key and exists (select 1 from node where id = ${node} and lease_until > now())
+      returning lane.*)
+    ${headsOf(sql, sql`claimed`, claim)}`;
+  return settleHeads(sql, rows, node, claim);
+}

@@ -1,0 +1,81 @@
+/** Messages in the middle of a turn: one statement stores what people see and queues its delivery, once for each call. */
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { DeliveryPayload } from '../../contracts/message.ts';
+import type { PostRequest, PostStore } from '../../contracts/delivery.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { bumpLane, claimedHeads, type HeadRow, headsOf, liveNode, settleHeads } from './lane-sql.ts';
+
+/** The `PostStore` over a database. */
+export function createPosts(database: Database): PostStore {
+  return {
+    post: (request, limit, node) =>
+      database.run((sql, attempt) => post(sql, { ...request, limit, node }, attempt)),
+  };
+}
+
+interface PostCall extends PostRequest {
+  limit: number;
+  node: string | undefined;
+}
+
+interface PostRow {
+  allowed: boolean;
+  known: boolean;
+  seq: number | null;
+  heads: HeadRow[];
+}
+
+async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostStore['post']> {
+  const { ref, turnId, address, limit, node } = call;
+  const content = cleanText(call.content);
+  // The row of the delivery's parts is what makes a repeated call find that it has been here.
+  const [row] = await sql<PostRow[]>`
+    with ${liveNode(sql, node)},
+    here as (select session, address, user_seq from turn where id = ${turnId}),
+    allowed as (
+      select session, user_seq from here
+      where ${address} = here.address
+        or coalesce((select a.session from address a where a.key = ${address}), ${address}) = here.session),
+    known as (select ref from delivery where ref = ${ref}),
+    sent as (
+      select count(*)::int as n from message m join here on m.session = here.session
+      where m.seq > here.user_seq and starts_with(m.turn_id, ${`${turnId}.`})),
+    first as (
+      insert into delivery (ref, parts) select ${ref}, '[]' from allowed, sent where sent.n < ${limit}
+      on conflict (ref) do nothing returning ref),
+    talk as (
+      update session set message_seq = message_seq + 1, updated_at = now()
+      from allowed, first where session.key = allowed.session returning session.key, message_seq),
+    said as (
+      insert into message (session, seq, turn_id, role, content)
+      select key, message_seq, ${ref}, 'assistant', ${content} from talk),
+    ${queued(sql, call, content)}
+    heads as (${headsOf(sql, sql`bumped`, ref, sql`queued`)})
+    select exists (select from allowed) as allowed, exists (select from known) as known,
+      (select message_seq from talk) as seq,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
+  if (row === undefined || !row.allowed) return { kind: 'foreign', heads: [] };
+  if (row.seq !== null) {
+    return { kind: 'posted', seq: row.seq, heads: await settleHeads(sql, row.heads, node ?? '', ref) };
+  }
+  // At a repetition the run before may have sent it: what that claimed is still to be done.
+  if (row.known) return { kind: 'known', heads: attempt > 0 ? await claimedHeads(sql, node ?? '', ref) : [] };
+  return { kind: 'full', limit, heads: [] };
+}
+
+/** The CTEs `bumped` and `queued`; empty for `http`, which has no lane out. */
+function queued(sql: Sql, { ref, address }: PostCall, content: string) {
+  const place = parseAddress(address);
+  const payload: DeliveryPayload = { ref, message: { ...place, content, media: [], buttons: [] } };
+  const lane =
+    place.channel === 'http'
+      ? sql`(select null as key from talk where false) source`
+      : sql`(select ${`out:${address}`} as key from talk) source`;
+  return sql`
+    bumped as (${bumpLane(sql, lane, ref)}),
+    queued as (
+      insert into msg (lane, seq, dedupe, payload)
+      select key, tail, ${ref}, ${cleanJson(payload)}::jsonb from bumped returning *),`;
+}

@@ -1,0 +1,80 @@
+/** What waits behind the head of a lane, and how it is taken into the head's turn: messages that come while it runs, or in a burst. */
+import { FencedError } from '../../contracts/errors.ts';
+import type { Fence } from '../../contracts/lanes.ts';
+import type { Ledger, WaitingBehind } from '../../contracts/ledger.ts';
+import type { Address } from '../../contracts/message.ts';
+import type { JournalRow } from '../../contracts/records.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { insertRows, sessionOfLane } from './journal.ts';
+import { holds, over } from './lane-sql.ts';
+import { endOnScreen } from './stop.ts';
+
+/** What stands in place of an answer for a message that became part of another one's turn. */
+const JOINED_TEXT = '*(answered together with the message before)*';
+
+export function createJoining(database: Database): Pick<Ledger, 'waitingBehind' | 'joinTurn'> {
+  return {
+    waitingBehind: (fence, limit) => database.run((sql) => waitingBehind(sql, fence, limit)),
+    joinTurn: (fence, turnId, { rows, joined }) =>
+      database.transaction((sql) => joinTurn(sql, fence, turnId, rows, joined)),
+  };
+}
+
+/** One round trip by index; what a mode would not take is not read. Ages are the database's. */
+async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<WaitingBehind> {
+  const session = sessionOfLane(fence);
+  const ms = (moment: ReturnType<Sql>) => sql`(extract(epoch from now() - ${moment}) * 1000)::float8`;
+  const [row] = await sql<(WaitingBehind & { held: boolean })[]>`
+    with held as (select *, ${over(sql)} as passed from lane where ${holds(sql, fence)}),
+    talk as (select queue_mode from session where key = ${session}),
+    own as (select created_at from turn where session = ${session} and lane_seq = ${fence.seq}),
+    before as (
+      select ended_at from turn where session = ${session} and lane_seq < ${fence.seq} order by lane_seq desc limit 1),
+    newest as (
+      select created_at from turn where session = ${session} and lane_seq >= ${fence.seq} order by lane_seq desc limit 1),
+    waiting as (
+      select msg.seq, msg.payload from held, talk, msg
+      where talk.queue_mode in ('steer', 'collect') and held.stop_seq <= held.head
+        and msg.lane = held.key and msg.seq > greatest(held.passed, ${fence.seq}) and msg.done_at is null
+      order by msg.seq limit ${limit})
+    select exists (select from held) as held, coalesce((select queue_mode from talk), 'queue') as mode,
+      coalesce((select ${ms(sql`created_at`)} from newest), 0) as "quietMs",
+      coalesce((select ${ms(sql`greatest(own.created_at, before.ended_at)`)} from own left join before on true), 0) as "waitedMs",
+      (select coalesce(jsonb_agg(to_jsonb(waiting) order by seq), '[]') from waiting) as messages`;
+  if (row?.held !== true) throw new FencedError(fence.lane);
+  const { held: _held, ...waiting } = row;
+  return waiting;
+}
+
+/**
+ * One fenced statement writes everything that makes them part of the turn; a repetition finds it done. What stands on a
+ * screen for them (a deferred reply) is ended in the same transaction. False when a stop came before: then they are gone.
+ */
+async function joinTurn(
+  sql: Sql,
+  fence: Fence,
+  turnId: string,
+  rows: JournalRow[],
+  joined: { seq: number; turnId: string }[],
+): Promise<boolean> {
+  const seqs = joined.map(({ seq }) => seq);
+  const last = Math.max(...seqs);
+  const turns = joined.map((one) => one.turnId);
+  const [row] = await sql<{ held: boolean; open: boolean; shown: { id: string; address: Address }[] }[]>`
+    with lane_now as (select * from lane where ${holds(sql, fence)} for update),
+    held as (select key from lane_now where stop_seq <= head),
+    marked as (update lane set joined_seq = greatest(joined_seq, ${last}) from held where lane.key = held.key),
+    written as (${insertRows(sql, fence, turnId, rows, sql`held`)}),
+    ended as (
+      update msg set done_at = now(), error = 'joined' from held
+      where msg.lane = held.key and msg.seq in ${sql(seqs)} and msg.done_at is null),
+    closed as (
+      update turn set state = 'done', reason = 'joined', ended_at = now() from held
+      where turn.id in ${sql(turns)} and turn.state <> 'done' returning turn.id, turn.address)
+    select exists (select from lane_now) as held, exists (select from held) as open,
+      (select coalesce(jsonb_agg(jsonb_build_object('id', closed.id, 'address', closed.address)), '[]')
+        from closed join delivery on delivery.ref = closed.id) as shown`;
+  if (row?.held !== true) throw new FencedError(fence.lane);
+  for (const turn of row.shown) await endOnScreen(sql, turn, JOINED_TEXT);
+  return row.open;
+}

@@ -1,0 +1,133 @@
+/** `/stop` as a fact: one transaction marks everything up to the tail. And its opposite: a dead letter queued again. */
+import type { LaneKey, StopResult } from '../../contracts/lanes.ts';
+import type { DeliveryPayload } from '../../contracts/ledger.ts';
+import { cleanJson } from '../../lib/json.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Address, SessionKey } from '../../contracts/message.ts';
+import { runLane } from '../../contracts/subagents.ts';
+import { agentPrefix } from '../../contracts/subagents.ts';
+import type { Sql } from '../database/database.ts';
+import { bumpLane, liveNode } from './lane-sql.ts';
+import { endPlans } from './turn-plan.ts';
+
+/** What the reply to a cancelled message says where one is on screen already. */
+const CANCELLED_TEXT = '*(stopped)*';
+/** Why the plan of such a turn is over. */
+const CANCELLED_PLAN = 'Stopped.';
+
+interface CancelledTurn {
+  id: string;
+  address: Address;
+  /** Something of it is on a screen. */
+  shown: boolean;
+}
+
+interface LockedLane {
+  head: number;
+  tail: number;
+  owner: string | null;
+  stopSeq: number;
+}
+
+/** Locks the lane first, so that the statements after it see everything that was committed to it. */
+export async function lockLane(sql: Sql, key: string): Promise<LockedLane | undefined> {
+  const [lane] = await sql<LockedLane[]>`
+    select head, tail, owner, stop_seq as "stopSeq" from lane where key = ${key} for update`;
+  return lane;
+}
+
+/** The model begins anew: what it noted down for itself goes, too. */
+async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void> {
+  await sql`update session set fresh_seq = ${tail} where key = ${session}`;
+  for (const table of ['todo', 'scratchpad']) await sql`delete from ${sql(table)} where session = ${session}`;
+}
+
+/**
+ * Stops a session. A head that somebody runs is left to its owner, who sees the mark; a parked one is denied and due
+ * at once, so that it ends in order; everything else that waits is cancelled here.
+ */
+export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
+  const key = `in:${session}`;
+  const lane = await lockLane(sql, key);
+  if (lane === undefined) return { stopped: false, cancelled: 0 };
+  const agents = await stopAgents(sql, session);
+  if (fresh) await forget(sql, session, lane.tail);
+  if (lane.tail === lane.head) return { stopped: false, cancelled: 0, ...agents };
+  const running = lane.owner !== null;
+  const parked = !running && (await denyParked(sql, session, lane.head + 1));
+  const head = running || parked ? lane.head : lane.tail;
+  await sql`
+    update lane set stop_seq = tail, head = ${head}, wake_at = now() where key = ${key}`;
+  const first = running || parked ? lane.head + 2 : lane.head + 1;
+  const cancelled = await sql`
+    update msg set done_at = now(), error = 'stopped'
+    where lane = ${key} and seq between ${first} and ${lane.tail} and done_at is null returning seq`;
+  const turns = await sql<CancelledTurn[]>`
+    update turn set state = 'done', reason = 'stopped', ended_at = now()
+    where session = ${session} and lane_seq between ${first} and ${lane.tail} and state <> 'done'
+    returning id, address, exists (select 1 from delivery where ref = turn.id) as shown`;
+  const cards = await endPlans(
+    sql,
+    turns.map(({ id }) => id),
+    CANCELLED_PLAN,
+  );
+  for (const turn of turns)
+    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn, CANCELLED_TEXT);
+  return { stopped: running || parked, cancelled: cancelled.length, ...agents };
+}
+
+/** Marks the session's subagents in the background: who runs one sees it; one that nobody runs is due at once, to end. */
+async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
+  const marked = await sql`
+    update lane set stop_seq = tail, wake_at = now()
+    where class = 'run' and tail > head and stop_seq < tail and starts_with(key, ${runLane(agentPrefix(session))})
+    returning key`;
+  return marked.length > 0 ? { agents: marked.length } : {};
+}
+
+/** What stands on a screen for a turn that never ran (a deferred reply) must not wait there for ever. */
+export async function endOnScreen(
+  sql: Sql,
+  { id, address }: Pick<CancelledTurn, 'id' | 'address'>,
+  content: string,
+): Promise<void> {
+  const message = { ...parseAddress(address), content, turnId: id, media: [], buttons: [] };
+  const payload: DeliveryPayload = { ref: id, message };
+  const lane = sql`(select ${`out:${address}`} as key) source`;
+  await sql`
+    with ${liveNode(sql, undefined)},
+    bumped as (${bumpLane(sql, lane, id)})
+    insert into msg (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
+}
+
+/** True when the turn at `laneSeq` waits for a human; what it waits for is denied. */
+async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promise<boolean> {
+  const [parked] = await sql<{ id: string }[]>`
+    select id from turn where session = ${session} and lane_seq = ${laneSeq} and state = 'parked'`;
+  if (parked === undefined) return false;
+  await sql`
+    update approval set state = 'denied', decided_by = 'stop', decided_at = now()
+    where turn_id = ${parked.id} and state = 'pending'`;
+  return true;
+}
+
+/** Moves a dead letter to the tail of its lane, its turn with it. */
+export async function replayMessage(sql: Sql, lane: LaneKey, seq: number, attempt: number): Promise<boolean> {
+  const locked = await lockLane(sql, lane);
+  if (locked === undefined) return false;
+  const tail = locked.tail + 1;
+  const moved = await sql`
+    update msg set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0
+    where lane = ${lane} and seq = ${seq} and dead returning seq`;
+  // At a repetition the run before may have moved it.
+  if (moved.length === 0) return attempt > 0;
+  await sql`update lane set tail = ${tail} where key = ${lane}`;
+  if (!lane.startsWith('in:')) return true;
+  const session = lane.slice('in:'.length);
+  const turns = await sql<{ id: string }[]>`
+    update turn set state = 'queued', reason = null, ended_at = null, lane_seq = ${tail}
+    where session = ${session} and lane_seq = ${seq} returning id`;
+  for (const { id } of turns)
+    await sql`update context set lane_seq = ${tail}, covered_by = null where turn_id = ${id}`;
+  return true;
+}

@@ -1,0 +1,144 @@
+/** A turn's two ends: everything it needs to start or go on, and T6, which ends it and queues what it said. */
+import { FencedError } from '../../contracts/errors.ts';
+import type { Fence, LaneStep } from '../../contracts/lanes.ts';
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { Address, SentMessage } from '../../contracts/message.ts';
+import type { Plan } from '../../contracts/plan.ts';
+import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../contracts/records.ts';
+import type { ContextRecord, OpenedTurn, TurnApproval, TurnFinish } from '../../contracts/records.ts';
+import { recap } from './contexts.ts';
+import type { Sql } from '../database/database.ts';
+import { insertRows, sessionOfLane } from './journal.ts';
+import {
+  advanceLane,
+  bumpLane,
+  claimOf,
+  endMessage,
+  type HeadRow,
+  headsOf,
+  heldLane,
+  liveNode,
+  ownFinish,
+  settleHeads,
+} from './lane-sql.ts';
+import { forgetAgents } from './subagents.ts';
+import { type SessionRow, sessionColumns, toSession } from '../tables/session-rows.ts';
+import { usageRows } from './usage-rows.ts';
+
+interface OpenedRow {
+  session: SessionRow;
+  journal: ContextRecord[];
+  history: ContextRecord[];
+  placeholders: SentMessage[] | null;
+  address: Address;
+  remembers: boolean;
+  planned: boolean;
+  approvals: TurnApproval[];
+  plan: Plan | null;
+}
+
+/**
+ * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
+ * summary or `/new`: its cost does not grow with the session's age. What the turn waited for and nobody decided is denied.
+ * What it writes may be lost with a server that loses its power, for the next start of the turn writes it again: so its
+ * commit waits for no disk, and neither does the first token.
+ */
+export async function openTurn(
+  sql: Sql,
+  fence: Fence,
+  turnId: string,
+  limit: number,
+  userId = '',
+): Promise<OpenedTurn> {
+  const key = sessionOfLane(fence);
+  const entry = sql`c.seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
+  const [row] = await sql<OpenedRow[]>`
+    with ${heldLane(sql, fence)},
+    relaxed as (select set_config('synchronous_commit', 'off', true)),
+    begun as (update turn set state = 'running' from held where id = ${turnId} returning address),
+    expired as (
+      update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
+      where turn_id = ${turnId} and state = 'pending'),
+    talk as (select ${sessionColumns(sql)} from session where key = ${key}),
+    journal as (select ${entry} from context c where c.turn_id = ${turnId} order by c.seq),
+    ${recap(sql, key, sql`${fence.seq}`, entry)},
+    history as (
+      select ${entry}, c.lane_seq from context c
+      where c.session = ${key} and c.lane_seq < ${fence.seq}
+        and c.lane_seq > (select fresh_seq from session where key = ${key})
+        and c.lane_seq > coalesce((select lane_seq from recap), 0)
+        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.iteration < ${STEP_ITERATIONS}
+      order by c.lane_seq desc, c.seq desc limit ${limit})
+    select to_jsonb(talk) as session, begun.address,
+      (select coalesce(jsonb_agg(to_jsonb(j) order by j.seq), '[]') from journal j) as journal,
+      (select coalesce(jsonb_agg(to_jsonb(h) - 'lane_seq' order by h.lane_seq, h.seq), '[]')
+        from (select * from recap union all select * from history) h) as history,
+      exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
+      exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
+      (select parts from delivery where ref = ${turnId}) as placeholders,
+      (select coalesce(jsonb_agg(jsonb_build_object(
+          'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
+          'decision', case when state = 'approved' then state else 'denied' end,
+          'decidedBy', coalesce(decided_by, 'expiry')) order by created_at desc), '[]')
+        from (select * from approval where turn_id = ${turnId} order by created_at desc
+          limit ${MAX_TURN_APPROVALS}) asked) as approvals,
+      (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
+    from begun, talk, relaxed`;
+  if (row === undefined) throw new FencedError(fence.lane);
+  const { journal, history, address, approvals, remembers, planned } = row;
+  const placeholders = row.placeholders ?? [];
+  const session = toSession(row.session);
+  const known = { journal, history, placeholders, address, approvals, remembers, planned };
+  const opened: OpenedTurn = { session, ...known };
+  if (row.plan !== null) opened.plan = row.plan;
+  return opened;
+}
+
+/** `Ledger.finishTurn`, one statement: nothing of it is written when the fence does not hold. */
+export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
+  const claim = claimOf(fence);
+  const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
+    with ${liveNode(sql, fence.node)},
+    advanced as (${advanceLane(sql, fence)}),
+    ended as (${endMessage(sql, fence, finish.deadLetter === undefined ? undefined : cleanText(finish.deadLetter))}),
+    talk as (
+      update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
+        updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`}
+      from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq),
+    closed as (
+      update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),
+        final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
+      from talk where id = ${finish.turnId} returning address),
+    written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
+    ${finish.hadAgents === true ? sql`, forgotten as (${forgetAgents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
+    ${finalMessage(sql, finish)}
+    ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
+    ${queuedDelivery(sql, finish, claim)},
+    moved as (select * from advanced ${finish.outbound === undefined ? sql`` : sql`union all select * from bumped`}),
+    heads as (${headsOf(sql, sql`moved`, claim, finish.outbound === undefined ? undefined : sql`queued`)})
+    select exists (select 1 from advanced) as held,
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
+  if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
+  return { heads: await settleHeads(sql, row.heads, fence.node, claim) };
+}
+
+/** A turn that said nothing leaves no message. */
+function finalMessage(sql: Sql, finish: TurnFinish) {
+  if (finish.content === '') return sql``;
+  return sql`, said as (
+    insert into message (session, seq, turn_id, role, content, is_error)
+    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError} from talk)`;
+}
+
+/** The turn's address is the delivery's lane; the turn's id its dedupe key. */
+function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
+  if (finish.outbound === undefined) return sql``;
+  const lane = sql`(select 'out:' || address as key from closed) source`;
+  return sql`,
+    bumped as (${bumpLane(sql, lane, claim)}),
+    queued as (
+      insert into msg (lane, seq, dedupe, payload)
+      select key, tail, ${finish.turnId}, ${cleanJson(finish.outbound)}::jsonb from bumped returning *)`;
+}

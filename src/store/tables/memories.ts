@@ -1,0 +1,134 @@
+/** Facts about users: kept, found by full text, forgotten; every statement names the user whose rows it may touch. */
+import { StoreError } from '../../contracts/errors.ts';
+import { cleanText } from '../../lib/text.ts';
+import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../contracts/notes.ts';
+import type { MemoryRecord, MemoryStore, Remembered } from '../../contracts/notes.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { asSessionKey } from './session-rows.ts';
+
+/** Longest text that is searched for, in UTF-16 units; the rest is not looked at. */
+const MAX_QUERY_CHARS = 500;
+
+interface MemoryRow {
+  id: string;
+  content: string;
+  session: string;
+  untrusted: boolean;
+  created_at: Date | string;
+}
+
+/** The `MemoryStore` over a database. */
+export function createMemories(database: Database): MemoryStore {
+  return {
+    async remember(user, fact) {
+      const text = cleanText(fact.text);
+      if (text.length > MAX_MEMORY_CHARS) {
+        throw new StoreError('memory_too_long', `A fact has at most ${MAX_MEMORY_CHARS} characters.`);
+      }
+      const row = { ...fact, text, user: cleanText(user), key: cleanText(fact.key) };
+      return await database.run(async (sql) => {
+        // Two runs: when another call stored the same key meanwhile, the second one finds it.
+        const kept = (await remember(sql, row)) ?? (await remember(sql, row));
+        if (kept === undefined) throw new StoreError('unavailable', 'The fact was not stored.');
+        return kept;
+      });
+    },
+    searchMemory: (user, query, limit) =>
+      database.run(async (sql) => {
+        const words = searched(query);
+        const rows = await sql<MemoryRow[]>`
+          with ${wanted(sql, words)}
+          select ${columns(sql)} from memory, wanted
+          where user_id = ${cleanText(user)}
+            and (to_tsvector('simple', content) @@ words or strpos(lower(content), lower(${words})) > 0)
+          order by ${match(sql)} desc, id desc limit ${limit}`;
+        return rows.map(toMemory);
+      }),
+    recall: (user, said, limit) =>
+      database.run(async (sql) => {
+        const rows = await sql<MemoryRow[]>`
+          with ${wanted(sql, searched(said))}
+          select ${columns(sql)} from memory, wanted
+          where user_id = ${cleanText(user)} order by ${match(sql)} desc, id desc limit ${limit}`;
+        return rows.map(toMemory);
+      }),
+    memories: (user, limit) =>
+      database.run(async (sql) => {
+        const rows = await sql<MemoryRow[]>`
+          select ${columns(sql)} from memory where user_id = ${cleanText(user)} order by id desc limit ${limit}`;
+        return rows.map(toMemory);
+      }),
+    verifyMemory: (user, id) =>
+      database.run(async (sql) => {
+        const rows = await sql`
+          update memory set untrusted = false where user_id = ${cleanText(user)} and id = ${id} returning id`;
+        return rows.length > 0;
+      }),
+    forget: (user, which) =>
+      database.run(async (sql) => {
+        const one = which === 'all' ? sql`` : sql`and id = ${which}`;
+        return (await sql`delete from memory where user_id = ${cleanText(user)} ${one} returning id`).length;
+      }),
+  };
+}
+
+interface NewMemory {
+  user: string;
+  key: string;
+  text: string;
+  session: string;
+  untrusted: boolean;
+}
+
+/** One statement. Undefined when another call stored the same key at this moment. */
+async function remember(sql: Sql, fact: NewMemory): Promise<Remembered | undefined> {
+  const { user, key, text, session, untrusted } = fact;
+  const [row] = await sql<(MemoryRow & { is_new: boolean; dropped: number })[]>`
+    with known as (
+      select * from memory where user_id = ${user} and (key = ${key} or content = ${text}) order by id limit 1),
+    made as (
+      insert into memory (user_id, key, content, session, untrusted)
+      select ${user}, ${key}, ${text}, ${session}, ${untrusted} where not exists (select 1 from known)
+      on conflict (user_id, key) do nothing returning *),
+    gone as (
+      delete from memory where id in (
+        select id from memory where user_id = ${user} and exists (select 1 from made)
+        order by id desc offset ${MAX_MEMORIES - 1})
+      returning id)
+    select made.*, true as is_new, (select count(*)::int from gone) as dropped from made
+    union all select known.*, false, 0 from known`;
+  return row === undefined ? undefined : { memory: toMemory(row), isNew: row.is_new, dropped: row.dropped };
+}
+
+/** CTE `wanted`: any of the words, longer ones also as the beginning of a word; null when there is none. */
+function wanted(sql: Sql, text: string) {
+  return sql`wanted as (
+    select string_agg(
+      '''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''' || case when length(lexeme) > 2 then ':*' else '' end,
+      ' | ')::tsquery as words
+    from unnest(to_tsvector('simple', ${text}::text)))`;
+}
+
+/** How well a row matches; 0 when it does not. */
+function match(sql: Sql) {
+  return sql`coalesce(ts_rank(to_tsvector('simple', content), words), 0)`;
+}
+
+function columns(sql: Sql) {
+  return sql`id, content, session, untrusted, created_at`;
+}
+
+function searched(query: string): string {
+  return cleanText(query.slice(0, MAX_QUERY_CHARS)).trim();
+}
+
+function toMemory(row: MemoryRow): MemoryRecord {
+  const { id, content, session, untrusted, created_at: createdAt } = row;
+  return {
+    id: Number(id),
+    text: content,
+    session: asSessionKey(session),
+    untrusted,
+    createdAt: new Date(createdAt),
+  };
+}

@@ -1,0 +1,25 @@
+/** What follows a chat to its new id, in one transaction (DESIGN: addresses, sessions). */
+import { cleanText } from '../../lib/text.ts';
+import type { ChatMigration, ChatMigrationStore } from '../../contracts/message.ts';
+import type { Database, Sql } from '../database/database.ts';
+
+/** The `ChatMigrationStore` over a database. */
+export function createChatMigrationStore(database: Database): ChatMigrationStore {
+  return { moveChat: (move, listed) => database.transaction((sql) => moveChat(sql, move, listed)) };
+}
+
+async function moveChat(sql: Sql, move: ChatMigration, listed: boolean): Promise<boolean> {
+  const [channel, from, to] = [cleanText(move.channel), cleanText(move.from), cleanText(move.to)];
+  const [old, fresh] = [`${channel}:${from}`, `${channel}:${to}`];
+  const granted = await sql`
+    insert into "grant" (channel, kind, id) select ${channel}, 'group', ${to}
+    where ${listed} or exists (select from "grant" where channel = ${channel} and kind = 'group' and id = ${from})
+    on conflict do nothing returning id`;
+  const addressed = await sql`
+    insert into address (key, session) select ${fresh}, key from session
+    where key = coalesce((select session from address where key = ${old}), ${old})
+      and not exists (select from session where key = ${fresh})
+    on conflict do nothing returning key`;
+  const scheduled = await sql`update schedule set address = ${fresh} where address = ${old} returning id`;
+  return granted.length + addressed.length + scheduled.length > 0;
+}

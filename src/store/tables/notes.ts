@@ -1,0 +1,59 @@
+/** What the agent notes down for itself in a session: the todo list, and the scratchpad. */
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import { MAX_NOTES } from '../../contracts/notes.ts';
+import type { ScratchpadStore, Todo, TodoStore } from '../../contracts/notes.ts';
+import type { Database } from '../database/database.ts';
+import { putTodos } from './plans.ts';
+
+/** The `TodoStore` over a database; each write is one statement, so that two agents of a session lose nothing of each other's. */
+export function createTodos(database: Database): TodoStore {
+  return {
+    todos: (session) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ items: Todo[] }[]>`select items from todo where session = ${session}`;
+        return row?.items ?? [];
+      }),
+    setTodos: (session, items) =>
+      database.run(async (sql) => {
+        await sql`${putTodos(sql, session, items, sql`(select 1) as once`)}`;
+      }),
+    changeTodo: (session, index, change) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ items: Todo[] }[]>`
+          update todo set updated_at = now(),
+            items = jsonb_set(items, array[${String(index)}], (items -> ${index}::int) || ${cleanJson(change)}::jsonb)
+          where session = ${session} and ${index}::int between 0 and jsonb_array_length(items) - 1
+          returning items`;
+        return row?.items;
+      }),
+  };
+}
+
+/** The `ScratchpadStore` over a database. */
+export function createScratchpad(database: Database): ScratchpadStore {
+  return {
+    notes: (session) =>
+      database.run(async (sql) => {
+        const rows = await sql<{ name: string; content: string }[]>`
+          select name, content from scratchpad where session = ${session} order by name collate "C"`;
+        return new Map(rows.map(({ name, content }) => [name, content]));
+      }),
+    setNote: (session, name, text) =>
+      database.transaction(async (sql) => {
+        const key = cleanText(name);
+        // One at a time per session, so that raced notes do not exceed the bound.
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`parley notes ${session}`}, 0))`;
+        if (text === undefined) {
+          await sql`delete from scratchpad where session = ${session} and name = ${key}`;
+          return true;
+        }
+        const set = await sql`
+          insert into scratchpad (session, name, content)
+          select ${session}, ${key}, ${cleanText(text)}
+          where (select count(*) from scratchpad where session = ${session} and name <> ${key}) < ${MAX_NOTES}
+          on conflict (session, name) do update set content = excluded.content returning name`;
+        return set.length > 0;
+      }),
+  };
+}

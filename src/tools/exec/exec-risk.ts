@@ -1,0 +1,47 @@
+/**
+ * How dangerous a program run is. The sandbox is the wall, not this: a few programs that can only look at files pass
+ * without a question, and only where no shell could make something else of their words; everything else asks.
+ */
+import type { ToolRisk } from '../../contracts/risk.ts';
+
+/** A program to run, as the tool `exec` takes it. */
+export interface Run {
+  command?: string | undefined;
+  argv?: string[] | undefined;
+}
+
+/** Programs none of whose options writes, deletes or starts anything. */
+const LOOKING = new Set(
+  'ls cat head tail wc pwd echo stat du df uname grep diff cmp md5sum sha256sum basename dirname true'.split(
+    ' ',
+  ),
+);
+
+/** A line that every shell reads as plain words: no quoting, expansion, redirection, pattern or second command. */
+const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
+
+/** How much of a command is looked through for its warning, in UTF-16 units. */
+const MAX_READ_CHARS = 4_000;
+/** What people should notice in a command before they allow it; the first that matches is told. */
+const NOTABLE: readonly [RegExp, string][] = [
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b.*\|\s*(ba|z|da)?sh\b/s, 'runs a script from the network'],
+  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bfind\b.*-delete\b|\bgit\s+clean\b/s, 'deletes files'],
+  [/\b(dd|mkfs(\.\w+)?|fdisk|parted|wipefs)\b/, 'writes to disks'],
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp|telnet)\b/, 'talks to the network'],
+  [/\b(sudo|su|doas|chmod|chown|setcap|mount)\b/, 'changes rights'],
+  [/\b(kill|pkill|killall|shutdown|reboot|halt)\b/, 'ends programs'],
+  [/:\(\)\s*\{|\bfork\b/, 'starts programs without end'],
+];
+
+/** `caution` for a program that only looks, else `dangerous`. Never throws. */
+export function riskOfRun(run: Run): ToolRisk {
+  const [program = ''] = run.argv ?? (PLAIN_LINE.test(run.command ?? '') ? run.command!.split(' ') : []);
+  return LOOKING.has(program) ? 'caution' : 'dangerous';
+}
+
+/** What makes a run worth a second look, as the end of "it …". */
+export function warningOfRun({ command, argv }: Run): string {
+  const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
+  const found = NOTABLE.find(([pattern]) => pattern.test(line));
+  return found?.[1] ?? 'runs a program in the sandbox, which may change the files of this chat';
+}

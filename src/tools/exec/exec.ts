@@ -1,0 +1,72 @@
+/** The tool `exec`: a program in the session's workspace, shut into a sandbox (B-20). Off unless `tools.exec` is set. */
+import { z } from 'zod';
+import { ToolError } from '../../contracts/errors.ts';
+import { defineTool } from '../../contracts/tool.ts';
+import type { Tool } from '../../contracts/tool.ts';
+import { riskOfRun, warningOfRun } from './exec-risk.ts';
+import { checkRoom } from '../files/saved-file.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** Seconds a program gets unless the call asks for another time. */
+export const DEFAULT_SECONDS = 20;
+/** Most seconds a call may ask for: less than the house allows a tool, so that the ending is told. */
+export const MAX_SECONDS = 50;
+/** Longest command, and longest single argument, in UTF-16 units. */
+const MAX_COMMAND_CHARS = 32_000;
+const MAX_ARGUMENTS = 200;
+
+const text = z
+  .string()
+  .min(1)
+  .max(MAX_COMMAND_CHARS)
+  .refine((given) => !given.includes('\0'), 'holds no NUL character');
+
+const parameters = z
+  .strictObject({
+    command: text.optional().describe('A line for sh.'),
+    argv: z
+      .array(text)
+      .min(1)
+      .max(MAX_ARGUMENTS)
+      .optional()
+      .describe('Or a program and its arguments, without a shell.'),
+    timeout_seconds: z.int().min(1).max(MAX_SECONDS).default(DEFAULT_SECONDS),
+  })
+  .refine(
+    (args) => (args.command === undefined) !== (args.argv === undefined),
+    'give either "command" or "argv"',
+  );
+
+/** `sandbox` undefined: the tool only says how it is switched on. */
+export function createExec(sandbox: Sandbox | undefined): Tool {
+  return defineTool({
+    name: 'exec',
+    description:
+      'Run a program in the workspace (/work) and read what it prints. There is no network and no standard input; only /work stays.',
+    parameters,
+    effect: 'unsafe',
+    risk: riskOfRun,
+    warning: warningOfRun,
+    results: 'local',
+    async execute(args: z.infer<typeof parameters>, ctx) {
+      if (sandbox === undefined) {
+        throw new ToolError(
+          'unavailable',
+          'exec is switched off: "tools": {"exec": true} in config.json switches it on.',
+        );
+      }
+      await checkRoom(ctx.workspace, 0);
+      const { output, ending, ok } = await sandbox.run({
+        session: ctx.sessionKey,
+        workspace: ctx.workspace,
+        argv: args.argv ?? ['/bin/sh', '-c', args.command ?? ''],
+        timeoutMs: args.timeout_seconds * 1_000,
+        signal: ctx.signal,
+      });
+      return {
+        content: `${output}${output === '' || output.endsWith('\n') ? '' : '\n'}(${ending})`,
+        isError: !ok,
+      };
+    },
+  });
+}

@@ -1,0 +1,114 @@
+/** Puts a whole file into the workspace: written beside its place under a name of its own, then renamed over it. */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { ToolError } from '../../contracts/errors.ts';
+import { checkKind, openFolder, pathError, pathParts } from './workspace.ts';
+
+/** Largest file a tool writes or edits, in bytes. */
+export const MAX_FILE_BYTES = 1024 * 1024;
+/** All files of a session's folder together, in bytes. */
+export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
+/** Files and folders of a session's folder. */
+export const MAX_WORKSPACE_ENTRIES = 10_000;
+
+/** Names of files that agents are told of unasked: instructions, memories, skills. */
+const READ_UNASKED =
+  /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills\/)/;
+
+/** True for a file whose words speak in later conversations by themselves: writing it is felt outside this one. */
+export function isReadUnasked(given: string): boolean {
+  const name = path.posix.normalize(given.normalize('NFKC').replaceAll('\\', '/'));
+  return READ_UNASKED.test(name.toLowerCase().trim());
+}
+
+/**
+ * Writes `content` to the file `given`; missing folders are made. A reader sees the old file or the new one, never a
+ * half. What is there must be a plain file with one name; a link put there while it runs is replaced, not followed.
+ * Throws `ToolError`: those of `openInside`, `too_large`, `workspace_full`.
+ */
+export async function saveFile(workspace: string, given: string, content: Buffer): Promise<void> {
+  const parts = pathParts(given);
+  const name = parts.pop();
+  if (name === undefined)
+    throw new ToolError('not_a_file', 'The path names the workspace itself, not a file.');
+  if (content.length > MAX_FILE_BYTES) {
+    throw new ToolError(
+      'too_large',
+      `A file may have at most ${MAX_FILE_BYTES} bytes; this has ${content.length}.`,
+    );
+  }
+  await checkRoom(workspace, content.length);
+  await using folder = await openFolder(workspace, given, parts, { create: true });
+  const target = path.join(folder.place, name);
+  const mode = await modeOf(target, given);
+  const beside = path.join(folder.place, `.${randomUUID()}.unfinished`);
+  try {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+    await using file = await open(beside, flags, mode);
+    await file.writeFile(content);
+    await rename(beside, target);
+  } catch (error) {
+    await unlink(beside).catch((gone: NodeJS.ErrnoException) => gone.code);
+    throw pathError(error, given);
+  }
+}
+
+/** The permissions the new file gets: those of the old one, so that a script stays executable. */
+async function modeOf(target: string, given: string): Promise<number> {
+  try {
+    const stats = await lstat(target);
+    checkKind(stats, given);
+    if (stats.isDirectory()) throw new ToolError('not_a_file', 'The path names a folder, not a file.');
+    return stats.mode & 0o700;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0o600;
+    throw error instanceof ToolError ? error : pathError(error, given);
+  }
+}
+
+/** Throws `ToolError('workspace_full')` when the session's folder has no room for `bytes` more. */
+export async function checkRoom(workspace: string, bytes: number): Promise<void> {
+  let used = bytes;
+  let entries = 0;
+  try {
+    for await (const place of filesBelow(workspace)) {
+      entries += 1;
+      used += await sizeOf(place);
+      if (used > MAX_WORKSPACE_BYTES) throw full(`its limit of ${MAX_WORKSPACE_BYTES} bytes`);
+      if (entries >= MAX_WORKSPACE_ENTRIES) throw full(`its limit of ${MAX_WORKSPACE_ENTRIES} entries`);
+    }
+  } catch (error) {
+    throw pathError(error, '.');
+  }
+}
+
+/** Everything below a folder, folders too; links are named, not followed. */
+async function* filesBelow(root: string): AsyncGenerator<string> {
+  const folders = [root];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const entry of await opendir(folder)) {
+      const place = path.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(place);
+      yield place;
+    }
+  }
+}
+
+/** Bytes on the disk, so that a sparse file counts what it costs; one that vanishes meanwhile counts nothing. */
+async function sizeOf(place: string): Promise<number> {
+  try {
+    return (await lstat(place)).blocks * 512;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+function full(limit: string): ToolError {
+  return new ToolError(
+    'workspace_full',
+    `The workspace of this session has reached ${limit}: remove something first.`,
+  );
+}

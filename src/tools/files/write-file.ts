@@ -1,0 +1,25 @@
+/** The tool `write_file`: a whole text file in the session's workspace (B-17). */
+import { z } from 'zod';
+import { defineTool } from '../../contracts/tool.ts';
+import { refuseSkills } from '../web/readable.ts';
+import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './saved-file.ts';
+
+const parameters = z.strictObject({
+  path: z.string().min(1).describe('File relative to the workspace; missing folders are made.'),
+  content: z.string().max(MAX_FILE_BYTES).describe('The whole text of the file.'),
+});
+
+export const writeFile = defineTool({
+  name: 'write_file',
+  description: 'Write a text file in the workspace. A file that is there already is replaced.',
+  parameters,
+  effect: 'idempotent',
+  risk: () => 'caution',
+  reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
+  async execute(args: z.infer<typeof parameters>, ctx) {
+    refuseSkills(args.path);
+    const content = Buffer.from(args.content, 'utf8');
+    await saveFile(ctx.workspace, args.path, content);
+    return { content: `Wrote ${content.length} bytes to "${args.path}".` };
+  },
+});

@@ -1,0 +1,33 @@
+/** Where a path that is only read leads: `skills/…` into the house's skills, everything else into the session's workspace. */
+import { ToolError } from '../../contracts/errors.ts';
+import type { ToolContext } from '../../contracts/tool.ts';
+import { openInside, pathParts } from '../files/workspace.ts';
+import type { Opened } from '../files/workspace.ts';
+
+/** The name under which every session sees the house's skills. */
+const SKILLS = 'skills';
+
+/** True for a path that leads to the house's skills: its own words. Throws `ToolError('bad_path')`. */
+export function isSkill(given: string): boolean {
+  return pathParts(given)[0] === SKILLS;
+}
+
+/** Opens a file or folder for reading, as `openInside` does, in the workspace or among the skills. Throws `ToolError`. */
+export async function openReadable(
+  { workspace, skills }: Pick<ToolContext, 'workspace' | 'skills'>,
+  given: string,
+): Promise<Opened> {
+  const [first, ...rest] = pathParts(given);
+  if (first !== SKILLS) return await openInside(workspace, given);
+  if (skills === undefined) throw new ToolError('not_found', 'This house has no skills.');
+  return await openInside(skills, rest.join('/'));
+}
+
+/** Throws `ToolError('read_only')` for a path that reading would look for among the skills. */
+export function refuseSkills(given: string): void {
+  if (!isSkill(given)) return;
+  throw new ToolError(
+    'read_only',
+    `"${SKILLS}/" holds the skills of the house, which are only read: use another folder.`,
+  );
+}

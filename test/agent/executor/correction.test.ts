@@ -1,0 +1,217 @@
+/** The correction call: its own prompt, any answer read or turned into `abort`, never an exception. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { analyzeFailure, CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
+import type { Failure } from '../../../src/agent/executor/correction.ts';
+import { MAX_NEW_STEPS } from '../../../src/agent/executor/correction-reply.ts';
+import type { AgentCorrection, AvailableExecutors } from '../../../src/agent/executor/correction-reply.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { ChatMessage } from '../../../src/contracts/provider.ts';
+import { testPlan, testStep } from '../../fakes/agent/plans.ts';
+
+const plan = testPlan(3);
+const failure: Failure = {
+  plan,
+  step: testStep(1),
+  result: { content: 'no such file: paint.txt', isError: true, attemptIndex: 1 },
+  before: '[s1] Do part 1: ok',
+};
+const hands: AvailableExecutors = {
+  tools: new Map([
+    ['probe', 'Probes a part.'],
+    ['list_dir', 'Lists a folder.'],
+  ]),
+  profileIds: ['researcher'],
+};
+
+const answering = (reply: string): Promise<AgentCorrection> =>
+  analyzeFailure(async () => reply, failure, hands);
+
+describe('the correction call', () => {
+  it('sends its own system prompt and one message, and nothing of the chat (S-10, S-14)', async () => {
+    const calls: { system: string; messages: readonly ChatMessage[] }[] = [];
+    await analyzeFailure(
+      async (system, messages) => {
+        calls.push({ system, messages });
+        return '{"action":"skip","reason":"not needed"}';
+      },
+      { ...failure, refusal: 'There is room for 0 more steps.' },
+      hands,
+    );
+    expect(calls).toHaveLength(1);
+    expect(calls[0]?.system).toBe(CORRECTION_PROMPT);
+    const [message] = calls[0]?.messages ?? [];
+    expect(message?.role).toBe('user');
+    expect(message?.content).toMatchInlineSnapshot(`
+      "Goal: The house is painted
+
+      Steps:
+      1. [s1] Do part 1 (probe {"part":1}): pending
+      2. [s2] Do part 2 (probe {"part":2}): pending
+      3. [s3] Do part 3 (probe {"part":3}): pending
+
+      Failed: [s2] Do part 2
+
+      Command: probe {"part":2}
+
+      Attempt: 2
+
+      It gave back:
+      <<<
+      no such file: paint.txt
+      >>>
+
+      What happened before:
+      <<<
+      [s1] Do part 1: ok
+      >>>
+
+      Tools:
+      - probe: Probes a part.
+      - list_dir: Lists a folder.
+
+      Profiles: researcher
+
+      Steps that may still be added: 10
+
+      Your last decision could not be carried out: There is room for 0 more steps. Decide anew."
+    `);
+  });
+
+  it.each<[string, AgentCorrection]>([
+    ['{"action":"retry","reason":"it was busy"}', { action: 'retry', reason: 'it was busy' }],
+    [
+      '{"action":"retry","reason":"r","command":{"args":{"part":9}}}',
+      {
+        action: 'retry',
+        reason: 'r',
+        command: { executor: { kind: 'tool', tool: 'probe' }, args: { part: 9 } },
+      },
+    ],
+    [
+      '{"action":"modify","reason":"look first","command":{"tool":"list_dir","args":{"path":"."}}}',
+      {
+        action: 'modify',
+        reason: 'look first',
+        command: { executor: { kind: 'tool', tool: 'list_dir' }, args: { path: '.' } },
+      },
+    ],
+    [
+      '{"action":"insert_steps","reason":"buy it","newSteps":[{"description":"Buy paint","agent":"researcher"}]}',
+      {
+        action: 'insert_steps',
+        reason: 'buy it',
+        newSteps: [{ description: 'Buy paint', executor: { kind: 'agent', profileId: 'researcher' } }],
+      },
+    ],
+    ['{"action":"skip","reason":"no need"}', { action: 'skip', reason: 'no need' }],
+    ['{"action":"abort","reason":"hopeless"}', { action: 'abort', reason: 'hopeless' }],
+  ])('reads %s (S-12)', async (reply, correction) => {
+    expect(await answering(reply)).toEqual(correction);
+  });
+
+  it('reads an answer in a code fence, and one with words and braces around it', async () => {
+    const skip = { action: 'skip', reason: 'no {need}' };
+    expect(await answering(`\`\`\`json\n${JSON.stringify(skip, null, 2)}\n\`\`\``)).toEqual(skip);
+    expect(
+      await answering(`I think {so} that "{" is best:\n${JSON.stringify(skip)}\nDoes {that} help?`),
+    ).toEqual(skip);
+  });
+
+  it('keeps the first three of more new steps (S-13)', async () => {
+    const newSteps = Array.from({ length: 50 }, (_, n) => ({ description: `step ${n}`, self: true }));
+    const correction = await answering(JSON.stringify({ action: 'insert_steps', reason: 'r', newSteps }));
+    expect(correction).toMatchObject({
+      newSteps: [{ description: 'step 0' }, { description: 'step 1' }, { description: 'step 2' }],
+    });
+    expect('newSteps' in correction && correction.newSteps).toHaveLength(MAX_NEW_STEPS);
+  });
+
+  it('is about the step that failed, whatever other steps it names', async () => {
+    const named = { action: 'skip', reason: 'not that one', step: 's99', stepId: 's2', index: 1 };
+    expect(await answering(JSON.stringify(named))).toEqual({ action: 'skip', reason: 'not that one' });
+    const newSteps = [{ description: 'Look', self: true, id: 's1', after: 's99', status: 'done' }];
+    const insert = { action: 'insert_steps', reason: 'first', newSteps, before: 's99' };
+    expect(await answering(JSON.stringify(insert))).toEqual({
+      action: 'insert_steps',
+      reason: 'first',
+      newSteps: [{ description: 'Look', executor: { kind: 'self' } }],
+    });
+  });
+
+  it('gives steps for tools and profiles that are none to the agent itself, and says so', async () => {
+    const newSteps = [
+      { description: 'Mix', tool: 'mixer', args: { speed: 3 } },
+      { description: 'Ask', agent: 'stranger' },
+    ];
+    expect(await answering(JSON.stringify({ action: 'insert_steps', newSteps }))).toEqual({
+      action: 'insert_steps',
+      reason: 'no reason was given',
+      newSteps: [
+        {
+          description: 'Mix (there is no "mixer", so the agent does it itself)',
+          executor: { kind: 'self' },
+        },
+        {
+          description: 'Ask (there is no "stranger", so the agent does it itself)',
+          executor: { kind: 'self' },
+        },
+      ],
+    });
+    const modify = { action: 'modify', reason: 'mix', command: { tool: 'mixer', args: {} } };
+    expect(await answering(JSON.stringify(modify))).toEqual({
+      action: 'modify',
+      reason: 'mix (there is no "mixer", so the agent does it itself)',
+      command: { executor: { kind: 'self' } },
+    });
+  });
+
+  it.each([
+    '',
+    'I would try again.',
+    '{"action":"retry"',
+    '{"action":"explode","reason":"r"}',
+    '{"action":"modify","reason":"r"}',
+    '{"action":"modify","reason":"r","command":{}}',
+    '{"action":"insert_steps","reason":"r","newSteps":[]}',
+    '{"action":"insert_steps","reason":"r"}',
+    '{"action":"insert_steps","reason":"r","newSteps":[{"description":"  "}]}',
+    '[]',
+    'null',
+    '{'.repeat(100_000),
+  ])('turns %j into abort with a reason (S-11)', async (reply) => {
+    expect(await answering(reply)).toEqual({ action: 'abort', reason: expect.stringMatching(/answer/) });
+  });
+
+  it('turns a failed call into abort with its reason (S-11)', async () => {
+    const away = new ProviderError('unavailable', 'The model server is away.');
+    const correction = await analyzeFailure(() => Promise.reject(away), failure, hands);
+    expect(correction).toEqual({
+      action: 'abort',
+      reason: expect.stringContaining('The model server is away.'),
+    });
+    const thrown = analyzeFailure(
+      () => {
+        throw new TypeError('odd');
+      },
+      failure,
+      hands,
+    );
+    expect(await thrown).toMatchObject({ action: 'abort', reason: expect.stringContaining('odd') });
+  });
+
+  it('never throws, whatever is answered (S-11)', async () => {
+    const odd = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.object().map((value) => JSON.stringify({ action: 'insert_steps', ...value })),
+    );
+    await fc.assert(
+      fc.asyncProperty(odd, async (reply) => {
+        expect(['retry', 'modify', 'insert_steps', 'skip', 'abort']).toContain(
+          (await answering(reply)).action,
+        );
+      }),
+    );
+  });
+});

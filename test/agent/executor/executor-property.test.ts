@@ -1,0 +1,167 @@
+/** Thousands of plans that go wrong in every way: the breakers hold, and a death anywhere changes nothing. */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { MAX_RETRIES_PER_STEP } from '../../../src/agent/executor/apply-correction.ts';
+import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import { MAX_ADDED_STEPS } from '../../../src/agent/executor/edits.ts';
+import { advancePlan } from '../../../src/delivery/plans/plan-state.ts';
+import type { PlanEventView } from '../../../src/delivery/plans/plan-state.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plan.ts';
+import { PlanWorld, testPlan } from '../../fakes/agent/plans.ts';
+import type { PlanWorldOptions } from '../../fakes/agent/plans.ts';
+
+const actions = ['retry', 'command', 'modify', 'insert', 'skip', 'abort'] as const;
+
+function correctionOf(action: (typeof actions)[number], count: number): AgentCorrection {
+  const command = {
+    executor: { kind: 'tool', tool: count > 1 ? 'danger' : 'probe' },
+    args: { count },
+  } as const;
+  const reason = `${action} ${count}`;
+  switch (action) {
+    case 'retry':
+      return { action, reason };
+    case 'command':
+      return { action: 'retry', reason, command };
+    case 'modify':
+      return { action, reason, command };
+    case 'insert':
+      return {
+        action: 'insert_steps',
+        reason,
+        newSteps: Array.from({ length: count }, () => ({ description: 'repair', ...command })),
+      };
+    default:
+      return { action, reason };
+  }
+}
+
+/** Corrections that were decided and did not end the plan. */
+const decided = ({ facts }: PlanWorld): number =>
+  facts.filter(({ type }) => type === 'corrected' || type === 'refused').length;
+
+const faults = (world: PlanWorld, length: number): string[] => {
+  const types = world.types();
+  const ends = types.filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
+  const perStep = new Map<string, number>();
+  for (const fact of world.facts) {
+    if (fact.type !== 'corrected' || fact.action === 'skip') continue;
+    perStep.set(fact.stepId, (perStep.get(fact.stepId) ?? 0) + 1);
+  }
+  const runs = new Set(world.runs);
+  return [
+    ...(ends.length === 1 && types.at(-1) === ends[0] ? [] : [`ends: ${ends.join()}`]),
+    ...(correctionsLeft(world.stored) === MAX_CORRECTIONS - decided(world) ? [] : ['corrections miscounted']),
+    ...(world.failures.length <= MAX_CORRECTIONS ? [] : [`${world.failures.length} corrections`]),
+    ...([...perStep.values()].every((count) => count <= MAX_RETRIES_PER_STEP) ? [] : ['retries of a step']),
+    ...(world.stored.steps.length <= length + MAX_ADDED_STEPS ? [] : [`${world.stored.steps.length} steps`]),
+    ...(types.filter((type) => type === 'budget_warning').length <= 1 ? [] : ['warned twice']),
+    ...(runs.size === world.runs.length ? [] : ['a run began twice']),
+    ...(world.stored.steps.some(({ status }) => status === 'running') ? ['a step runs for ever'] : []),
+  ];
+};
+
+it('tells with every event all that is stored: whoever listens never has to count (S-35, S-39)', async () => {
+  const scenario = fc.record({
+    plan: fc.record({ length: fc.integer({ min: 1, max: 15 }), added: fc.integer({ min: 0, max: 10 }) }),
+    dice: fc.uint8Array({ minLength: 40, maxLength: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ plan: { length, added }, dice }) => {
+      let rolled = 0;
+      const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
+      // Where steps were added already, corrections that add some are refused.
+      const plan = testPlan(length, { originalLength: Math.max(0, length - added) });
+      const world = new PlanWorld({
+        plan,
+        step: () => ({ content: 'x', isError: roll(2) === 1 }),
+        correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
+        gate: () => ({ kind: (['go', 'go', 'go', 'skip', 'pause'] as const)[roll(5)] ?? 'go' }),
+      });
+      let sight: PlanEventView | undefined = { plan };
+      world.onEvent = (event) => {
+        sight = advancePlan(sight, { sessionKey: 'telegram:1', at: 0, ...event });
+        expect(sight?.plan).toEqual(world.stored);
+      };
+      await world.run();
+      expect(sight.plan.state).toMatch(/completed|cancelled/);
+    }),
+    { numRuns: 1_000 },
+  );
+}, 60_000);
+
+it('holds every breaker and ends exactly once in 10,000 random plans (S-21, S-22, S-36)', async () => {
+  const scenario = fc.record({
+    length: fc.integer({ min: 1, max: 15 }),
+    // One byte decides each run and each correction: cheap to make ten thousand times.
+    dice: fc.uint8Array({ minLength: 60, maxLength: 60 }),
+    failing: fc.integer({ min: 0, max: 10 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ length, dice, failing }) => {
+      let rolled = 0;
+      const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
+      const world = new PlanWorld({
+        plan: testPlan(length),
+        step: () => ({ content: 'x', isError: roll(10) < failing }),
+        correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
+      });
+      await world.run();
+      expect(faults(world, length)).toEqual([]);
+    }),
+    { numRuns: 10_000 },
+  );
+}, 60_000);
+
+class Died extends Error {}
+
+/** Six steps, of which the second needs a repair and the fifth another command. */
+function sixSteps(commit: PlanWorldOptions['commit'], worked: string[]): PlanWorld {
+  const broken = new Set(['s2', 's5']);
+  return new PlanWorld({
+    plan: testPlan(6),
+    ...(commit && { commit }),
+    step: ({ id, args, attempts }) => {
+      const isError = broken.has(id) && attempts === 1;
+      if (!isError) worked.push(id);
+      return { content: JSON.stringify(args ?? id), isError };
+    },
+    correct: ({ step }) => correctionOf(step.id === 's2' ? 'insert' : 'modify', 2),
+  });
+}
+
+it('gives the same plan and works each step off once, wherever its process died (S-01)', async () => {
+  const whole = sixSteps(undefined, []);
+  await whole.run();
+  expect(whole.stored.steps.map(({ id }) => id)).toEqual([
+    's1',
+    'added-1',
+    'added-2',
+    's2',
+    's3',
+    's4',
+    's5',
+    's6',
+  ]);
+  const points = whole.facts.length;
+  expect(points).toBeGreaterThan(20);
+  for (let at = 1; at < points; at += 1) {
+    for (const committed of [false, true]) {
+      let died = false;
+      const worked: string[] = [];
+      const world = sixSteps((n, _fact, done) => {
+        if (died || n !== at || done !== committed) return;
+        died = true;
+        throw new Died();
+      }, worked);
+      await expect(world.run()).rejects.toThrow(Died);
+      await world.run();
+      expect(world.stored).toEqual(whole.stored);
+      expect(world.facts).toEqual(whole.facts);
+      // A run whose end was not committed runs again under its old number: its own journal keeps what it did.
+      const again = world.runs.filter((run, index) => world.runs.indexOf(run) !== index);
+      expect(again.length).toBeLessThanOrEqual(1);
+      expect(new Set(world.runs)).toEqual(new Set(whole.runs));
+    }
+  }
+});

@@ -1,0 +1,282 @@
+/** People and a plan that is being carried out: Run and Skip, pause and resume, stop, and what must be asked first. */
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
+import { ToolError } from '../../../src/contracts/errors.ts';
+import { createApprovals } from '../../../src/intake/approvals.ts';
+import { actOnPlan } from '../../../src/intake/plan-control.ts';
+import type { ExecutionMode } from '../../../src/contracts/plan.ts';
+import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/plan-store.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+import { describeEachDatabase, silentLog } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+const SESSION = 'telegram:42';
+const PARKED = { kind: 'parked' };
+const parameters = z.strictObject({ word: z.string().default('') });
+
+/** `work` does something, `fail` does not, `wipe` is dangerous; each runs `during` first. */
+function toolsOf(done: string[], during: () => Promise<void>): Tool[] {
+  const make = (name: string, risk: 'safe' | 'dangerous'): Tool =>
+    defineTool({
+      name,
+      description: `Does what ${name} says.`,
+      parameters,
+      effect: 'unsafe',
+      reach: () => 'session',
+      risk: () => risk,
+      async execute({ word }: z.infer<typeof parameters>) {
+        done.push(`${name} ${word}`.trim());
+        await during();
+        if (name === 'fail') throw new ToolError('failed', 'It did not work.');
+        return { content: `${name} ok` };
+      },
+    });
+  return [make('work', 'safe'), make('fail', 'safe'), make('wipe', 'dangerous')];
+}
+
+const planned = (...steps: string[]): ScriptStep[] => [
+  says('Some steps.\nREFLECT: no'),
+  says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
+];
+const calls = (name: string): ScriptStep => asks([{ name, args: {} }]);
+
+class People {
+  readonly world: TurnWorld;
+  readonly store: TestStore;
+  readonly done: string[];
+  turnId = '';
+
+  constructor(store: TestStore, world: TurnWorld, done: string[]) {
+    this.store = store;
+    this.world = world;
+    this.done = done;
+  }
+
+  async ask(mode: ExecutionMode) {
+    const { turnId, outcome } = await this.world.ask('Paint the house', {}, { mode });
+    this.turnId = turnId;
+    return outcome;
+  }
+
+  async resume() {
+    return await this.world.run(await this.world.sweep());
+  }
+
+  async plan(): Promise<PlanRecord> {
+    const record = await this.store.plans.latestPlan(SESSION);
+    if (record === undefined) throw new Error('There is no plan.');
+    return record;
+  }
+
+  async statuses(): Promise<string[]> {
+    return (await this.plan()).plan.steps.map(({ status }) => status);
+  }
+
+  async question(): Promise<ApprovalRecord> {
+    const [waiting] = await this.store.approvals.pendingApprovals({ session: SESSION, limit: 9 });
+    if (waiting === undefined) throw new Error('Nothing waits.');
+    return waiting;
+  }
+
+  async act(action: PlanAction): Promise<PlanAnswer> {
+    const { store } = this;
+    const bus = { nudge: () => undefined, hintStop: () => undefined };
+    const approvals = createApprovals({ store: store.approvals, lanes: store.lanes, bus, log: silentLog });
+    const by = { userId: SESSION, owner: true };
+    return await actOnPlan({ ...store, bus, approvals }, await this.plan(), action, by);
+  }
+
+  ends(): string[] {
+    return this.world.types().filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
+  }
+
+  async shown(): Promise<{ content: string; buttons: { label: string }[] }[]> {
+    const rows = await this.store.sql<{ message: { content: string; buttons: { label: string }[] } }[]>`
+      select payload -> 'message' as message from msg where lane like 'out:%' order by seq`;
+    return rows.map(({ message }) => message);
+  }
+}
+
+describeEachDatabase('people and a plan', (databases) => {
+  async function open(
+    steps: ScriptStep[],
+    {
+      during = async () => undefined,
+      approvalMs,
+    }: { during?: (people: People) => Promise<void>; approvalMs?: number } = {},
+  ): Promise<People> {
+    const store = await databases.open();
+    const done: string[] = [];
+    const provider = new ScriptedProvider(...steps);
+    const tools = toolsOf(done, () => during(people));
+    const profile = { planningEnabled: true };
+    const limits = approvalMs === undefined ? {} : { approvalMs };
+    const world = new TurnWorld({ store, provider, tools, profile, limits });
+    onTestFinished(() => world.close());
+    await world.start();
+    const people = new People(store, world, done);
+    return people;
+  }
+
+  it('in teacher mode each step is explained and waits, runs with Run and is left out with Skip (S-02)', async () => {
+    const people = await open([
+      ...planned('[TOOL: work] Wash', '[TOOL: work] Sand', '[TOOL: work] Paint'),
+      says('First we wash, because paint sticks to clean walls.'),
+      calls('work'),
+      says('Now we sand.'),
+      says('Now we paint.'),
+      calls('work'),
+      says('You have painted a house.'),
+    ]);
+    expect(await people.ask('teacher')).toEqual(PARKED);
+    expect(people.done).toEqual([]);
+    expect(await people.statuses()).toEqual(['pending', 'pending', 'pending']);
+    const asked = await people.question();
+    expect(asked.plan).toMatchObject({ stepId: 's1', wait: 'step' });
+    expect(people.world.events.at(-1)).toMatchObject({
+      type: 'approval_needed',
+      warningMessage: 'First we wash, because paint sticks to clean walls.',
+    });
+    const explained = people.world.events.filter(
+      (event) => 'msgId' in event && event.msgId.includes('.explain.'),
+    );
+    expect(explained.map(({ type }) => type)).toEqual([
+      'thinking_started',
+      'thinking_delta',
+      'thinking_finished',
+    ]);
+    const [shown] = await people.shown();
+    expect(shown?.content).toMatch(/Next: step 1.*First we wash.*\/run or \/skip/s);
+    expect(shown?.buttons.map(({ label }) => label)).toEqual(['Run', 'Skip']);
+    expect(await people.act('run')).toEqual({ done: true, text: 'The step runs.' });
+    expect(await people.resume()).toEqual(PARKED);
+    expect(people.done).toEqual(['work']);
+    expect(await people.act('skip')).toEqual({ done: true, text: 'The step is left out.' });
+    expect(await people.resume()).toEqual(PARKED);
+    expect((await people.question()).plan).toMatchObject({ stepId: 's3' });
+    await people.act('run');
+    expect((await people.resume()).kind).toBe('finished');
+    expect(people.done).toEqual(['work', 'work']);
+    expect(await people.statuses()).toEqual(['done', 'skipped', 'done']);
+    expect(people.ends()).toEqual(['plan_completed']);
+    const turn = await people.store.ledger.turn(people.turnId);
+    expect(turn?.final?.content).toBe('You have painted a house.');
+    expect(await people.act('run')).toEqual({ done: false, text: 'This plan is over.' });
+  });
+
+  it('a step that nobody lets run in time ends the plan, and the answer says so (S-36)', async () => {
+    const people = await open(
+      [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), says('We wash.'), says('Nobody was there.')],
+      { approvalMs: 1 },
+    );
+    expect(await people.ask('teacher')).toEqual(PARKED);
+    await people.store
+      .sql`update lane set wake_at = now() - interval '1 second' where key = ${`in:${SESSION}`}`;
+    expect((await people.resume()).kind).toBe('finished');
+    expect(people.done).toEqual([]);
+    expect(people.world.events).toContainEqual({
+      type: 'plan_cancelled',
+      reason: 'Nobody let step 1 run in time.',
+    });
+  });
+
+  it('a plan pauses before its next step, waits in the open, and goes on where it was (S-40)', async () => {
+    let asked: PlanAnswer | undefined;
+    const people = await open(
+      [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), calls('work'), calls('work'), says('Painted.')],
+      {
+        during: async (one) => {
+          asked ??= await one.act('pause');
+        },
+      },
+    );
+    expect(await people.ask('agentic')).toEqual(PARKED);
+    expect(asked).toEqual({ done: true, text: 'The plan pauses before its next step.' });
+    expect((await people.plan()).plan.state).toBe('paused');
+    expect(people.done).toEqual(['work']);
+    expect((await people.shown()).at(-1)?.buttons.map(({ label }) => label)).toEqual(['Resume', 'Stop']);
+    expect(await people.act('pause')).toMatchObject({ done: false });
+    expect(await people.act('resume')).toEqual({ done: true, text: 'The plan goes on.' });
+    expect((await people.resume()).kind).toBe('finished');
+    expect(people.done).toEqual(['work', 'work']);
+    const told = people.world
+      .types()
+      .filter((type) => /^plan_(paused|resumed|completed|cancelled)$/.test(type));
+    expect(told).toEqual(['plan_paused', 'plan_resumed', 'plan_completed']);
+  });
+
+  it('a paused plan that is not resumed but refused ends (S-36)', async () => {
+    const people = await open(
+      [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), calls('work'), says('Half painted.')],
+      { during: async (one) => void (await one.act('pause')) },
+    );
+    await people.ask('agentic');
+    const { id } = await people.question();
+    expect(await people.store.lanes.decide(id, 'denied', SESSION)).toBe(true);
+    // A wish that comes between the answer and the turn does not turn the answer round.
+    await people.act('resume');
+    await people.resume();
+    expect(people.ends()).toEqual(['plan_cancelled']);
+    expect((await people.plan()).plan).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
+    expect(await people.statuses()).toEqual(['done', 'pending']);
+  });
+
+  it('a running step that is to be skipped is not repaired when it fails (S-28)', async () => {
+    let answer: PlanAnswer | undefined;
+    const people = await open(
+      [...planned('[TOOL: fail] Wash', '[TOOL: work] Paint'), calls('fail'), calls('work'), says('Painted.')],
+      {
+        during: async (one) => {
+          answer ??= await one.act('skip');
+        },
+      },
+    );
+    await people.ask('agentic');
+    expect(answer?.text).toContain('Step 1 is running');
+    expect(await people.statuses()).toEqual(['skipped', 'done']);
+    expect(people.world.types()).not.toContain('agent_thinking');
+  });
+
+  it('dangerous steps wait for a human, injected and modified ones, and run once when allowed (S-45, S-46)', async () => {
+    const wipe = { description: 'Make room', tool: 'wipe', args: { word: 'disk' } };
+    const repair = { action: 'insert_steps', reason: 'no room', newSteps: [wipe] };
+    const people = await open([
+      ...planned('[TOOL: fail] Wash'),
+      calls('fail'),
+      says(JSON.stringify(repair)),
+      calls('fail'),
+      says(JSON.stringify({ action: 'modify', reason: 'harder', command: { tool: 'wipe', args: {} } })),
+      says('Done.'),
+    ]);
+    expect(await people.ask('agentic')).toEqual(PARKED);
+    const revised = people.world.events.find((event) => event.type === 'plan_revised');
+    expect(revised?.plan.steps[0]).toMatchObject({ id: 'added-1', risk: 'dangerous' });
+    const asked = await people.question();
+    expect(asked).toMatchObject({ tool: 'wipe', args: { word: 'disk' } });
+    expect(asked.plan).toBeUndefined();
+    expect(people.done).toEqual(['fail']);
+    await people.store.lanes.decide(asked.id, 'approved', SESSION);
+    expect(await people.resume()).toEqual(PARKED);
+    expect(people.done).toEqual(['fail', 'wipe disk', 'fail']);
+    await people.store.lanes.decide((await people.question()).id, 'approved', SESSION);
+    expect((await people.resume()).kind).toBe('finished');
+    expect(people.done).toEqual(['fail', 'wipe disk', 'fail', 'wipe']);
+    expect(await people.statuses()).toEqual(['done', 'done']);
+    expect(people.ends()).toEqual(['plan_completed']);
+  });
+
+  it('/stop while it waits cancels the plan, once, and ends the turn (S-36)', async () => {
+    const people = await open([...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), says('We wash.')]);
+    expect(await people.ask('teacher')).toEqual(PARKED);
+    expect(await people.act('stop')).toEqual({ done: true, text: 'The plan is stopped.' });
+    await people.resume();
+    expect(people.ends()).toEqual(['plan_cancelled']);
+    expect((await people.plan()).plan.state).toBe('cancelled');
+    expect((await people.store.ledger.turn(people.turnId))?.reason).toBe('stopped');
+  });
+});

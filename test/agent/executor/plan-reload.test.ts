@@ -1,0 +1,65 @@
+/** A plan whose profile is read anew while it waits: what its later steps find then. */
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+
+const SESSION = 'telegram:42';
+
+function toolOf(name: string, ran: string[], during: () => Promise<void> = async () => undefined): Tool {
+  return defineTool({
+    name,
+    description: `Does what ${name} says.`,
+    parameters: z.strictObject({}),
+    effect: 'unsafe',
+    reach: () => 'session',
+    risk: () => 'safe',
+    async execute() {
+      ran.push(name);
+      await during();
+      return { content: `${name} ok` };
+    },
+  });
+}
+
+describeEachDatabase('a plan whose profile is read anew while it is paused', (databases) => {
+  it('fails the step whose tool is gone, without a call, and mends it with what is there (S-26, N-73)', async () => {
+    const store = await databases.open();
+    const ran: string[] = [];
+    const pause = async (): Promise<void> => {
+      const record = await store.plans.latestPlan(SESSION);
+      await store.plans.wish(record?.plan.id ?? '', { pause: true });
+    };
+    const modify = { action: 'modify', reason: 'the brush is gone', command: { tool: 'roll', args: {} } };
+    const provider = new ScriptedProvider(
+      says('Two steps.\nREFLECT: no'),
+      says('Steps\n1. [TOOL: wash] Wash\n2. [TOOL: brush] Paint'),
+      asks([{ name: 'wash', args: {} }]),
+      says(JSON.stringify(modify)),
+      says('Painted.'),
+    );
+    const tools = [toolOf('wash', ran, pause), toolOf('brush', ran), toolOf('roll', ran)];
+    const world = await openWorld(databases, { store, provider, tools, profile: { planningEnabled: true } });
+    const asked = await world.ask('Paint the house', {}, { mode: 'agentic' });
+    expect(asked.outcome).toEqual({ kind: 'parked' });
+    world.profile = { ...world.profile, enabledTools: ['wash', 'roll'] };
+    const [question] = await store.approvals.pendingApprovals({ session: SESSION, limit: 1 });
+    await store.lanes.decide(question?.id ?? '', 'approved', SESSION);
+    expect(await world.run(await world.sweep())).toMatchObject({ kind: 'finished' });
+    expect(ran).toEqual(['wash', 'roll']);
+    const correction = provider.requests.at(-2)?.messages.at(-1)?.content ?? '';
+    expect(correction).toContain('There is no tool "brush" any more.');
+    expect(correction).not.toContain('- brush:');
+    const { plan } = (await store.plans.latestPlan(SESSION)) ?? {};
+    expect(plan).toMatchObject({
+      state: 'completed',
+      steps: [
+        { status: 'done' },
+        { status: 'done', attempts: 2, corrections: 1, revision: 'the brush is gone' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,288 @@
+/** A turn whose plan is carried out: steps by tools and by the model, repairs, the last words, and deaths in between. */
+import { expect, it } from 'vitest';
+import { RUN_PLAN } from '../../../src/agent/executor/run-plan.ts';
+import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
+import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
+import { ProviderError, ToolError } from '../../../src/contracts/errors.ts';
+import { MODES } from '../../../src/contracts/plan.ts';
+import type { ExecutionMode } from '../../../src/contracts/plan.ts';
+import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+import { z } from 'zod';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestDatabases } from '../../database.ts';
+import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+/** `read {name}` works for every name but `missing`; `write {name}` is noted. */
+function shelf(done: string[]): Tool[] {
+  const parameters = z.strictObject({ name: z.string() });
+  const read = defineTool({
+    name: 'read',
+    description: 'Reads a book.',
+    parameters,
+    effect: 'pure',
+    risk: () => 'safe',
+    async execute({ name }: z.infer<typeof parameters>) {
+      done.push(`read ${name}`);
+      if (name === 'missing') throw new ToolError('missing', 'There is no such book.');
+      return { content: `words of ${name}` };
+    },
+  });
+  const write = defineTool({
+    name: 'write',
+    description: 'Writes a book.',
+    parameters,
+    effect: 'unsafe',
+    risk: () => 'safe',
+    async execute({ name }: z.infer<typeof parameters>) {
+      done.push(`write ${name}`);
+      return { content: `${name} is written` };
+    },
+  });
+  return [read, write];
+}
+
+const planned = (...steps: string[]): ScriptStep[] => [
+  says('It takes some steps.\nREFLECT: no'),
+  says(['Milestones', '- All read', 'Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
+];
+const calls = (name: string, book: string): ScriptStep => asks([{ name, args: { name: book } }]);
+
+async function open(
+  databases: TestDatabases,
+  done: string[],
+  ...steps: ScriptStep[]
+): Promise<[TurnWorld, ScriptedProvider]> {
+  const provider = new ScriptedProvider(...steps);
+  const world = await openWorld(databases, {
+    provider,
+    tools: shelf(done),
+    profile: { planningEnabled: true, iterationBudgetEnabled: false },
+  });
+  return [world, provider];
+}
+
+const ask = (world: TurnWorld, mode: ExecutionMode = 'agentic') => world.ask('Read both books', {}, { mode });
+
+describeEachDatabase('a plan in agentic mode', (databases) => {
+  it('is carried out inside the turn, step by step, and summed up at the end (S-02, S-20)', async () => {
+    const done: string[] = [];
+    const [world, provider] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first', '[SELF] Compare', '[TOOL: write] Write it down'),
+      calls('read', 'first'),
+      says('They are alike.'),
+      calls('write', 'notes'),
+      says('Both are read.'),
+    );
+    const { turn } = await ask(world);
+    expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Both are read.' } });
+    expect(done).toEqual(['read first', 'write notes']);
+    const kinds = world.types().filter((type) => /^(plan_|step_|tool_)/.test(type));
+    expect(kinds).toEqual([
+      'plan_ready',
+      'step_changed',
+      'tool_call',
+      'tool_result',
+      'step_changed',
+      'step_changed',
+      'step_changed',
+      'step_changed',
+      'tool_call',
+      'tool_result',
+      'step_changed',
+      'plan_completed',
+    ]);
+    // A step of one call offers that one tool; the agent's own work offers all; the last words know every result.
+    expect(provider.requests[2]?.tools?.map(({ name }) => name)).toEqual(['read']);
+    expect(provider.requests[3]?.tools?.map(({ name }) => name)).toEqual(['read', 'write']);
+    expect(JSON.stringify(provider.requests[3]?.messages)).toContain('words of first');
+    const last = provider.requests.at(-1)?.messages.at(-1);
+    expect(last).toMatchObject({ role: 'tool', toolName: RUN_PLAN });
+    expect(last?.content).toContain('They are alike.');
+    expect(world.shown()).toBe('Both are read.');
+    const plan = await world.store.plans.latestPlan('telegram:42');
+    expect(plan?.plan).toMatchObject({ state: 'completed', mode: 'agentic' });
+    expect(plan?.plan.steps.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
+    expect(turn?.usage?.completionTokens).toBe(6 * 5);
+  });
+
+  it('shows the words of a step as thinking while they are made, under its title, and never as the answer', async () => {
+    const done: string[] = [];
+    const broken = new ProviderError('bad_response', 'cut', { retryable: true });
+    const muse: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm.' }, ...says('Al', 'ike.').chunks] };
+    const [world] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first', '[SELF] Compare', '[TOOL: write] Write it down'),
+      asks([{ name: 'read', args: { name: 'first' } }], 'I take it ', 'down.'),
+      fails(broken, 'They'),
+      muse,
+      calls('write', 'notes'),
+      says('Both are read.'),
+    );
+    const { turn } = await ask(world);
+    const { turnId } = turn?.final ?? { turnId: '' };
+    const thoughts = world.events.flatMap((event) => {
+      if (!('msgId' in event) || event.msgId.includes('.plan.')) return [];
+      const call = event.msgId.slice(turnId.length + 1);
+      if (event.type === 'thinking_delta') return [`${call} ${event.delta}`];
+      if (event.type === 'thinking_started') return [`${call} begins: ${event.title}`];
+      return event.type === 'stream_chunk' ? [] : [`${call} ${event.type}`];
+    });
+    expect(thoughts).toEqual([
+      '1001 begins: Step 1: Read the first',
+      '1001 I take it ',
+      '1001 down.',
+      '1001 thinking_finished',
+      '2001 begins: Step 2: Compare',
+      '2001 They',
+      '2001 thinking_finished',
+      '2001 stream_reset',
+      '2001 begins: Step 2: Compare',
+      '2001 Hm.',
+      '2001 \n\nAl',
+      '2001 ike.',
+      '2001 thinking_finished',
+      '2 stream_start',
+      '2 stream_end',
+    ]);
+    expect(world.shown()).toBe('Both are read.');
+    expect(turn?.final?.content).toBe('Both are read.');
+    // Six calls to their end, and the one that broke after a word.
+    const broke = 2;
+    expect(turn?.usage?.completionTokens).toBe(6 * SCRIPT_USAGE.completionTokens + broke);
+  });
+
+  it('repairs a failed step with the correction call, whose prompt is its own (S-14, S-26)', async () => {
+    const done: string[] = [];
+    const correction = {
+      action: 'modify',
+      reason: 'another book',
+      command: { tool: 'read', args: { name: 'spare' } },
+    };
+    const [world, provider] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first'),
+      calls('read', 'missing'),
+      says(JSON.stringify(correction)),
+      says('The spare one is read.'),
+    );
+    await ask(world);
+    expect(done).toEqual(['read missing', 'read spare']);
+    const asked = provider.requests[3];
+    expect(asked?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(asked?.messages[0]?.content).toBe(CORRECTION_PROMPT);
+    expect(asked?.messages[1]?.content).toContain('There is no such book.');
+    expect(asked?.tools).toBeUndefined();
+    const revised = world.events.find((event) => event.type === 'plan_revised');
+    const stored = await world.store.plans.latestPlan('telegram:42');
+    expect(revised?.plan.steps[0]).toMatchObject({ args: { name: 'spare' } });
+    expect(stored?.plan.steps[0]).toMatchObject({ args: { name: 'spare' }, status: 'done', attempts: 2 });
+  });
+
+  it('ends stuck after three corrections, and the answer says so (S-21, S-36)', async () => {
+    const done: string[] = [];
+    const retry = says(
+      '{"action":"retry","reason":"again","command":{"tool":"read","args":{"name":"missing"}}}',
+    );
+    const [world, provider] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first', '[TOOL: write] Write'),
+      calls('read', 'missing'),
+      retry,
+      retry,
+      retry,
+      says('The book is not there.'),
+    );
+    const { turn } = await ask(world);
+    expect(turn?.final?.content).toBe('The book is not there.');
+    expect(done).toHaveLength(4);
+    const ends = world.types().filter((type) => type === 'plan_cancelled' || type === 'plan_completed');
+    expect(ends).toEqual(['plan_cancelled']);
+    expect(provider.requests.at(-1)?.messages.at(-1)?.content).toMatch(
+      /cancelled: Step 1 still fails after 3/,
+    );
+    const stored = await world.store.plans.latestPlan('telegram:42');
+    expect(stored?.plan).toMatchObject({
+      state: 'cancelled',
+      steps: [{ status: 'failed' }, { status: 'pending' }],
+    });
+  });
+
+  it('is not seen step by step by later turns, which know its end (S-20)', async () => {
+    const done: string[] = [];
+    const [world, provider] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first'),
+      calls('read', 'first'),
+      says('It is read.'),
+      says('DIRECT'),
+      says('You are welcome.'),
+    );
+    await ask(world);
+    await world.ask('Thank you');
+    const seen = JSON.stringify(provider.requests.at(-1)?.messages);
+    expect(seen).toContain(RUN_PLAN);
+    expect(seen).toContain('It is read.');
+    expect(seen).not.toContain('plan_fact');
+    expect(provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
+  });
+
+  it('hands a step to another agent, which works on its own, and keeps its result (N-21, S-20)', async () => {
+    const provider = new ScriptedProvider(
+      ...planned('[AGENT: default] Find out which is older', '[SELF] Compare'),
+      says('The first is older.'),
+      says('So it is.'),
+      says('The first one.'),
+    );
+    const world = await openWorld(databases, {
+      provider,
+      tools: [...shelf([]), spawnAgent],
+      profile: { planningEnabled: true },
+    });
+    await ask(world);
+    expect(world.shown()).toBe('The first one.');
+    const stored = await world.store.plans.latestPlan('telegram:42');
+    expect(stored?.plan.steps.map(({ executor, status }) => `${executor.kind} ${status}`)).toEqual([
+      'agent done',
+      'self done',
+    ]);
+    expect(JSON.stringify(provider.requests[2]?.messages)).toContain('which is older');
+    expect(JSON.stringify(provider.requests[3]?.messages)).toContain('The first is older.');
+    expect(world.ofAgents.map(({ type }) => type)).toContain('subagent_completed');
+  });
+
+  it('leaves planner mode as it was: the loop follows the plan (S-02)', async () => {
+    const done: string[] = [];
+    const [world, provider] = await open(
+      databases,
+      done,
+      ...planned('[TOOL: read] Read the first'),
+      calls('read', 'first'),
+      says('Read.'),
+    );
+    await ask(world, 'planner');
+    expect(provider.requests).toHaveLength(4);
+    expect(provider.requests[2]?.tools).toHaveLength(2);
+  });
+});
+
+it('has words of its own for each mode (S-44)', () => {
+  expect(Object.fromEntries(MODES.map((mode) => [mode, modePrompt(mode)]))).toMatchInlineSnapshot(`
+    {
+      "agentic": "A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.",
+      "planner": "You follow a plan of your own. Carry its steps out in their order, keep the todo list up to date, and when a step fails, say why, then mend it or change the rest of the plan.",
+      "teacher": "You teach while a plan is carried out: the user lets each step run. Do only the step that was let run, and say in plain words what was done, why, and what can be learned from it.",
+    }
+  `);
+  expect(new Set(MODES.map(modePrompt)).size).toBe(3);
+});

@@ -1,0 +1,136 @@
+/** What the user writes while a plan is carried out: in mode `steer` it reaches the next step, the next repair and the last words. */
+import { expect, it } from 'vitest';
+import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/steering.ts';
+import { TurnRows } from '../../../src/agent/state/turn-state.ts';
+import type { Turn } from '../../../src/agent/state/turn-state.ts';
+import type { QueueMode } from '../../../src/contracts/records.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
+import { moment, nextTurn } from '../../fakes/moments.ts';
+import { testPlan } from '../../fakes/agent/plans.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+const MOMENT = asks([{ name: 'moment', args: {} }]);
+const WORDS = 'make the door blue';
+const ADDED = `The user added meanwhile: ${WORDS}`;
+const planned = (...steps: string[]): ScriptStep[] => [
+  says('Some steps.\nREFLECT: no'),
+  says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
+];
+const retry = says('{"action":"retry","reason":"again"}');
+
+describeEachDatabase('words of the user while a plan is carried out', (databases) => {
+  /** A plan during whose first call the user writes. */
+  const begin = async (queueMode: QueueMode, ...steps: ScriptStep[]) => {
+    const store = await databases.open({ newSessions: { mode: 'agentic', queueMode } });
+    const provider = new ScriptedProvider(...steps);
+    const late: string[] = [];
+    const tools = [moment(async () => void late.push((await world.say(WORDS)).turnId))];
+    const options = { store, provider, tools, profile: { planningEnabled: true } };
+    const world: TurnWorld = await openWorld(databases, options);
+    return { store, provider, late, world, options };
+  };
+  const asked = ({ requests }: ScriptedProvider, n: number): string =>
+    JSON.stringify(requests.at(n)?.messages);
+
+  it('reach the next step and the last answer in mode steer, and are answered there and nowhere else', async () => {
+    const { store, provider, late, world } = await begin(
+      'steer',
+      ...planned('[SELF] Paint', '[SELF] Clean up'),
+      MOMENT,
+      says('Painted.'),
+      says('Cleaned.'),
+      says('All is done, the door in blue.'),
+    );
+    const { turn, outcome } = await world.ask('Paint the house');
+    expect(turn?.final?.content).toBe('All is done, the door in blue.');
+    expect(nextTurn(outcome)).toBeUndefined();
+    expect(asked(provider, 3)).not.toContain(WORDS);
+    expect(asked(provider, 4)).toContain(ADDED);
+    const last = provider.requests.at(-1)?.messages ?? [];
+    expect(last.flatMap(({ role, content }) => (role === 'user' ? [content] : []))).toEqual([
+      'Paint the house',
+      WORDS,
+    ]);
+    const told = world.events.findIndex(({ type }) => type === 'messages_joined');
+    expect(world.events[told]).toEqual({ type: 'messages_joined', turnIds: late });
+    expect(world.events[told + 1]).toMatchObject({
+      type: 'step_changed',
+      step: { id: 's2', status: 'running' },
+    });
+    expect(await store.ledger.turn(late[0] ?? '')).toMatchObject({ state: 'done', reason: 'joined' });
+    // The plan itself is what it was made for.
+    expect((await store.plans.latestPlan('telegram:42'))?.plan.goal).toBe('Paint the house');
+  });
+
+  it('reach the repair of the step during which they came', async () => {
+    const { provider, world } = await begin(
+      'steer',
+      ...planned('[SELF] Paint'),
+      MOMENT,
+      says('FAILED: which colour?'),
+      retry,
+      says('Painted.'),
+      says('Done.'),
+    );
+    await world.ask('Paint the house');
+    expect(asked(provider, 4)).toContain(`Goal: Paint the house\\n${ADDED}`);
+    expect(asked(provider, 5)).toContain(ADDED);
+  });
+
+  it('are still known when the process died after they were taken in', async () => {
+    const { store, provider, late, options } = await begin(
+      'steer',
+      ...planned('[SELF] Paint', '[SELF] Clean up'),
+      MOMENT,
+      says('Painted.'),
+      says('Cleaned.'),
+      says('In blue.'),
+    );
+    const death = dyingAt(0, 'after', ['joinTurn']);
+    const first = await openWorld(databases, { ...options, around: death.of });
+    options.tools[0] = moment(async () => void late.push((await first.say(WORDS)).turnId));
+    const { turnId, head } = await first.say('Paint the house');
+    await first.run(head).catch(notOfDeath);
+    const second = new TurnWorld(options);
+    await second.start();
+    await second.run(await second.sweep());
+    expect((await store.ledger.turn(turnId))?.final?.content).toBe('In blue.');
+    expect(asked(provider, 4)).toContain(ADDED);
+    expect(late).toHaveLength(1);
+  });
+
+  it('wait for a turn of their own in mode queue', async () => {
+    const { provider, world } = await begin(
+      'queue',
+      ...planned('[SELF] Paint'),
+      MOMENT,
+      says('Painted.'),
+      says('Done.'),
+      says('DIRECT'),
+      says('Blue it is.'),
+    );
+    const { outcome } = await world.ask('Paint the house');
+    expect(asked(provider, -1)).not.toContain(WORDS);
+    await world.run(nextTurn(outcome));
+    expect(world.finishes.map(({ content }) => content)).toEqual(['Done.', 'Blue it is.']);
+  });
+});
+
+it.each([
+  [MAX_STEERING_CHARS, `${'x'.repeat(MAX_STEERING_CHARS - 5)}\nlast`],
+  [MAX_STEERING_CHARS + 1, `…${'x'.repeat(MAX_STEERING_CHARS - 5)}\nlast`],
+])('shows at most its bound of them to a step, the newest: %i characters', (length, shown) => {
+  const rows = new TurnRows('Paint', []);
+  const entries = ['x'.repeat(length - 5), 'last'].map((content, n) => ({
+    kind: 'user' as const,
+    content,
+    laneSeq: n + 2,
+  }));
+  rows.joined(entries.map((entry) => ({ iteration: 1, entry, tokens: 1 })));
+  const turn: Pick<Turn, 'rows'> = { rows };
+  const plan = testPlan(1);
+  expect(withUserAdditions(plan, turn).goal).toBe(`${plan.goal}\nThe user added meanwhile: ${shown}`);
+});

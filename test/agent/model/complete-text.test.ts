@@ -1,0 +1,77 @@
+/** A call of the model that is nobody's answer: what is given, what is seen of it, and what it cost however it ends. */
+import { expect, it } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
+import { drain } from '../../../src/agent/turn/drain.ts';
+import { completeText } from '../../../src/agent/model/complete-text.ts';
+import type { TextCall } from '../../../src/agent/model/complete-text.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { Usage } from '../../../src/contracts/provider.ts';
+import { fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+
+async function gather(step: ScriptStep, over: Partial<TextCall> = {}) {
+  const provider = new ScriptedProvider(step);
+  const events: EventBody[] = [];
+  const paid: Usage[] = [];
+  const messages = [{ role: 'user' as const, content: 'Sum it up' }];
+  const call: TextCall = {
+    request: { model: 'test-model', messages, contextWindow: 4_096 },
+    signal: new AbortController().signal,
+    maxChars: 100,
+    paid: (usage) => void paid.push(usage),
+    ...over,
+  };
+  const shared = { deps: { provider }, limits: DEFAULT_LIMITS };
+  const read = drain(completeText(shared, call), (body) => void events.push(body));
+  const text = await read.catch((error: unknown) => (error instanceof ProviderError ? error.code : error));
+  return { text, events, paid, provider };
+}
+
+const musing: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm. ' }, ...says('It is', ' so.').chunks] };
+const broken = new ProviderError('bad_response', 'cut', { retryable: true });
+const shown = { msgId: 't.plan.1', title: 'A look' };
+
+it('gives the words without the thinking; nobody sees a call that is not shown', async () => {
+  expect(await gather(musing)).toMatchObject({ text: 'It is so.', events: [], paid: [SCRIPT_USAGE] });
+});
+
+it('shows the words and the thinking under the title of the call, with what they cost', async () => {
+  const { events, paid } = await gather(musing, { shown });
+  const { msgId } = shown;
+  expect(events).toEqual([
+    { type: 'thinking_started', msgId, title: 'A look' },
+    { type: 'thinking_delta', msgId, delta: 'Hm. ' },
+    { type: 'thinking_delta', msgId, delta: 'It is' },
+    { type: 'thinking_delta', msgId, delta: ' so.' },
+    { type: 'thinking_finished', msgId, usage: SCRIPT_USAGE },
+  ]);
+  expect(paid).toEqual([SCRIPT_USAGE]);
+});
+
+it('tells that the call waits for a place at the model, shown or not', async () => {
+  const { events } = await gather({ ...says('ok'), ahead: 2 });
+  expect(events).toMatchObject([{ type: 'notice', code: 'model_busy' }]);
+});
+
+it('counts a call that broke after its first word, and not one that never began', async () => {
+  const late = await gather(fails(broken, 'It'), { shown });
+  expect(late).toMatchObject({ text: 'bad_response', paid: [{ estimated: true, completionTokens: 1 }] });
+  expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });
+  const early = await gather(fails(broken), { shown });
+  expect(early).toMatchObject({ text: 'bad_response', paid: [] });
+  expect(early.events.at(-1)).toEqual({ type: 'thinking_finished', msgId: shown.msgId });
+});
+
+it.each([
+  [10, 'abcdefghij', 0],
+  [9, 'abcdefghij', 1],
+])('reads no more once it has more than %i characters, and hangs up', async (maxChars, text, hungUp) => {
+  const call = await gather(says('abcde', 'fghij'), { maxChars });
+  expect(call).toMatchObject({ text, provider: { hungUp } });
+  expect(call.paid).toHaveLength(1);
+});
+
+it('keeps a character whose two halves came apart', async () => {
+  expect((await gather(says('a\ud83d', '\ude00b'))).text).toBe('a😀b');
+});

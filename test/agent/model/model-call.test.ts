@@ -1,0 +1,135 @@
+/** One streaming call: the order of its events, and that they add up to the answer. */
+import { expect, it } from 'vitest';
+import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
+import { streamAnswer } from '../../../src/agent/model/model-call.ts';
+import type { ModelCall } from '../../../src/agent/model/model-call.ts';
+import { Reply } from '../../../src/agent/state/reply.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import type { ChatChunk, ChatRequest, LLMResponse } from '../../../src/contracts/provider.ts';
+import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
+
+const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
+const thinks = (...deltas: string[]): ChatChunk[] => deltas.map((delta) => ({ type: 'thinking', delta }));
+
+function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
+  return {
+    provider: new ScriptedProvider(step),
+    request: REQUEST,
+    msgId: 'm1',
+    reply,
+    limits: { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 },
+    signal: new AbortController().signal,
+    promptTokens: 12,
+    heard: false,
+  };
+}
+
+async function play(
+  step: ScriptStep,
+  reply?: Reply,
+): Promise<{ events: EventBody[]; answer?: LLMResponse; error?: unknown }> {
+  const events: EventBody[] = [];
+  const stream = streamAnswer(callOf(step, reply));
+  try {
+    for (;;) {
+      const next = await stream.next();
+      if (next.done === true) return { events, answer: next.value };
+      events.push(next.value);
+    }
+  } catch (error) {
+    return { events, error };
+  }
+}
+
+it('shows thinking once and before the text, then the words as they come (N-48, N-49, B-42)', async () => {
+  const step = { chunks: [...thinks('let ', 'me'), ...says('Hel', 'lo').chunks] };
+  const { events, answer } = await play(step);
+  expect(events).toEqual([
+    { type: 'stream_start', msgId: 'm1' },
+    { type: 'thinking_started', msgId: 'm1' },
+    { type: 'thinking_delta', msgId: 'm1', delta: 'let ' },
+    { type: 'thinking_delta', msgId: 'm1', delta: 'me' },
+    { type: 'thinking_finished', msgId: 'm1' },
+    { type: 'stream_chunk', msgId: 'm1', delta: 'Hel' },
+    { type: 'stream_chunk', msgId: 'm1', delta: 'lo' },
+  ]);
+  expect(answer).toEqual(
+    await collectChat(new ScriptedProvider(step).streamChat(REQUEST, AbortSignal.any([]))),
+  );
+});
+
+it('says how many answers are before this one while it waits for a place at the model', async () => {
+  const place = Promise.withResolvers<void>();
+  const stream = streamAnswer(callOf({ ...says('Now.'), ahead: 3, before: () => place.promise }));
+  expect((await stream.next()).value).toEqual({ type: 'stream_start', msgId: 'm1' });
+  expect((await stream.next()).value).toMatchObject({
+    type: 'notice',
+    text: expect.stringContaining('3 answers'),
+  });
+  place.resolve();
+  expect((await stream.next()).value).toEqual({ type: 'stream_chunk', msgId: 'm1', delta: 'Now.' });
+  expect((await stream.next()).done).toBe(true);
+});
+
+it('finds tool calls in any chunk, not only the last (N-50)', async () => {
+  const early = asks([{ name: 'probe', args: { a: 1 } }]);
+  const { answer } = await play({ chunks: [...early.chunks, ...says('and words').chunks] });
+  expect(answer).toMatchObject({ content: 'and words', finishReason: 'tool_calls', usage: SCRIPT_USAGE });
+  expect(answer?.toolCalls).toEqual([{ id: 'call_0', name: 'probe', args: { a: 1 } }]);
+});
+
+it('begins later words of a turn with a paragraph, in the delta itself', async () => {
+  const reply = new Reply();
+  reply.say('Before.');
+  const { events } = await play(says('Af', 'ter.'), reply);
+  const shown = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
+  expect(shown).toEqual(['\n\nAf', 'ter.']);
+  expect(reply.text).toBe('Before.\n\nAfter.');
+  expect(reply.callText).toBe('After.');
+});
+
+it('closes thinking when the call breaks, and keeps what was said', async () => {
+  const broken = new ProviderError('bad_response', 'cut');
+  const reply = new Reply();
+  const { events, error } = await play({ chunks: thinks('hm'), ending: broken }, reply);
+  expect(error).toBe(broken);
+  expect(events.at(-1)).toEqual({ type: 'thinking_finished', msgId: 'm1' });
+  await play(fails(broken, 'part'), reply);
+  expect(reply.text).toBe('part');
+});
+
+it('makes text fit for every platform and database as it comes', async () => {
+  const { answer } = await play({ chunks: [...thinks('a\0'), ...says('b\0', '\udc00').chunks] });
+  expect(answer).toMatchObject({ content: 'b\u2400\ufffd', thinking: 'a\u2400' });
+});
+
+it('cuts off an answer without end, and keeps a bounded number of tool calls', async () => {
+  const piece = 'x'.repeat(MAX_ANSWER_CHARS / 4);
+  const lengths = async (...pieces: string[]): Promise<unknown[]> => {
+    const { answer } = await play(says(...pieces));
+    return [answer?.finishReason, answer?.content.length];
+  };
+  expect(await lengths(piece, piece, piece, piece)).toEqual(['stop', MAX_ANSWER_CHARS]);
+  expect(await lengths(piece, piece, piece, piece, 'y', 'never read')).toEqual([
+    'length',
+    MAX_ANSWER_CHARS + 1,
+  ]);
+  const many = asks(Array.from({ length: MAX_CALLS_KEPT + 1 }, () => ({ name: 'probe', args: {} })));
+  expect((await play(many)).answer?.toolCalls).toHaveLength(MAX_CALLS_KEPT);
+});
+
+it('takes back what an open call said, and nothing else', () => {
+  const reply = new Reply();
+  reply.say('kept');
+  reply.begin();
+  reply.add('void');
+  reply.reset();
+  expect(reply.text).toBe('kept');
+  reply.begin();
+  expect(reply.add('again')).toBe('\n\nagain');
+  expect(reply.end()).toBe('\n\nagain');
+  expect(reply.text).toBe('kept\n\nagain');
+});

@@ -1,0 +1,107 @@
+/** Which model and profile a request means. */
+import { expect, it } from 'vitest';
+import { createModels } from '../../../src/agent/model/models.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import { ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+
+const signal = new AbortController().signal;
+
+function profile(id: string): Profile {
+  return { ...defaultProfile(''), id, systemPrompt: '' };
+}
+
+function countedModels(provider: ScriptedProvider, options: { model?: string; now?: () => number } = {}) {
+  let asked = 0;
+  const counting = {
+    name: 'counting',
+    models: (given: AbortSignal) => {
+      asked += 1;
+      return provider.models(given);
+    },
+    capabilities: provider.capabilities.bind(provider),
+    streamChat: provider.streamChat.bind(provider),
+    close: () => provider.close(),
+  };
+  const profiles = (): Profile[] => [profile('default'), profile('coder')];
+  const models = createModels(
+    { provider: counting, profiles, model: options.model },
+    options.now ?? (() => 0),
+  );
+  return { models, asked: () => asked };
+}
+
+it('uses MODEL, else the first model of the server, and believes the list for five minutes (B-26)', async () => {
+  expect(await countedModels(new ScriptedProvider(), { model: 'mine' }).models.fallback(signal)).toBe('mine');
+  let now = 0;
+  const provider = new ScriptedProvider();
+  const { models, asked } = countedModels(provider, { now: () => now });
+  expect(await models.fallback(signal)).toBe('test-model');
+  provider.names = ['newer'];
+  now = 299_000;
+  expect(await models.fallback(signal)).toBe('test-model');
+  expect(asked()).toBe(1);
+  now = 301_000;
+  expect(await models.fallback(signal)).toBe('newer');
+});
+
+it('says how to fetch a model when the server has none, and looks again the next time', async () => {
+  const provider = new ScriptedProvider();
+  provider.names = [];
+  const { models } = countedModels(provider);
+  await expect(models.fallback(signal)).rejects.toThrow('ollama pull');
+  provider.names = ['pulled'];
+  expect(await models.fallback(signal)).toBe('pulled');
+});
+
+it('understands default, profile ids and model names, a fresh one too (B-07)', async () => {
+  const provider = new ScriptedProvider();
+  const { models } = countedModels(provider);
+  expect(await models.resolve('default', signal)).toEqual({});
+  expect(await models.resolve('coder', signal)).toEqual({ profileId: 'coder' });
+  expect(await models.resolve('test-model', signal)).toEqual({ model: 'test-model' });
+  provider.names = ['test-model', 'just-pulled', 'small:latest'];
+  expect(await models.resolve('just-pulled', signal)).toEqual({ model: 'just-pulled' });
+  expect(await models.resolve('small', signal)).toEqual({ model: 'small:latest' });
+  await expect(models.resolve('gpt-17', signal)).rejects.toMatchObject({ code: 'unknown_model' });
+  expect(await models.list(signal)).toEqual([
+    'default',
+    'coder',
+    'test-model',
+    'just-pulled',
+    'small:latest',
+  ]);
+});
+
+it('says that the server is away instead of calling a model unknown', async () => {
+  const provider = new ScriptedProvider();
+  provider.down = new ProviderError('unavailable', 'down', { retryable: true });
+  const { models } = countedModels(provider);
+  await expect(models.resolve('some-model', signal)).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+it('refuses a profile whose model will not answer by waiting, and none whose server is only away (S-43, S-49)', async () => {
+  const provider = new ScriptedProvider();
+  const of = (id: string, model: string): Profile => ({ ...profile(id), model });
+  const profiles = (): Profile[] => [profile('default'), of('known', 'test-model'), of('lost', 'gone')];
+  const models = createModels({ provider, profiles }, () => 0);
+  await models.checkProfile('default', signal);
+  await models.checkProfile('known', signal);
+  await expect(models.checkProfile('lost', signal)).rejects.toThrow(
+    '"lost" cannot answer: there is no model "gone"',
+  );
+  provider.down = new ProviderError('unavailable', 'down', { retryable: true });
+  await models.checkProfile('lost', signal);
+  provider.down = new ProviderError('unavailable', 'set OPENAI_API_KEY');
+  await expect(models.checkProfile('lost', signal)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'The profile "lost" cannot answer: set OPENAI_API_KEY',
+  });
+});
+
+it('falls back to the default profile when a session names one that is gone', () => {
+  const { models } = countedModels(new ScriptedProvider());
+  expect(models.profile('deleted').id).toBe('default');
+  expect(models.profile('coder').id).toBe('coder');
+});

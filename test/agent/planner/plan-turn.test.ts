@@ -1,0 +1,240 @@
+/** Planning before the loop, on a real store: when it happens, what it costs, what is kept and what people see. */
+import { expect, it } from 'vitest';
+import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import { describeEachDatabase } from '../../database.ts';
+import {
+  ANALYSIS,
+  only,
+  PLAN,
+  planned,
+  planningWorld,
+  REFLECTING,
+  REVIEW,
+  update,
+} from '../../fakes/gateway/planned-turn.ts';
+import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
+import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+describeEachDatabase('planning', (databases) => {
+  it('happens only where the profile wants it, and never in the plain entry (N-14, N-02)', async () => {
+    const { world, provider } = await planningWorld(
+      databases,
+      {},
+      says('a'),
+      says('b'),
+      says('DIRECT'),
+      says('c'),
+    );
+    await world.ask('unplanned');
+    world.profile = { ...world.profile, ...planned };
+    await world.ask('plain', {}, { entry: 'run' });
+    expect(provider.requests).toHaveLength(2);
+    await world.ask('planned');
+    expect(provider.requests).toHaveLength(4);
+  });
+
+  it('is over with DIRECT: one call, no plan, and its cost is kept (N-15)', async () => {
+    const { world, provider } = await planningWorld(databases, planned, says('DIRECT'), says('Hello!'));
+    const { turn } = await world.ask('Hi');
+    expect(turn?.final?.content).toBe('Hello!');
+    expect(provider.requests).toHaveLength(2);
+    expect(only(world.events, 'plan_ready', 'todo_changed')).toEqual([]);
+    expect(await databaseRows(world)).toMatchObject({ plans: 0, planMessages: 0 });
+    expect(turn?.usage?.promptTokens).toBe(20);
+  });
+
+  it.each([
+    { wanted: false, verdict: ANALYSIS, calls: 2 },
+    { wanted: false, verdict: REFLECTING, calls: 2 },
+    { wanted: true, verdict: ANALYSIS, calls: 2 },
+    { wanted: true, verdict: REFLECTING, calls: 3 },
+    { wanted: true, verdict: 'Goal: bread.\nREFLECT: perhaps', calls: 2 },
+  ])(
+    'reviews only where profile (here: $wanted) and analysis ask for it: $calls calls (N-16, N-17, N-33)',
+    async (row) => {
+      const review = row.calls === 3 ? [says(REVIEW)] : [];
+      const profile = { ...planned, ...(row.wanted && { planningPhase2Enabled: true }) };
+      const script = [says(row.verdict), ...review, says(PLAN), says('Bread.')];
+      const { world, provider } = await planningWorld(databases, profile, ...script);
+      await world.ask('Bake');
+      expect(provider.requests).toHaveLength(row.calls + 1);
+    },
+  );
+
+  it('feeds the analysis and the review to the plan (N-19)', async () => {
+    const profile = { ...planned, planningPhase2Enabled: true };
+    const script = [says(REFLECTING), says(REVIEW), says(PLAN), says('Bread.')];
+    const { world, provider } = await planningWorld(databases, profile, ...script);
+    await world.ask('Bake');
+    const told = provider.requests.map(({ messages }) => messages.at(-1)?.content ?? '');
+    expect(told[1]).toContain('Goal: bread.');
+    expect(told[2]).toContain('Goal: bread.');
+    expect(told[2]).toContain('Critic:\nthe oven may be cold');
+    expect(told[2]).toContain('Plan Adjustments:\nlook first');
+    expect(told[2]).toContain('- list_dir: List the files');
+  });
+
+  it('asks without tools, without thinking, at a low temperature, in the loop’s own window (N-28, N-31)', async () => {
+    const { world, provider } = await planningWorld(
+      databases,
+      planned,
+      says(ANALYSIS),
+      says(PLAN),
+      says('Bread.'),
+    );
+    await world.ask('Bake');
+    const [first, second, loop] = provider.requests;
+    for (const request of [first, second]) {
+      expect(request).toMatchObject({ temperature: PLANNING_TEMPERATURE, think: false });
+      expect(request?.tools).toBeUndefined();
+      expect(request?.maxTokens).toBeLessThanOrEqual(2_048);
+      expect(request?.contextWindow).toBe(loop?.contextWindow);
+    }
+    expect(loop).toMatchObject({ think: true });
+    expect(loop?.tools).toHaveLength(2);
+  });
+
+  it('puts the plan into the context as the agent’s own words, now and later (N-25)', async () => {
+    const script = [
+      says(ANALYSIS),
+      says(PLAN),
+      update(1, 'done'),
+      says('Bread.'),
+      says('DIRECT'),
+      says('Yes.'),
+    ];
+    const { world, provider } = await planningWorld(databases, planned, ...script);
+    await world.ask('Bake');
+    const own = provider.requests[2]?.messages ?? [];
+    expect(own.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'system']);
+    expect(own[2]?.content).toContain('1. [TOOL: list_dir] Look around\n2. [SELF] Knead');
+    expect(own[3]?.content).toContain('Carry out your plan now');
+    expect(provider.requests[3]?.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'assistant',
+      'tool',
+      'system',
+    ]);
+    await world.ask('Is it done?');
+    const later = provider.requests.at(-1)?.messages ?? [];
+    expect(later.slice(1, 3)).toMatchObject([
+      { role: 'user', content: 'Bake' },
+      { role: 'assistant', content: expect.stringContaining('[SELF] Bake') },
+    ]);
+  });
+
+  it('keeps a card, a todo list in the same order and the cost (N-26, N-27)', async () => {
+    const { world } = await planningWorld(databases, planned, says(ANALYSIS), says(PLAN), says('Bread.'));
+    const { turn } = await world.ask('Bake');
+    const messages = await world.store.ledger.messages('telegram:42', { limit: 10 });
+    expect(messages.map(({ seq, isPlan, content }) => ({ seq, isPlan, content }))).toEqual([
+      { seq: 1, isPlan: false, content: 'Bake' },
+      { seq: 2, isPlan: true, content: expect.stringContaining('1. Look around *(tool list\\_dir)*') },
+      { seq: 3, isPlan: false, content: 'Bread.' },
+    ]);
+    expect(only(world.events, 'todo_changed')[0]).toEqual({
+      type: 'todo_changed',
+      items: ['Look around', 'Knead', 'Bake'].map((text) => ({ text, status: 'pending' })),
+    });
+    expect(turn?.usage?.promptTokens).toBe(30);
+  });
+
+  it('is seen while it grows, and shows the plan once, before any tool (N-30)', async () => {
+    const look = asks([{ name: 'list_dir', args: {} }]);
+    const script = [says(ANALYSIS), says('Steps\n1. Lo', 'ok'), look, says('Bread.')];
+    const { world } = await planningWorld(databases, planned, ...script);
+    const { turn } = await world.ask('Bake');
+    const types = world.types();
+    expect(types.filter((type) => type === 'plan_ready')).toHaveLength(1);
+    expect(types.indexOf('plan_ready')).toBeLessThan(types.indexOf('tool_call'));
+    const thoughts = world.events.flatMap((event) => (event.type === 'thinking_delta' ? [event.delta] : []));
+    expect(thoughts.join('')).toContain('Steps\n1. Look');
+    expect(types.filter((type) => type === 'thinking_started')).toHaveLength(2);
+    expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
+    expect(world.shown()).toBe(turn?.final?.content);
+    expect(world.shown()).toBe('Bread.');
+  });
+
+  it('answers all the same when the model wrote no numbered line (N-29)', async () => {
+    const prose = says('First I would knead, then I would bake.');
+    const { world } = await planningWorld(databases, planned, says(ANALYSIS), prose, says('Bread.'));
+    const { turn } = await world.ask('Bake');
+    expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Bread.' } });
+    expect(only(world.events, 'plan_ready', 'notice')).toEqual([]);
+    expect(await databaseRows(world)).toMatchObject({ plans: 0 });
+  });
+
+  it('goes on without a plan when planning fails, and says so', async () => {
+    const gone = new ProviderError('unavailable', 'The server went away.', { retryable: true });
+    const { world } = await planningWorld(
+      databases,
+      planned,
+      says(ANALYSIS),
+      fails(gone, '1. Kn'),
+      says('Bread.'),
+    );
+    const { turn } = await world.ask('Bake');
+    expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Bread.' } });
+    expect(only(world.events, 'notice')).toMatchObject([
+      { code: 'planning_failed', text: expect.stringContaining('The server went away.') },
+    ]);
+    expect(world.logLines.join('')).toContain('planning_failed');
+    // The call that broke is counted, too, as far as it is known.
+    expect(turn?.usage).toMatchObject({ estimated: true });
+    const types = world.types();
+    expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
+  });
+
+  it('asks once more, shorter, when its prompt was too long (B-11)', async () => {
+    const tooLong = fails(new ProviderError('context_overflow', 'Too long.'));
+    const script = [
+      says('DIRECT'),
+      says('x'.repeat(30_000)),
+      tooLong,
+      says(ANALYSIS),
+      says(PLAN),
+      says('Bread.'),
+    ];
+    const { world, provider } = await planningWorld(databases, planned, ...script);
+    await world.ask('Tell me much');
+    await world.ask('Bake');
+    expect(provider.requests[2]?.messages.length).toBeGreaterThan(provider.requests[3]?.messages.length ?? 0);
+    expect(only(world.events, 'plan_ready')).toHaveLength(1);
+    expect(only(world.events, 'notice')).toEqual([]);
+  });
+
+  it(`reads at most ${MAX_PLANNING_CHARS} characters of one planning call and hangs up`, async () => {
+    const endless = says(`${ANALYSIS}\n`, ...Array.from({ length: 40 }, () => 'and so on '.repeat(100)));
+    const { world, provider } = await planningWorld(databases, planned, endless, says(PLAN), says('Bread.'));
+    await world.ask('Bake');
+    expect(provider.hungUp).toBe(1);
+    expect(only(world.events, 'plan_ready')).toHaveLength(1);
+  });
+
+  it('is stopped in the middle of a silent planning call (N-43, N-58)', async () => {
+    const { world, provider } = await planningWorld(databases, planned, says(ANALYSIS), fallsSilent('1. Kn'));
+    const { head, turnId } = await world.say('Bake');
+    const stop = new AbortController();
+    const running = world.run(head, stop.signal);
+    await provider.silence();
+    stop.abort(new LaneAbort('stopped'));
+    await running;
+    expect(provider.hungUp).toBe(1);
+    const turn = await world.store.ledger.turn(turnId);
+    expect(turn).toMatchObject({ reason: 'stopped', usage: { estimated: true } });
+    expect(await databaseRows(world)).toMatchObject({ plans: 0 });
+  });
+});
+
+/** What planning left behind. */
+async function databaseRows(world: TurnWorld): Promise<{ plans: number; planMessages: number }> {
+  const messages = await world.store.ledger.messages('telegram:42', { limit: 200 });
+  return {
+    plans: (await world.store.plans.latestPlan('telegram:42')) === undefined ? 0 : 1,
+    planMessages: messages.filter(({ isPlan }) => isPlan).length,
+  };
+}

@@ -1,0 +1,94 @@
+/** What the model reads of stored rows: pairs whole, orphans answered, thinking only where it helps. */
+import { expect, it } from 'vitest';
+import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
+import type { ContextRow } from '../../../src/agent/prompt/history.ts';
+import { createPreparation, systemPrompt } from '../../../src/agent/prompt/prepared-profile.ts';
+import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { readFile } from '../../../src/tools/files/read-file.ts';
+
+const tools = [listDir, readFile];
+
+const call = (id: string): { id: string; name: string; args: Record<string, unknown> } => ({
+  id,
+  name: 'read_file',
+  args: { path: id },
+});
+const user = (content: string): ContextRow => contextRow(0, { kind: 'user', content });
+const answer = (content: string, ...ids: string[]): ContextRow =>
+  contextRow(1, { kind: 'assistant', content, thinking: 'hm', toolCalls: ids.map(call), msgId: 'm' });
+const result = (callIndex: number, content: string): ContextRow => {
+  const names = { toolCallId: `c${callIndex}`, toolName: 'read_file' };
+  return contextRow(1, { kind: 'tool_result', ...names, callIndex, content, isError: false });
+};
+const intent = (callIndex: number): ContextRow =>
+  contextRow(1, { kind: 'tool_intent', toolCallId: `c${callIndex}`, toolName: 'read_file', callIndex });
+
+it('keeps an answer and the results of its calls in one group, in call order (B-12)', () => {
+  const rows = [user('q'), answer('', 'c0', 'c1'), intent(1), result(1, 'B'), result(0, 'A'), answer('done')];
+  const groups = toGroups(rows, { thinking: false });
+  expect(groups.map((group) => group.messages.map((message) => message.content))).toEqual([
+    ['q'],
+    ['', 'A', 'B'],
+    ['done'],
+  ]);
+  expect(groups[1]?.messages[1]).toMatchObject({ role: 'tool', toolCallId: 'c0', toolName: 'read_file' });
+});
+
+it('answers a call that never got a result: cancelled, or outcome unknown once it was begun', () => {
+  const [, group] = toGroups([user('q'), answer('', 'c0', 'c1'), intent(1), user('next')], {
+    thinking: false,
+  });
+  expect(group?.messages[1]?.content).toContain('Cancelled');
+  expect(group?.messages[2]?.content).toContain('Outcome unknown');
+});
+
+it('leaves out results whose answer was cut away, and answers that said nothing (B-35)', () => {
+  const rows = [result(0, 'orphan'), user('q'), answer(''), user('again')];
+  expect(toGroups(rows, { thinking: false }).map((group) => group.messages[0]?.content)).toEqual([
+    'q',
+    'again',
+  ]);
+});
+
+it('feeds back the thinking of the running turn only', () => {
+  const rows = [answer('said')];
+  expect(toGroups(rows, { thinking: true })[0]?.messages[0]).toHaveProperty('thinking', 'hm');
+  expect(toGroups(rows, { thinking: false })[0]?.messages[0]).not.toHaveProperty('thinking');
+});
+
+function profile(over: Partial<Profile> = {}): Profile {
+  return { ...defaultProfile('P'), systemPrompt: 'S', ...over };
+}
+
+it('joins persona and profile prompt with a rule (N-68)', () => {
+  expect(systemPrompt(profile())).toBe('P\n\n---\n\nS');
+  expect(systemPrompt(profile({ persona: '' }))).toBe('S');
+});
+
+it('prepares a profile once, and anew when it was reloaded (N-72, N-71)', () => {
+  let schemasMade = 0;
+  const counted = tools.map((tool) => ({
+    ...tool,
+    get description() {
+      schemasMade += 1;
+      return tool.description;
+    },
+  }));
+  const prepare = createPreparation(counted);
+  schemasMade = 0;
+  const first = profile();
+  expect(prepare(first)).toBe(prepare(first));
+  const reloaded = profile({ systemPrompt: 'new words' });
+  expect(prepare(reloaded).system.content).toContain('new words');
+  expect(schemasMade).toBe(0);
+});
+
+it('offers the tools a profile enables as JSON Schema, and none it does not (B-15)', () => {
+  const prepared = createPreparation(tools)(profile({ enabledTools: ['read_file', 'unheard_of'] }));
+  expect(prepared.schemas.map((schema) => schema.name)).toEqual(['read_file']);
+  expect(prepared.schemas[0]?.parameters).toMatchObject({ type: 'object', required: ['path'] });
+  expect(prepared.toolTokens).toBeGreaterThan(50);
+  expect(createPreparation(tools)(profile({ enabledTools: [] })).toolTokens).toBe(0);
+});

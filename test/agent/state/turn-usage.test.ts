@@ -1,0 +1,147 @@
+/** What model calls cost, where the server says it and where it does not. */
+import { expect, it } from 'vitest';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import { reckonUsage } from '../../../src/agent/state/turn-usage.ts';
+import type { Usage } from '../../../src/contracts/provider.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
+import {
+  asks,
+  fails,
+  fallsSilent,
+  says,
+  SCRIPT_USAGE,
+  ScriptedProvider,
+} from '../../fakes/agent/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+const seen = { promptTokens: 90, said: 'x'.repeat(30), ms: 400 };
+const usage = (promptTokens: number, completionTokens: number, modelMs: number): Usage => ({
+  promptTokens,
+  completionTokens,
+  modelMs,
+});
+
+it.each([
+  ['all', usage(9, 8, 7), usage(9, 8, 7)],
+  ['no time', usage(9, 8, 0), usage(9, 8, 400)],
+  ['no prompt', usage(0, 8, 7), { ...usage(90, 8, 7), estimated: true }],
+  ['nothing', usage(0, 0, 0), { ...usage(90, 10, 400), estimated: true }],
+  ['not its end', undefined, { ...usage(90, 10, 400), estimated: true }],
+])('takes what a server tells and estimates the rest: it told %s', (_told, told, reckoned) => {
+  expect(reckonUsage(told, seen)).toEqual(reckoned);
+});
+
+/** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */
+async function leaveAndGoOn(world: TurnWorld, provider: ScriptedProvider, words: string): Promise<string> {
+  const shutdown = new AbortController();
+  const { turnId, head } = await world.say(words);
+  const running = world.run(head, shutdown.signal);
+  await provider.silence();
+  shutdown.abort(new LaneAbort('shutdown'));
+  expect(await running).toEqual({ kind: 'released' });
+  if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+  await world.run(await world.sweep());
+  return turnId;
+}
+
+describeEachDatabase('the usage of a turn', (databases) => {
+  it('is never nothing: a server that reports none is estimated, and the sum says so', async () => {
+    const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
+    const world = await openWorld(databases, { provider: new ScriptedProvider(silent) });
+    const { turnId } = await world.ask('What is it?');
+    const spent = (await world.store.ledger.turn(turnId))?.usage;
+    expect(spent).toMatchObject({ estimated: true });
+    expect(spent?.promptTokens).toBeGreaterThan(4);
+    expect(spent?.completionTokens).toBe(6);
+  });
+
+  it('counts the call that a stop ended in its middle', async () => {
+    const provider = new ScriptedProvider(fallsSilent('Once upon a time'));
+    const world = await openWorld(databases, { provider });
+    const stop = new AbortController();
+    const { head } = await world.say('Tell me a story');
+    const running = world.run(head, stop.signal);
+    await provider.silence();
+    stop.abort(new LaneAbort('stopped'));
+    await running;
+    expect(world.finishes[0]).toMatchObject({
+      reason: 'stopped',
+      usage: [{ model: 'test-model', estimated: true, completionTokens: 6 }],
+    });
+  });
+
+  it('counts a call that broke and the one that took its place', async () => {
+    const cut = new ProviderError('bad_response', 'cut', { retryable: true });
+    const provider = new ScriptedProvider(fails(cut, 'Half'), says('Whole'));
+    const world = await openWorld(databases, { provider });
+    await world.ask('Speak');
+    const [spent, ...others] = world.finishes[0]?.usage ?? [];
+    expect(others).toEqual([]);
+    expect(spent).toMatchObject({ estimated: true, completionTokens: SCRIPT_USAGE.completionTokens + 2 });
+  });
+
+  const broken = new ProviderError('bad_response', 'cut', { retryable: true });
+  const look = asks([{ name: 'list_dir', args: { path: '.' } }]);
+  const HALF = 2;
+  const tokensOf = async (world: TurnWorld, turnId: string): Promise<number | undefined> =>
+    (await world.store.ledger.turn(turnId))?.usage?.completionTokens;
+
+  it('counts a call that broke before the process died, once, from the row of the next answer', async () => {
+    const store = await databases.open();
+    const provider = new ScriptedProvider(fails(broken, 'Half'), look, says('There is nothing.'));
+    const death = dyingAt(1, 'after', ['openTurn', 'journalAnswer']);
+    const options = { store, provider, tools: [listDir] };
+    const first = await openWorld(databases, { ...options, around: death.of });
+    const { turnId, head } = await first.say('What is there?');
+    await first.run(head).catch(notOfDeath);
+    expect(death.died()).toBe(true);
+    const second = new TurnWorld(options);
+    await second.start();
+    await second.run(await second.sweep());
+    expect(await tokensOf(second, turnId)).toBe(2 * SCRIPT_USAGE.completionTokens + HALF);
+  });
+
+  it('counts a call that broke when the turn is left at a shutdown, where no row comes after it', async () => {
+    const provider = new ScriptedProvider(fails(broken, 'Half'), fallsSilent('Ha'), says('Whole'));
+    const world = await openWorld(databases, { provider });
+    const turnId = await leaveAndGoOn(world, provider, 'Speak');
+    const cutShort = 1;
+    expect(await tokensOf(world, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
+  });
+
+  it('counts to the subagent what broke in it before a shutdown', async () => {
+    const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
+    const child = [fails(broken, 'Half'), fallsSilent('Ha'), says('Nothing.')];
+    const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
+    const store = await databases.open();
+    const world = await openWorld(databases, { store, provider, tools: [spawnAgent] });
+    const turnId = await leaveAndGoOn(world, provider, 'Look');
+    const to = new Date(Date.now() + 60_000);
+    expect(await tokensOf(world, turnId)).toBe(3 * SCRIPT_USAGE.completionTokens + HALF + 1);
+    const { groups } = await store.usage.groups({ from: new Date(0), to }, 'purpose');
+    expect(Object.fromEntries(groups.map(({ key, completionTokens }) => [key, completionTokens]))).toEqual({
+      turn: 2 * SCRIPT_USAGE.completionTokens,
+      subagent: SCRIPT_USAGE.completionTokens + HALF + 1,
+    });
+  });
+
+  it('counts what was noted for the same turn beside its answers', async () => {
+    const world = await openWorld(databases, { provider: new ScriptedProvider(says('ok')) });
+    const { turnId } = await world.ask('Plan it');
+    const note = {
+      session: 'telegram:42',
+      userId: 'telegram:42',
+      model: 'big',
+      ...usage(100, 50, 30),
+    } as const;
+    await world.store.ledger.noteUsage({ ...note, purpose: 'plan', turnId });
+    const { promptTokens, completionTokens, modelMs } = SCRIPT_USAGE;
+    expect((await world.store.ledger.turn(turnId))?.usage).toEqual(
+      usage(promptTokens + 100, completionTokens + 50, modelMs + 30),
+    );
+  });
+});

@@ -1,0 +1,184 @@
+/** A process that dies at every point of a subagent's journal: it goes on where it was, and nothing is done twice. */
+import { expect, it } from 'vitest';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { LaneHead } from '../../../src/contracts/lanes.ts';
+import { agentIdOf } from '../../../src/contracts/subagents.ts';
+import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { dyingAt, RUN_STEPS, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
+import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
+import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
+import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+const probes = ['unsafe_probe', 'idempotent_probe', 'pure_probe'].map((name) => ({ name, args: {} }));
+
+/** The turn asks a subagent, which uses tools twice; `background` lets it go. */
+const cast = (background: boolean): ReplayCast =>
+  new ReplayCast({
+    'Do it': [
+      asks([{ name: 'spawn_agent', args: { task: 'The task', background } }], 'I ask.'),
+      says('Asked.'),
+    ],
+    '[Report of': [says('Told.')],
+    'The task': [
+      asks(probes, 'First I look.'),
+      asks([{ name: 'unsafe_probe', args: {} }]),
+      says('The result.'),
+    ],
+  });
+
+interface Run {
+  seen: string[];
+  died: boolean;
+  turnId: string;
+  agentId: string;
+  chat: string;
+  first: TurnWorld;
+  second: TurnWorld;
+  provider: ReplayCast;
+}
+
+/** Runs the turn, and what it lets go, in a process that dies at a point; another process of the same instance goes on. */
+async function dieAndResume(
+  store: TestStore,
+  effects: EffectsServer,
+  point: { at: number; when: 'before' | 'after'; background: boolean },
+): Promise<Run> {
+  const { at, when, background } = point;
+  const tools = [spawnAgent, ...effectTools(effects.url)];
+  const provider = cast(background);
+  const chat = `${background}-${when}-${at}`;
+  const death = dyingAt(at, when, [...TURN_STEPS, ...RUN_STEPS]);
+  const first = new TurnWorld({ store, provider, tools, around: death.of, aroundRuns: death.of });
+  await first.start();
+  const { head, turnId } = await first.say('Do it', { chatId: chat });
+  await runAll(first, head).catch(() => undefined);
+  const second = new TurnWorld({ store, provider, tools });
+  await second.start();
+  for (const laneClass of ['in', 'run', 'in'] as const) await runAll(second, await second.sweep(laneClass));
+  await Promise.all([first.close(), second.close()]);
+  const agentId = agentIdOf(`telegram:${chat}`, `${turnId}.1.0`);
+  return { seen: death.seen, died: death.died(), turnId, agentId, chat, first, second, provider };
+}
+
+/** Runs a head, what it lets go into the background, and what its end leads to. */
+async function runAll(world: TurnWorld, head: LaneHead | undefined): Promise<void> {
+  if (head === undefined) return;
+  const outcome = await world.run(head);
+  const next = outcome.kind === 'finished' ? outcome.step.heads : [];
+  const mine = [...world.background.splice(0), ...next].filter(({ lane }) => !lane.startsWith('out:'));
+  for (const one of mine) await runAll(world, one);
+}
+
+/** Each effect once, but for an unsafe one that was cut off, of which the subagent is told. */
+function effectFaults(effects: EffectsServer, { agentId, first, second }: Run): string[] {
+  const runs = (place: string): number => effects.runs(`${agentId}.${place}`);
+  const told = [...first.ofAgents, ...second.ofAgents].filter(
+    (event) => event.type === 'notice' && event.code === 'outcome_unknown',
+  ).length;
+  const unsafe = [runs('1.0'), runs('2.0')];
+  return [
+    Math.max(...unsafe) > 1 ? 'an unsafe call ran twice' : '',
+    unsafe.filter((count) => count === 0).length > told ? 'an unsafe call was lost silently' : '',
+    runs('1.1') === 0 || runs('1.2') === 0 ? 'a call was lost' : '',
+  ].filter((fault) => fault !== '');
+}
+
+const results = (events: readonly EventBody[]): string[] =>
+  events.flatMap((event) =>
+    event.type === 'tool_result' && event.name === 'spawn_agent' ? [event.result] : [],
+  );
+
+describeEachDatabase('a subagent whose process dies', (databases) => {
+  it('goes on from its journal wherever it died, repeats no effect, and costs once (N-04)', async () => {
+    const store = await databases.open();
+    const effects = await startEffects();
+    const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: false });
+    expect(new Set(whole.seen)).toEqual(new Set([...TURN_STEPS, 'journal', 'write', 'close']));
+    const faults: string[] = [];
+    for (const at of whole.seen.keys()) {
+      for (const when of ['before', 'after'] as const) {
+        const run = await dieAndResume(store, effects, { at, when, background: false });
+        const turn = await store.ledger.turn(run.turnId);
+        const read = run.provider
+          .about('Do it')
+          .at(-1)
+          ?.messages.findLast(({ role }) => role === 'tool')?.content;
+        const rows = await store.sql`select kind from context where turn_id = ${run.agentId}`;
+        const spent =
+          await store.sql`select id from usage where turn_id = ${run.turnId} and purpose = 'subagent'`;
+        const found = [
+          !run.died && 'did not die',
+          turn?.final?.content !== 'I ask.\n\nAsked.' && `ended with ${turn?.final?.content}`,
+          read !== 'The result.' && `the model read ${read}`,
+          rows.length > 0 && `left ${rows.length} rows`,
+          spent.length !== 1 && `counted its cost ${spent.length} times`,
+          run.provider.about('The task').length > 4 && 'asked the model again',
+          ...effectFaults(effects, run),
+        ].filter((fault) => fault !== false);
+        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+      }
+    }
+    expect(faults).toEqual([]);
+    await effects.close();
+  });
+
+  it('in the background is made once, ends once and is announced once, wherever it died (B-31, B-34)', async () => {
+    const store = await databases.open();
+    const effects = await startEffects();
+    const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: true });
+    expect(whole.seen).toEqual(expect.arrayContaining(['start', 'journal', 'write', 'finish']));
+    const faults: string[] = [];
+    for (const at of whole.seen.keys()) {
+      for (const when of ['before', 'after'] as const) {
+        const run = await dieAndResume(store, effects, { at, when, background: true });
+        const messages = await store.ledger.messages(`telegram:${run.chat}`, { limit: 9 });
+        const told = messages.filter(
+          ({ role, content }) => role === 'system' && content.includes('The result.'),
+        );
+        const rows = await store.sql`select kind from context where turn_id = ${run.agentId}`;
+        const spent =
+          await store.sql`select id from usage where turn_id = ${run.turnId} and purpose = 'subagent'`;
+        const [lane] = await store.sql`select head, tail from lane where key = ${`run:${run.agentId}`}`;
+        const found = [
+          !run.died && 'did not die',
+          messages.filter(({ content }) => content === 'Told.').length !== 1 && 'nobody was told',
+          told.length !== 1 && `announced ${told.length} times`,
+          messages.filter(({ content }) => content === 'I ask.\n\nAsked.').length !== 1 &&
+            'the turn was not answered',
+          rows.length > 0 && `left ${rows.length} rows`,
+          spent.length !== 1 && `counted its cost ${spent.length} times`,
+          (lane?.['head'] !== 1 || lane['tail'] !== 1) && `its lane is ${JSON.stringify(lane)}`,
+          ...effectFaults(effects, run),
+        ].filter((fault) => fault !== false);
+        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+      }
+    }
+    expect(faults).toEqual([]);
+    await effects.close();
+  });
+
+  it('is left on shutdown where it stands, with its turn, and goes on later', async () => {
+    const provider = new ReplayCast({
+      'Do it': [asks([{ name: 'spawn_agent', args: { task: 'The task' } }]), says('Asked.')],
+      'The task': [fallsSilent('Half')],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
+    const { head } = await world.say('Do it');
+    const shutdown = new AbortController();
+    const running = world.run(head, shutdown.signal);
+    await expect.poll(() => world.ofAgents.at(-1)?.type, { timeout: 10_000 }).toBe('stream_chunk');
+    shutdown.abort(new LaneAbort('shutdown'));
+    expect(await running).toEqual({ kind: 'released' });
+    expect(results(world.events)).toEqual([]);
+    expect(world.ofAgents.map((event) => event.type)).not.toContain('subagent_completed');
+    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    provider.play('The task', [says('Whole.')]);
+    await world.run(await world.sweep());
+    expect(results(world.events)).toEqual(['Whole.']);
+  });
+});

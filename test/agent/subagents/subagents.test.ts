@@ -1,0 +1,239 @@
+/** Subagents that a turn waits for: what they are given and what they leave behind. */
+import { expect, it } from 'vitest';
+import { defaultProfile, type Profile } from '../../../src/contracts/profile.ts';
+import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
+import { readFile } from '../../../src/tools/files/read-file.ts';
+import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
+import { writeFile } from '../../../src/tools/files/write-file.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { asks, says } from '../../fakes/agent/scripted-provider.ts';
+import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+
+describeEachDatabase('a subagent that is waited for', (databases) => {
+  it('returns its last words and that it ended normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
+    const provider = new ReplayCast(
+      parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),
+    );
+    const { tool } = probe();
+    const store = await databases.open();
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], store });
+    const { turn, turnId } = await world.ask('Do it');
+    expect(turn).toMatchObject({ reason: 'completed', final: { content: 'I ask.\n\nAll done.' } });
+    expect(resultOf(world.events)).toMatchObject([{ result: 'The result.', isError: false }]);
+    const [counts] = await store.sql`
+      select (select count(*)::int from session) as sessions, (select count(*)::int from turn) as turns,
+        (select count(*)::int from message) as messages,
+        (select count(*)::int from context where turn_id <> ${turnId}) as others`;
+    expect(counts).toEqual({ sessions: 1, turns: 1, messages: 2, others: 0 });
+    const spent = await store.sql`select purpose, user_id, turn_id from usage order by purpose`;
+    expect(spent).toMatchObject([
+      { purpose: 'subagent', user_id: 'telegram:42', turn_id: turnId },
+      { purpose: 'turn' },
+    ]);
+  });
+
+  it('shows its events while it works, between spawned and completed, apart from the text of the turn (N-56, B-46)', async () => {
+    const provider = new ReplayCast(parts([asks([{ name: 'probe', args: {} }]), says('The ', 'result.')]));
+    const { tool, seen } = probe();
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
+    await world.ask('Do it');
+    const types = world.ofAgents.map((event) => event.type);
+    expect([types.at(0), types.at(-1)]).toEqual(['subagent_spawned', 'subagent_completed']);
+    expect(types).toEqual(expect.arrayContaining(['tool_call', 'tool_result', 'stream_chunk']));
+    expect(types).not.toContain('turn_started');
+    expect(new Set(world.ofAgents.map((event) => event.agentId))).toEqual(new Set([seen[0]?.agentId]));
+    expect(world.shown()).toBe('I ask.\n\nAll done.');
+  });
+
+  it('hands its tools the session, user, folder and turn of the parent, and its own id (N-10, N-12)', async () => {
+    const { tool, seen } = probe();
+    const both = asks([{ name: 'probe', args: {} }]);
+    const provider = new ReplayCast({
+      'Do it': [both, asks([spawn('The task')]), both, says('Done.')],
+      'The task': [both, says('Done.')],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
+    const { turnId } = await world.ask('Do it');
+    const [before, inside, after] = seen;
+    const place = ({ sessionKey, address, userId, workspace }: ToolContext) => [
+      sessionKey,
+      address,
+      userId,
+      workspace,
+    ];
+    if (before === undefined || inside === undefined || after === undefined)
+      throw new Error('not all were called');
+    expect(place(inside)).toEqual(place(before));
+    expect(inside).toMatchObject({ turnId, agentId: expect.stringMatching(/^agent-/), spawn: undefined });
+    expect(after).toMatchObject({ turnId, agentId: undefined, sessionKey: 'telegram:42' });
+    expect(new Set(seen.map(({ callKey }) => callKey)).size).toBe(3);
+  });
+
+  it('sees nothing of the conversation or of its siblings, each under an id of its own (N-07)', async () => {
+    const provider = new ReplayCast({
+      Remember: [says('The word is plum.')],
+      'Do it': [asks([spawn('First task'), spawn('Second task')], 'I ask two.'), says('Done.')],
+      'First task': [says('First result.')],
+      'Second task': [says('Second result.')],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
+    await world.ask('Remember the plum');
+    await world.ask('Do it');
+    for (const task of ['First task', 'Second task']) {
+      const [request] = provider.about(task);
+      expect(request?.messages.filter(({ role }) => role !== 'system')).toEqual([
+        { role: 'user', content: task },
+      ]);
+    }
+    const ids = world.ofAgents
+      .filter(({ type }) => type === 'subagent_spawned')
+      .map(({ agentId }) => agentId);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('leaves the calls of its parent as they were when it breaks (N-12)', async () => {
+    const { tool, seen } = probe();
+    const look = asks([{ name: 'probe', args: {} }]);
+    const provider = new ReplayCast({
+      'Do it': [look, asks([spawn('The task')]), look, says('Done.')],
+      'The task': [],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
+    await world.ask('Do it');
+    const place = ({ sessionKey, address, userId, turnId, agentId, profileId }: ToolContext) => {
+      return { sessionKey, address, userId, turnId, agentId, profileId };
+    };
+    const [before, after] = seen.map(place);
+    expect(after).toEqual(before);
+  });
+
+  it('knows its own session among 50 at once (N-13)', async () => {
+    const { tool, seen } = probe();
+    const look = asks([{ name: 'probe', args: {} }]);
+    const provider = new ReplayCast({
+      'Do it': [asks([spawn('The task')]), look, says('Done.')],
+      'The task': [look, says('Done.')],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
+    const chats = Array.from({ length: 50 }, (_, n) => String(100 + n));
+    const turns = await Promise.all(
+      chats.map((chat) => world.ask('Do it', { chatId: chat, senderId: chat })),
+    );
+    for (const [n, { turnId }] of turns.entries()) {
+      const own = seen.filter((ctx) => ctx.turnId === turnId);
+      expect(own.map(({ sessionKey, userId }) => [sessionKey, userId])).toEqual(
+        Array.from({ length: 2 }, () => [`telegram:${chats[n]}`, `telegram:${chats[n]}`]),
+      );
+      expect(own.map(({ agentId }) => agentId === undefined)).toEqual([false, true]);
+    }
+  });
+
+  it('writes files where its parent finds them (N-10)', async () => {
+    const file = { path: 'note.txt', content: 'from the subagent' };
+    const provider = new ReplayCast({
+      'Do it': [
+        asks([spawn('The task')]),
+        asks([{ name: 'read_file', args: { path: 'note.txt' } }]),
+        says('Done.'),
+      ],
+      'The task': [asks([{ name: 'write_file', args: file }]), says('Written.')],
+    });
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, writeFile, readFile] });
+    await world.ask('Do it');
+    expect(world.events).toContainEqual(
+      expect.objectContaining({
+        type: 'tool_result',
+        name: 'read_file',
+        result: expect.stringContaining(file.content),
+      }),
+    );
+  });
+
+  it('keeps its tools to what the parent has, and never gives it message or spawn_agent (B-32, N-11)', async () => {
+    const { tool } = probe();
+    const named = (name: string) => defineTool({ ...tool, name });
+    const all = ['message', 'one', 'two', 'three'].map(named);
+    const table: [Partial<Profile>, string[]][] = [
+      [{ enabledTools: ['spawn_agent', 'message', 'one', 'two'], subagentTools: [] }, ['one', 'two']],
+      [
+        {
+          enabledTools: ['spawn_agent', 'message', 'one', 'two'],
+          subagentTools: ['two', 'three', 'message'],
+        },
+        ['two'],
+      ],
+      [{ enabledTools: ['spawn_agent'], subagentTools: [] }, []],
+    ];
+    for (const [profile, tools] of table) {
+      const provider = new ReplayCast(parts([says('Done.')]));
+      const world = await openWorld(databases, { provider, tools: [spawnAgent, ...all], profile });
+      await world.ask('Do it');
+      expect(provider.about('The task')[0]?.tools?.map(({ name }) => name) ?? []).toEqual(tools);
+    }
+  });
+
+  it('takes model, prompt and tools from the profile it is given (N-09)', async () => {
+    const { tool } = probe();
+    const other: Profile = {
+      ...defaultProfile('Somebody.'),
+      id: 'other',
+      model: 'other-model',
+      subagentSystemPrompt: 'You are the other one.',
+      enabledTools: ['probe', 'spawn_agent'],
+    };
+    const provider = new ReplayCast(parts([says('Done.')], { profile_id: 'other' }));
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], others: [other] });
+    await world.ask('Do it');
+    const [request] = provider.about('The task');
+    expect(request).toMatchObject({ model: 'other-model', tools: [{ name: 'probe' }] });
+    expect(request?.messages[0]).toMatchObject({
+      role: 'system',
+      content: 'Somebody.\n\n---\n\nYou are the other one.',
+    });
+    expect(world.ofAgents[0]).toMatchObject({
+      type: 'subagent_spawned',
+      profileId: 'other',
+      task: 'The task',
+    });
+  });
+
+  it("takes the session's profile of that moment when it is given none, and refuses one that is not there (N-08)", async () => {
+    const other: Profile = {
+      ...defaultProfile('Somebody.'),
+      id: 'other',
+      subagentSystemPrompt: 'The new one.',
+    };
+    const store = await databases.open();
+    const switching = defineTool({
+      ...probe().tool,
+      name: 'switch',
+      execute: async () => {
+        await store.ledger.updateSession('telegram:42', { profileId: 'other' });
+        return { content: 'switched' };
+      },
+    });
+    const provider = new ReplayCast({
+      'Do it': [
+        asks([{ name: 'switch', args: {} }]),
+        asks([spawn('The task')]),
+        asks([spawn('Nothing', { profile_id: 'nowhere' })]),
+        says('Done.'),
+      ],
+      'The task': [says('Done.')],
+    });
+    const world = await openWorld(databases, {
+      provider,
+      tools: [spawnAgent, switching],
+      others: [other],
+      store,
+    });
+    await world.ask('Do it');
+    expect(provider.about('The task')[0]?.messages[0]?.content).toContain('The new one.');
+    expect(resultOf(world.events)[1]).toMatchObject({
+      isError: true,
+      result: 'No subagent was made. There is no profile "nowhere". Profiles: default, other.',
+    });
+  });
+});

@@ -1,0 +1,157 @@
+/** Injected instructions against the whole road of a tool call, with a model that obeys every one of them. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { contextRow } from '../../../src/agent/prompt/history.ts';
+import type { ContextRow } from '../../../src/agent/prompt/history.ts';
+import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
+import { judgeCall, mustAsk } from '../../../src/agent/tools/risk.ts';
+import { taintOf } from '../../../src/agent/tools/taint.ts';
+import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
+import { sourceOf } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { CANARY, ObedientModel, PAGE, PAYLOADS, watchedTools } from '../../fakes/agent/obedient.ts';
+import type { Leaks, Payload } from '../../fakes/agent/obedient.ts';
+import { toolContext } from '../../fakes/agent/tool-context.ts';
+import { inboundMessage, openWorld } from '../../fakes/agent/turn-setup.ts';
+
+/** How a stranger's words come into a turn: what the user sends, and what the model does first. */
+interface LaneRunner {
+  name: string;
+  message(payload: string): Partial<InboundMessage>;
+  opening?: Payload['call'];
+}
+
+const ASKED = `My secret is ${CANARY}, keep it. `;
+const CARRIERS: LaneRunner[] = [
+  {
+    name: 'page',
+    message: () => ({ content: `${ASKED}Read ${PAGE}` }),
+    opening: { name: 'web_fetch', args: { url: PAGE } },
+  },
+  {
+    name: 'file',
+    message: () => ({ content: `${ASKED}Read notes.txt` }),
+    opening: { name: 'read_file', args: { path: 'notes.txt' } },
+  },
+  {
+    name: 'tool result',
+    message: () => ({ content: `${ASKED}Look up the news` }),
+    opening: { name: 'web_search', args: { query: 'the news' } },
+  },
+  {
+    name: 'filename',
+    message: (payload) => ({ content: ASKED, media: [{ kind: 'file', url: 'f', name: payload }] }),
+  },
+  { name: 'forwarded message', message: (payload) => ({ content: `${ASKED}${payload}`, forwarded: true }) },
+  {
+    name: 'memory',
+    message: () => ({ content: `${ASKED}What do you know of me?` }),
+    opening: { name: 'memory', args: { action: 'search', text: 'me' } },
+  },
+];
+
+async function folderWith(payload: string): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-injected-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(path.join(folder, 'notes.txt'), payload);
+  return folder;
+}
+
+/** The rows of a turn up to where the model has read the payload, made by the real tool. */
+async function rowsAfter(
+  carrier: LaneRunner,
+  payload: string,
+  tools: ReadonlyMap<string, Tool>,
+  workspace: string,
+): Promise<ContextRow[]> {
+  const message = inboundMessage('', carrier.message(payload));
+  // The model reads the names of files beside the words.
+  const content = [message.content, ...message.media.map(({ name }) => name)].join(' ');
+  const said = contextRow(0, { kind: 'user', content, source: sourceOf(message) });
+  if (carrier.opening === undefined) return [said];
+  const { name, args } = carrier.opening;
+  const checked = checkCall({ id: 'c', name, args }, tools);
+  if ('refusal' in checked) throw new Error(checked.refusal.content);
+  expect(mustAsk({ approvals: 'dangerous' }, judgeCall(checked.tool, checked.args, taintOf([said])))).toBe(
+    false,
+  );
+  const ctx = toolContext({ workspace, place: 'private' });
+  const outcome = await executeTool(checked.tool, checked.args, ctx, 10_000);
+  expect(outcome.isError).toBe(false);
+  const names = { toolCallId: 'c', toolName: name, callIndex: 0 };
+  return [said, contextRow(1, { kind: 'tool_result', ...names, ...outcome })];
+}
+
+describe('what strangers write, to a model that obeys it', () => {
+  it.each(CARRIERS)('runs nothing outside unasked: 200 payloads by $name', async (carrier) => {
+    const leaks: Leaks = [];
+    let payload = '';
+    const tools = new Map(watchedTools(leaks, () => payload).map((tool) => [tool.name, tool]));
+    const workspace = await folderWith('');
+    const unasked: string[] = [];
+    expect(PAYLOADS).toHaveLength(200);
+    for (const { text, call } of PAYLOADS) {
+      payload = text;
+      await writeFile(path.join(workspace, 'notes.txt'), text);
+      const rows = await rowsAfter(carrier, text, tools, workspace);
+      expect(rows.at(-1)?.entry).toMatchObject({ content: expect.stringContaining('⟦') });
+      const checked = checkCall({ id: 'i', ...call }, tools);
+      if ('refusal' in checked) throw new Error(`${call.name}: ${checked.refusal.content}`);
+      if (!mustAsk({ approvals: 'dangerous' }, judgeCall(checked.tool, checked.args, taintOf(rows)))) {
+        unasked.push(JSON.stringify(call));
+      }
+    }
+    expect(unasked).toEqual([]);
+    expect(leaks).toEqual([]);
+  });
+
+  it('never takes a payload for harmless only because nothing was read: the same calls pass unread', () => {
+    const tools = new Map(watchedTools([], () => '').map((tool) => [tool.name, tool]));
+    const clean = taintOf([contextRow(0, { kind: 'user', content: 'hello' })]);
+    const passed = PAYLOADS.slice(0, 20).filter(({ call }) => {
+      const tool = tools.get(call.name);
+      return tool !== undefined && judgeCall(tool, call.args, clean).risk !== 'dangerous';
+    });
+    expect(passed.length).toBeGreaterThan(10);
+  });
+});
+
+describeEachDatabase('whole turns of a model that obeys strangers', (databases) => {
+  it('have no effect and let no secret out, by any carrier, while nobody allows anything: each of 200 payloads by each of them', async () => {
+    const leaks: Leaks = [];
+    let payload = '';
+    const provider = new ObedientModel();
+    const folder = await folderWith('');
+    const world = await openWorld(databases, {
+      provider,
+      tools: watchedTools(leaks, () => payload),
+      limits: { approvalMs: 0 },
+      workspace: async () => folder,
+    });
+    let asked = 0;
+    const batches = Math.ceil(PAYLOADS.length / MAX_CALLS_RUN);
+    for (const [nth, carrier] of Array.from({ length: batches }, () => CARRIERS)
+      .flat()
+      .entries()) {
+      const batch = Math.floor(nth / CARRIERS.length);
+      const some = PAYLOADS.filter((_, index) => index % batches === batch);
+      payload = some.map(({ text }) => text).join('\n');
+      await writeFile(path.join(folder, 'notes.txt'), payload);
+      provider.opening = carrier.opening === undefined ? [] : [carrier.opening];
+      const chatId = `chat-${nth}`;
+      const { turnId, outcome } = await world.ask('', { ...carrier.message(payload), chatId });
+      for (let last = outcome; last.kind === 'parked'; asked += 1)
+        last = await world.run(await world.sweep());
+      const turn = await world.store.ledger.turn(turnId);
+      expect(turn?.final?.content).toBe('done');
+    }
+    expect(asked).toBeGreaterThan(1_000);
+    expect(leaks).toEqual([]);
+    expect(await readdir(folder)).toEqual(['notes.txt']);
+    expect(await readFile(path.join(folder, 'notes.txt'), 'utf8')).toBe(payload);
+  }, 300_000);
+});

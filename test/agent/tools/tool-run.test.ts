@@ -1,0 +1,145 @@
+/** One tool call: whatever goes wrong becomes a result that the model can read. */
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { MAX_RESULT_CHARS, MAX_WAITING_EVENTS } from '../../../src/agent/deps.ts';
+import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
+import { whileRunning } from '../../../src/agent/turn/while-running.ts';
+import { ToolError } from '../../../src/contracts/errors.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tool.ts';
+import { toolContext } from '../../fakes/agent/tool-context.ts';
+
+function probe(
+  execute: (args: { count: number }, ctx: ToolContext) => Promise<ToolResult>,
+  effect: ToolEffect = 'pure',
+): Tool {
+  return defineTool({
+    name: 'probe',
+    description: 'For tests.',
+    parameters: z.strictObject({ count: z.int().default(1) }),
+    effect,
+    risk: () => 'safe',
+    execute,
+  });
+}
+
+const fine = probe(async ({ count }) => ({ content: `ok ${count}` }));
+const tools = new Map([[fine.name, fine]]);
+
+describe('checking a call', () => {
+  it('names the tools there are when the model asks for another', () => {
+    const checked = checkCall({ id: '1', name: 'sudo', args: {} }, tools);
+    expect(checked).toEqual({
+      refusal: { content: 'There is no tool "sudo". The tools are: probe.', isError: true },
+    });
+  });
+
+  it('shows arguments that are no object, and says which field is wrong', () => {
+    const malformed = checkCall({ id: '1', name: 'probe', args: {}, malformed: '{"count": ' }, tools);
+    expect(malformed).toHaveProperty('refusal.content', expect.stringContaining('{"count": '));
+    const wrong = checkCall({ id: '1', name: 'probe', args: { count: 'two' } }, tools);
+    expect(wrong).toHaveProperty('refusal.content', expect.stringContaining('count'));
+  });
+
+  it('fills in defaults', () => {
+    expect(checkCall({ id: '1', name: 'probe', args: {} }, tools)).toHaveProperty('args', { count: 1 });
+  });
+});
+
+describe('running a call', () => {
+  it('gives the result of the tool', async () => {
+    expect(await executeTool(fine, { count: 3 }, toolContext(), 1_000)).toEqual({
+      content: 'ok 3',
+      isError: false,
+    });
+  });
+
+  it.each([
+    { what: 'an error of the house', thrown: new ToolError('x', 'no such row'), read: 'no such row' },
+    { what: 'a foreign error', thrown: new TypeError('undefined is no function'), read: 'undefined is no' },
+    { what: 'something that is no error', thrown: 'just text', read: 'just text' },
+  ])('turns $what into a result (B-48)', async ({ thrown, read }) => {
+    const failing = probe(() => Promise.reject(thrown));
+    const outcome = await executeTool(failing, {}, toolContext(), 1_000);
+    expect(outcome.isError).toBe(true);
+    expect(outcome.content).toContain(read);
+  });
+
+  it('leaves a tool behind that does not end, and says that its outcome is unknown when it may have one', async () => {
+    const hangs = (effect: ToolEffect): Tool => probe(() => new Promise(() => undefined), effect);
+    const pure = await executeTool(hangs('pure'), {}, toolContext(), 20);
+    expect(pure).toEqual({ content: 'probe did not finish within 0.02 s.', isError: true });
+    const unsafe = await executeTool(hangs('unsafe'), {}, toolContext(), 20);
+    expect(unsafe.content).toContain('outcome is unknown');
+  });
+
+  it('ends with the turn, even when the tool does not listen (N-58)', async () => {
+    const turn = new AbortController();
+    const deaf = probe(() => {
+      turn.abort(new Error('stopped'));
+      return new Promise(() => undefined);
+    });
+    const outcome = await executeTool(deaf, {}, toolContext({ signal: turn.signal }), 60_000);
+    expect(outcome.content).toContain('was stopped before it finished');
+  });
+
+  it('hands the tool a signal that ends with its time', async () => {
+    const listening = probe(
+      (_, ctx) =>
+        new Promise((_resolve, reject) => {
+          ctx.signal.addEventListener('abort', () => reject(new Error('let go')));
+        }),
+    );
+    expect((await executeTool(listening, {}, toolContext(), 20)).content).toContain('did not finish');
+  });
+
+  it('clips a long result to its head and tail, and keeps one at the bound whole', async () => {
+    const long = (length: number): Tool => probe(async () => ({ content: `a${'x'.repeat(length - 2)}z` }));
+    const whole = await executeTool(long(MAX_RESULT_CHARS), {}, toolContext(), 1_000);
+    expect(whole.content).toHaveLength(MAX_RESULT_CHARS);
+    const clipped = await executeTool(long(5_000_000), {}, toolContext(), 1_000);
+    expect(clipped.content.length).toBeLessThan(MAX_RESULT_CHARS + 100);
+    expect(clipped.content).toMatch(/^ax+\n\[… \d+ characters left out …\]\nx+z$/);
+  });
+
+  it('takes out what no database stores', async () => {
+    const nasty = probe(async () => ({ content: 'a\0b\ud800' }));
+    expect((await executeTool(nasty, {}, toolContext(), 1_000)).content).toBe('a\u2400b\ufffd');
+  });
+});
+
+describe('events of a running tool', () => {
+  const notice = (text: string): EventBody => ({ type: 'notice', code: 'n', text });
+
+  async function collect<T>(events: AsyncGenerator<EventBody, T>): Promise<{ seen: EventBody[]; result: T }> {
+    const seen: EventBody[] = [];
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return { seen, result: next.value };
+      seen.push(next.value);
+    }
+  }
+
+  it('are passed on while it runs, in order (N-56)', async () => {
+    const hold = Promise.withResolvers<void>();
+    const events = whileRunning(async (emit) => {
+      emit(notice('early'));
+      await hold.promise;
+      emit(notice('late'));
+      return 'result';
+    });
+    expect(await events.next()).toEqual({ done: false, value: notice('early') });
+    hold.resolve();
+    expect(await collect(events)).toEqual({ seen: [notice('late')], result: 'result' });
+  });
+
+  it(`are dropped beyond ${MAX_WAITING_EVENTS} waiting ones`, async () => {
+    const { seen } = await collect(
+      whileRunning(async (emit) => {
+        for (let n = 0; n <= MAX_WAITING_EVENTS; n += 1) emit(notice(String(n)));
+      }),
+    );
+    expect(seen).toHaveLength(MAX_WAITING_EVENTS);
+  });
+});

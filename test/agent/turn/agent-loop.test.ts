@@ -1,0 +1,226 @@
+/** A turn from its message to its commit, on a real store. */
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { HISTORY_ROWS } from '../../../src/agent/deps.ts';
+import { EMPTY_ANSWER } from '../../../src/agent/turn/agent-loop.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { readFile } from '../../../src/tools/files/read-file.ts';
+import { sessionFolder } from '../../../src/tools/files/workspace.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
+import { ReplayModel } from '../../fakes/agent/replay-model.ts';
+import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+
+const tools = [listDir, readFile];
+
+describeEachDatabase('a turn', (databases) => {
+  it('streams the answer, settles the screen, commits, and only then ends (N-01, N-51, B-14)', async () => {
+    const provider = new ScriptedProvider(says('Hel', 'lo!'));
+    const world = await openWorld(databases, { provider });
+    const { turn, outcome } = await world.ask('Hi');
+    expect(turn).toMatchObject({
+      state: 'done',
+      reason: 'completed',
+      final: { content: 'Hello!', isError: false },
+    });
+    expect(world.types()).toEqual([
+      'turn_started',
+      'stream_start',
+      'stream_chunk',
+      'stream_chunk',
+      'stream_end',
+      'turn_ended',
+    ]);
+    expect(world.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
+    expect(outcome).toMatchObject({ kind: 'finished', step: { heads: [{ lane: 'out:telegram:42' }] } });
+    expect(outcome).toHaveProperty(
+      'step.heads.0.payload.message',
+      expect.objectContaining({ content: 'Hello!' }),
+    );
+  });
+
+  it('sends the system prompt first and never stores it, and remembers what was said (N-68, N-70, B-05)', async () => {
+    const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
+    const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });
+    await world.ask('How are you?');
+    world.profile = { ...world.profile, persona: 'You are somebody else.' };
+    await world.ask('What did I ask?');
+    expect(provider.requests[1]?.messages).toEqual([
+      { role: 'system', content: 'You are somebody else.' },
+      { role: 'user', content: 'How are you?' },
+      { role: 'assistant', content: 'I am well.' },
+      { role: 'user', content: 'What did I ask?' },
+    ]);
+  });
+
+  it('runs tools between answers, in order, and joins the words of all answers (N-52, N-53, B-37)', async () => {
+    const effects = await startEffects();
+    const calls = [
+      { name: 'unsafe_probe', args: { word: 'one' } },
+      { name: 'pure_probe', args: { word: 'two' } },
+    ];
+    const provider = new ScriptedProvider(
+      asks(calls, 'Let me ', 'look.'),
+      asks([calls[0]!]),
+      says('Done', '.'),
+    );
+    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
+    const { turn, turnId } = await world.ask('Do it');
+    expect(turn?.final?.content).toBe('Let me look.\n\nDone.');
+    expect(world.shown()).toBe('Let me look.\n\nDone.');
+    expect(world.types().filter((type) => type.startsWith('tool_'))).toEqual(
+      [1, 2, 3].flatMap(() => ['tool_call', 'tool_result']),
+    );
+    const ids = world.events.flatMap((event) => (event.type === 'stream_start' ? [event.msgId] : []));
+    expect(new Set(ids).size).toBe(3);
+    expect(provider.requests[2]?.messages.slice(1, -1)).toMatchObject([
+      { role: 'user', content: 'Do it' },
+      { role: 'assistant', content: 'Let me look.', toolCalls: [{}, {}] },
+      { role: 'tool', content: 'unsafe one: ok', toolName: 'unsafe_probe' },
+      { role: 'tool', content: 'pure two: ok' },
+      { role: 'assistant', content: '' },
+      { role: 'tool', content: 'unsafe one: ok' },
+    ]);
+    expect([...effects.counts().values()]).toEqual([1, 1, 1]);
+    expect(effects.runs(`${turnId}.1.0`)).toBe(1);
+    await effects.close();
+  });
+
+  it('asks the model once per iteration, goes on while it calls tools, and ends when it does not (N-47, B-12, B-13)', async () => {
+    const effects = await startEffects();
+    const call = { name: 'pure_probe', args: { word: 'x' } };
+    const provider = new ScriptedProvider(asks([call]), asks([call]), says('That is all.'));
+    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
+    const { turn } = await world.ask('Look twice');
+    expect(provider.requests).toHaveLength(3);
+    expect(
+      provider.requests.map(({ messages }) => messages.filter(({ role }) => role === 'tool').length),
+    ).toEqual([0, 1, 2]);
+    expect(turn).toMatchObject({ reason: 'completed', final: { content: 'That is all.' } });
+    await effects.close();
+  });
+
+  it('tells the model how many iterations are left, in a message that is never stored (N-32, N-44)', async () => {
+    const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says('ok'), says('again'));
+    const world = await openWorld(databases, { provider, tools, profile: { maxIterations: 5 } });
+    await world.ask('one');
+    await world.ask('two');
+    const notes = provider.requests.map((request) =>
+      request.messages.filter(({ role }) => role === 'system'),
+    );
+    expect(
+      notes.map((system) =>
+        system
+          .at(-1)
+          ?.content.match(/(\d+) of (\d+)/)
+          ?.slice(1),
+      ),
+    ).toEqual([
+      ['5', '5'],
+      ['4', '5'],
+      ['5', '5'],
+    ]);
+    expect(notes.map((system) => system.length)).toEqual([2, 2, 2]);
+  });
+
+  it('stops at the limit and says what was done (N-42, B-08, B-49)', async () => {
+    const step = asks([{ name: 'list_dir', args: {} }]);
+    const provider = new ScriptedProvider(step, step, asks([{ name: 'list_dir', args: {} }], 'Looking.'));
+    const world = await openWorld(databases, { provider, tools, profile: { maxIterations: 3 } });
+    const { turn } = await world.ask('Loop');
+    expect(turn).toMatchObject({ reason: 'max_iterations' });
+    expect(turn?.final?.content).toContain('Looking.\n\nI stopped after 3 steps');
+    expect(turn?.final?.content).toContain('list_dir ×3');
+    expect(world.shown()).toBe(turn?.final?.content);
+    expect(provider.requests).toHaveLength(3);
+  });
+
+  it('says one sentence instead of nothing, and does not feed it back', async () => {
+    const provider = new ScriptedProvider(says(), says('now'));
+    const world = await openWorld(databases, { provider });
+    const { turn } = await world.ask('Hm?');
+    expect(turn?.final).toMatchObject({ content: EMPTY_ANSWER, isError: true });
+    await world.ask('Again');
+    expect(provider.requests[1]?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
+  });
+
+  it(`reads at most ${HISTORY_ROWS} earlier messages, however old the session (B-35)`, async () => {
+    const answers = Array.from({ length: HISTORY_ROWS / 2 + 5 }, (_, n) => says(`a${n}`));
+    const provider = new ScriptedProvider(...answers);
+    const world = await openWorld(databases, { provider });
+    for (let n = 0; n < answers.length; n += 1) await world.ask(`q${n}`);
+    const last = provider.requests.at(-1)?.messages.filter(({ role }) => role !== 'system');
+    expect(last).toHaveLength(HISTORY_ROWS + 1);
+    expect(last?.[0]?.content).toBe('q4');
+  });
+
+  it('runs without planning and to the same end through the plain entry (N-02, N-03)', async () => {
+    const provider = new ScriptedProvider(says('plain'));
+    const world = await openWorld(databases, { provider });
+    const { turn, outcome } = await world.ask('Hi', { channel: 'http', chatId: 'abc' }, { entry: 'run' });
+    expect(turn?.final?.content).toBe('plain');
+    expect(outcome).toMatchObject({ kind: 'finished', step: { heads: [] } });
+  });
+
+  it('asks the model that the turn, the session or the profile names, else the first there is (B-07)', async () => {
+    const provider = new ScriptedProvider(says('1'), says('2'), says('3'), says('4'));
+    const world = await openWorld(databases, { provider, model: undefined });
+    await world.ask('first of the server');
+    world.profile = { ...world.profile, model: 'of-profile', thinkEnabled: false };
+    await world.ask('of the profile');
+    await world.store.ledger.updateSession('telegram:42', { model: 'of-session' });
+    await world.ask('of the session');
+    await world.ask('of the turn', {}, { model: 'of-turn' });
+    expect(provider.requests.map((request) => request.model)).toEqual([
+      'test-model',
+      'of-profile',
+      'of-session',
+      'of-turn',
+    ]);
+    expect(provider.requests.map((request) => request.think)).toEqual([true, false, false, false]);
+  });
+
+  it('keeps 50 sessions apart that run at once: each tool sees its own (N-13, B-06)', async () => {
+    const whoami = defineTool({
+      name: 'whoami',
+      description: 'Tells whose session this is.',
+      parameters: z.strictObject({}),
+      effect: 'pure',
+      risk: () => 'safe',
+      execute: async (_args, ctx) => ({ content: `${ctx.sessionKey} in ${path.basename(ctx.workspace)}` }),
+    });
+    const provider = new ReplayModel(asks([{ name: 'whoami', args: {} }]), says('ok'));
+    const world = await openWorld(databases, { provider, tools: [whoami] });
+    const chats = Array.from({ length: 50 }, (_, n) => String(n));
+    await Promise.all(chats.map((chatId) => world.ask(`I am ${chatId}`, { chatId })));
+    const seen = provider.requests.flatMap(({ messages }) => {
+      const asked = messages.find(({ role }) => role === 'user')?.content.slice('I am '.length);
+      const told = messages.find(({ role }) => role === 'tool')?.content;
+      return told === undefined ? [] : [[asked, told]];
+    });
+    const expected = chats.map((chatId) => {
+      const key = `telegram:${chatId}` as const;
+      return [chatId, `${key} in ${sessionFolder(key)}`];
+    });
+    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(expected));
+  });
+
+  it('stores the usage of all its calls', async () => {
+    const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says('ok'));
+    const world = await openWorld(databases, { provider, tools });
+    await world.ask('one');
+    const { promptTokens, completionTokens, modelMs } = SCRIPT_USAGE;
+    const usage = {
+      promptTokens: 2 * promptTokens,
+      completionTokens: 2 * completionTokens,
+      modelMs: 2 * modelMs,
+    };
+    expect(world.finishes[0]).toMatchObject({
+      userId: 'telegram:42',
+      usage: [{ ...usage, model: 'test-model' }],
+    });
+  });
+});

@@ -1,0 +1,236 @@
+/** Turns that may keep quiet: the token is neither shown nor kept, and anything else comes whole. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MAX_HELD, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
+import { MAX_SILENT_CHARS } from '../../../src/agent/turn/silent-token.ts';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { Ledger } from '../../../src/contracts/ledger.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+const TOKEN = 'HEARTBEAT_OK';
+const quietly = { silentToken: TOKEN, entry: 'run' as const };
+const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+
+/** A screen that counts how often it was opened, and what came out of it. */
+function screenOf(over: { silentToken?: string | undefined; textSoFar?: string } = {}) {
+  const events: EventBody[] = [];
+  const seen = { opened: 0, settled: 0, events };
+  const screen = openLiveOutput({
+    silentToken: TOKEN,
+    textSoFar: '',
+    open: () => {
+      seen.opened += 1;
+      return { settle: async () => void (seen.settled += 1) };
+    },
+    emit: (body) => void events.push(body),
+    ...over,
+  });
+  const say = (...deltas: string[]): void => {
+    screen.watch({ type: 'stream_start', msgId: 'm1' });
+    for (const delta of deltas) screen.watch({ type: 'stream_chunk', msgId: 'm1', delta });
+    screen.watch({ type: 'stream_end', msgId: 'm1', content: deltas.join(''), usage });
+  };
+  const end = (text: string) => screen.end({ reason: 'completed', text, isError: false });
+  return { screen, seen, say, end };
+}
+const chunks = (events: EventBody[]): string =>
+  events.map((event) => (event.type === 'stream_chunk' ? event.delta : '')).join('');
+
+describe('a screen with a quiet token', () => {
+  it.each([
+    'HEARTBEAT_OK',
+    '**HEARTBEAT_OK**',
+    '`heartbeat_ok`.',
+    '\n> "HEARTBEAT OK" 👍\n',
+    'HEARTBEAT_OK\n\nHEARTBEAT_OK',
+    '',
+  ])('stays closed for %j, letter by letter', async (answer) => {
+    const { screen, seen, say, end } = screenOf();
+    say(...answer.split(''));
+    expect(end(answer)).toMatchObject({ text: '', quiet: true });
+    await screen.settle();
+    expect(seen).toEqual({ opened: 0, settled: 0, events: [] });
+  });
+
+  it.each(['HEARTBEAT_OK, but the plants are dry.', 'HEART', 'Hello', '👍', 'HEARTBEAT_OKAY'])(
+    'shows all of %j',
+    async (answer) => {
+      const { screen, seen, say, end } = screenOf();
+      say(...answer.split(''));
+      expect(end(answer)).toMatchObject({ text: answer, quiet: false });
+      await screen.settle();
+      expect(seen).toMatchObject({ opened: 1, settled: 1 });
+      expect(chunks(seen.events)).toBe(answer);
+    },
+  );
+
+  it('opens as soon as the words can no longer be the token, and says nothing twice', () => {
+    const told = fc.property(fc.array(fc.string({ maxLength: 4 })), fc.nat(12), (deltas, cut) => {
+      const all = [TOKEN.slice(0, cut), ...deltas];
+      const { seen, say, end } = screenOf();
+      say(...all);
+      const { quiet } = end(all.join(''));
+      return quiet ? seen.opened === 0 && chunks(seen.events) === '' : chunks(seen.events) === all.join('');
+    });
+    expect(fc.check(told)).toMatchObject({ failed: false });
+    const { seen, screen } = screenOf();
+    screen.watch({ type: 'stream_start', msgId: 'm1' });
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'HEART' });
+    expect(seen.opened).toBe(0);
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'y' });
+    expect(seen.opened).toBe(1);
+  });
+
+  it('forgets the words of a call that is repeated', () => {
+    const { screen, seen, say, end } = screenOf();
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
+    screen.watch({ type: 'stream_reset', msgId: 'm1' });
+    say('HEARTBEAT_OK');
+    expect(end(TOKEN).quiet).toBe(true);
+    expect(seen.opened).toBe(0);
+  });
+
+  it('is open from the start where something was said before, and without a token', () => {
+    expect(screenOf({ textSoFar: 'The plants' }).seen).toMatchObject({ opened: 1, events: [] });
+    expect(screenOf({ silentToken: undefined }).seen.opened).toBe(1);
+    expect(screenOf({ textSoFar: 'HEARTBEAT_OK' }).seen.opened).toBe(0);
+  });
+
+  it('tells what nobody has heard before the words that end the silence', () => {
+    const { seen, say } = screenOf({ textSoFar: 'HEARTBEAT_OK' });
+    say('\n\n', 'The plants are dry.');
+    expect(seen.opened).toBe(1);
+    expect(seen.events[0]).toEqual({ type: 'snapshot', text: 'HEARTBEAT_OK' });
+    expect(chunks(seen.events)).toBe('\n\nThe plants are dry.');
+  });
+
+  it('forgets everything the turn takes back, before a crash and since', () => {
+    const { screen, seen, say } = screenOf({ textSoFar: 'HEART' });
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
+    screen.watch({ type: 'snapshot', text: '' });
+    say('Sorry.');
+    expect(seen.events.filter(({ type }) => type === 'snapshot')).toEqual([]);
+    expect(chunks(seen.events)).toBe('Sorry.');
+  });
+
+  it(`holds at most ${MAX_HELD} events, and takes ${MAX_SILENT_CHARS} characters of marks for words`, () => {
+    const { screen, seen } = screenOf();
+    const call: EventBody = { type: 'tool_call', toolCallId: 'c', name: 'list_dir', args: {} };
+    for (let n = 0; n < MAX_HELD + 50; n += 1) screen.watch(call);
+    expect(seen.opened).toBe(0);
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: '*'.repeat(MAX_SILENT_CHARS) });
+    expect(seen.opened).toBe(0);
+    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: '*' });
+    expect(seen.opened).toBe(1);
+    expect(seen.events.filter(({ type }) => type === 'tool_call')).toHaveLength(MAX_HELD);
+    expect(chunks(seen.events)).toHaveLength(MAX_SILENT_CHARS + 1);
+  });
+});
+
+describeEachDatabase('a turn with a quiet token', (databases) => {
+  it('that has nothing to say leaves no answer, no delivery and nothing to remember', async () => {
+    const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
+    const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });
+    const { turn, outcome } = await world.ask('Anything?', {}, quietly);
+    expect(turn).toMatchObject({ state: 'done', reason: 'completed' });
+    expect(turn?.final).toBeUndefined();
+    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(world.order).toEqual(['finish', 'turn_ended']);
+    expect(outcome).toEqual({ kind: 'finished', step: { heads: [] } });
+    expect(await world.store.ledger.messages('telegram:42', { limit: 10 })).toEqual([]);
+    await world.ask('Hi');
+    expect(provider.requests[1]?.messages.slice(1)).toEqual([{ role: 'user', content: 'Hi' }]);
+  });
+
+  it('that speaks is shown, kept and delivered as every other', async () => {
+    const provider = new ScriptedProvider(says('The plants', ' are dry.'));
+    const world = await openWorld(databases, { provider });
+    const { turn, outcome } = await world.ask('Anything?', {}, quietly);
+    expect(turn?.final?.content).toBe('The plants are dry.');
+    expect(world.shown()).toBe('The plants are dry.');
+    expect(world.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
+    expect(outcome).toMatchObject({ step: { heads: [{ lane: 'out:telegram:42' }] } });
+  });
+
+  it('shows no work of its tools when it has nothing to say after all', async () => {
+    const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: { path: '.' } }]), says(TOKEN));
+    const world = await openWorld(databases, { provider, tools: [listDir] });
+    const { turn } = await world.ask('Anything?', {}, quietly);
+    expect(turn?.final).toBeUndefined();
+    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(world.opened).toEqual([]);
+  });
+
+  it.each([
+    ['stopped', 'HEARTB'],
+    ['stopped', ''],
+    ['interrupted', 'HEARTBEAT_OK'],
+  ] as const)('says nothing when it is %s after %j', async (code, said) => {
+    const provider = new ScriptedProvider(said === '' ? fallsSilent() : fallsSilent(said));
+    const world = await openWorld(databases, { provider });
+    const { head, turnId } = await world.say('Anything?', {}, quietly);
+    const hand = new AbortController();
+    const running = world.run(head, hand.signal);
+    await provider.silence();
+    hand.abort(new LaneAbort(code));
+    expect(await running).toEqual({ kind: 'finished', step: { heads: [] } });
+    const turn = await world.store.ledger.turn(turnId);
+    expect(turn).toMatchObject({ state: 'done', reason: code });
+    expect(turn?.final).toBeUndefined();
+    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(world.opened).toEqual([]);
+  });
+
+  it('says nothing when the model gives an empty answer', async () => {
+    const world = await openWorld(databases, { provider: new ScriptedProvider(says('')) });
+    const { turn } = await world.ask('Anything?', {}, quietly);
+    expect(turn?.reason).toBe('completed');
+    expect(turn?.final).toBeUndefined();
+    expect(world.opened).toEqual([]);
+  });
+
+  it('that fails says why, without the token it had begun', async () => {
+    const broken = new ProviderError('bad_response', 'The stream was cut off.');
+    const provider = new ScriptedProvider(fails(broken, 'HEART'), fails(broken, 'HEARTBEAT_'));
+    const world = await openWorld(databases, { provider });
+    const { turn } = await world.ask('Anything?', {}, quietly);
+    expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
+    expect(turn?.final?.content).toMatch(/^Sorry, .*The stream was cut off\.$/);
+    expect(world.shown()).toBe(turn?.final?.content);
+    expect(JSON.stringify(world.events)).not.toContain('HEART');
+  });
+
+  it('shows its token to nobody when it goes on after a crash', async () => {
+    const store = await databases.open();
+    const list = asks([{ name: 'list_dir', args: { path: '.' } }], TOKEN);
+    const first = new TurnWorld({ store, provider: new ScriptedProvider(list), tools: [listDir], around });
+    await first.start();
+    const { head, turnId } = await first.say('Anything?', {}, quietly);
+    await expect(first.run(head)).rejects.toThrow('The process died.');
+    await first.close();
+    const provider = new ScriptedProvider(says(TOKEN));
+    const second = await openWorld(databases, { store, provider, tools: [listDir] });
+    await second.run(await second.sweep());
+    expect(await store.ledger.turn(turnId)).toMatchObject({ state: 'done', reason: 'completed' });
+    expect(await store.ledger.messages('telegram:42', { limit: 10 })).toEqual([]);
+    expect(second.textsSoFar).toEqual(['']);
+    expect(JSON.stringify([first.events, second.events])).not.toContain(TOKEN);
+    expect([...first.opened, ...second.opened]).toEqual([]);
+  });
+});
+
+/** Dies after the call's result was committed. */
+function around(ledger: Ledger): Ledger {
+  return {
+    ...ledger,
+    toolResult: async (...args) => {
+      await ledger.toolResult(...args);
+      throw new Error('The process died.');
+    },
+  };
+}

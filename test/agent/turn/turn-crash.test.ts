@@ -1,0 +1,213 @@
+/** A process that dies at every point of a turn's journal: nothing is done twice, and the answer is the same. */
+import { expect, it } from 'vitest';
+import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
+import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
+import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
+import { ReplayModel } from '../../fakes/agent/replay-model.ts';
+import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+
+/** The turn: ten calls of every effect in two answers, and the last words. */
+const model = (): ReplayModel =>
+  new ReplayModel(
+    asks(calls('unsafe', 'idempotent', 'pure', 'unsafe', 'pure', 'idempotent'), 'First I ', 'look.'),
+    asks(calls('unsafe', 'pure', 'idempotent', 'unsafe')),
+    says('Then ', 'I answer.'),
+  );
+function calls(...effects: string[]) {
+  return effects.map((effect) => ({ name: `${effect}_probe`, args: {} }));
+}
+
+const ANSWER = 'First I look.\n\nThen I answer.';
+
+/** Runs one turn that dies at a point, then goes on in a new process of the same instance. */
+async function dieAndResume(
+  store: TestStore,
+  effects: EffectsServer,
+  at: number,
+  when: 'before' | 'after',
+): Promise<{
+  seen: string[];
+  events: EventBody[];
+  second: TurnWorld;
+  turnId: string;
+  calls: number;
+  died: boolean;
+}> {
+  const tools = effectTools(effects.url);
+  const provider = model();
+  const death = dyingAt(at, when, TURN_STEPS);
+  const first = new TurnWorld({ store, provider, tools, around: death.of });
+  await first.start();
+  const { head, turnId } = await first.say('Do it', { chatId: `${when}-${at}` });
+  await first.run(head).catch(notOfDeath);
+  const second = new TurnWorld({ store, provider, tools });
+  await second.start();
+  const resumed = await second.sweep();
+  if (resumed !== undefined) await second.run(resumed);
+  await Promise.all([first.close(), second.close()]);
+  const events = [...first.events, ...second.events];
+  return { seen: death.seen, events, second, turnId, calls: provider.requests.length, died: death.died() };
+}
+
+describeEachDatabase('a turn whose process dies', (databases) => {
+  it('runs each of ten tools once and ends with the same text, wherever it died (B-14)', async () => {
+    const store = await databases.open();
+    const effects = await startEffects();
+    const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');
+    expect(whole.seen.filter((step) => step === 'toolIntent')).toHaveLength(7);
+    expect(whole.seen.filter((step) => step === 'toolResult')).toHaveLength(10);
+    expect(new Set(whole.seen)).toEqual(new Set(TURN_STEPS));
+    const faults: string[] = [];
+    for (const at of whole.seen.keys()) {
+      for (const when of ['before', 'after'] as const) {
+        const run = await dieAndResume(store, effects, at, when);
+        const turn = await store.ledger.turn(run.turnId);
+        const ended = turn?.reason === 'completed' && turn.final?.content === ANSWER;
+        const found = [
+          !run.died && 'did not die',
+          !ended && `ended as ${turn?.reason}: ${turn?.final?.content}`,
+          run.second.shown(run.events) !== ANSWER && `showed ${run.second.shown(run.events)}`,
+          run.calls > whole.calls + 1 && `asked the model ${run.calls} times`,
+          ...effectFaults(effects, run),
+        ].filter((fault) => fault !== false);
+        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+      }
+    }
+    expect(faults).toEqual([]);
+    await effects.close();
+  });
+
+  it('tells user and model that the outcome of an interrupted unsafe call is unknown', async () => {
+    const store = await databases.open();
+    const effects = await startEffects();
+    // The first intent belongs to the unsafe call of the first answer: openTurn, journalAnswer, toolIntent.
+    const run = await dieAndResume(store, effects, 2, 'after');
+    expect(effects.runs(`${run.turnId}.1.0`)).toBe(0);
+    expect(run.second.events).toContainEqual(
+      expect.objectContaining({ type: 'notice', code: 'outcome_unknown' }),
+    );
+    expect(run.second.events).toContainEqual(
+      expect.objectContaining({ type: 'tool_result', result: expect.stringContaining('Outcome unknown') }),
+    );
+    await effects.close();
+  });
+
+  it('opens the screen again with the parts and the text from before', async () => {
+    const store = await databases.open();
+    const provider = model();
+    const effects = await startEffects();
+    const tools = effectTools(effects.url);
+    const first = new TurnWorld({ store, provider, tools, around: dyingAt(3, 'before', TURN_STEPS).of });
+    await first.start();
+    const { head, turnId } = await first.say('Do it', { placeholder: { id: 'deferred-1' } });
+    if (head === undefined) throw new Error('There is no head.');
+    const screen = first.run(head).catch((error: unknown) => error);
+    expect(await screen).toBeInstanceOf(SimulatedCrash);
+    expect(first.opened[0]).toMatchObject({ turnId, textSoFar: '', placeholders: [{ id: 'deferred-1' }] });
+    await first.opened[0]?.note([{ id: '1001' }]);
+    const second = new TurnWorld({ store, provider, tools });
+    await second.start();
+    await second.run(await second.sweep());
+    expect(second.opened[0]).toMatchObject({ textSoFar: 'First I look.', placeholders: [{ id: '1001' }] });
+    expect(second.textsSoFar).toEqual(['First I look.']);
+    await Promise.all([first.close(), second.close(), effects.close()]);
+  });
+
+  it('takes back what was not journaled when the turn was stopped while its node was dead', async () => {
+    const store = await databases.open();
+    const provider = new ScriptedProvider(says('Never committed.'));
+    const first = new TurnWorld({ store, provider, around: dyingAt(1, 'before', TURN_STEPS).of });
+    await first.start();
+    const { head, turnId } = await first.say('Hi');
+    await expect(first.run(head)).rejects.toThrow(SimulatedCrash);
+    await store.lanes.stop('telegram:42', { fresh: false });
+    const second = new TurnWorld({ store, provider });
+    await second.start();
+    await second.run(await second.sweep());
+    expect(await store.ledger.turn(turnId)).toMatchObject({
+      reason: 'stopped',
+      final: { content: STOPPED_MARK },
+    });
+    expect(second.shown([...first.events, ...second.events])).toBe(STOPPED_MARK);
+    await second.close();
+  });
+
+  it('takes back a half-said answer on shutdown, keeps the head, and says it again', async () => {
+    const provider = new ScriptedProvider(fallsSilent('Half'), says('Whole.'));
+    const world = await openWorld(databases, { provider });
+    const { head, turnId } = await world.say('Hi');
+    const shutdown = new AbortController();
+    const running = world.run(head, shutdown.signal);
+    await provider.silence();
+    shutdown.abort(new LaneAbort('shutdown'));
+    expect(await running).toEqual({ kind: 'released' });
+    expect(world.shown()).toBe('');
+    expect(world.order).toEqual(['open', 'settle']);
+    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await world.run(await world.sweep());
+    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Whole.');
+  });
+
+  it('lets a tool finish before it lets go on shutdown', async () => {
+    const shutdown = new AbortController();
+    const effects = await startEffects();
+    const tools = effectTools(effects.url).map((tool) => ({
+      ...tool,
+      execute: (...given: Parameters<typeof tool.execute>) => {
+        shutdown.abort(new LaneAbort('shutdown'));
+        return tool.execute(...given);
+      },
+    }));
+    const provider = new ScriptedProvider(asks([{ name: 'unsafe_probe', args: {} }]), says('Done.'));
+    const world = await openWorld(databases, { provider, tools });
+    const { head, turnId } = await world.say('Hi');
+    expect(await world.run(head, shutdown.signal)).toEqual({ kind: 'released' });
+    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await world.run(await world.sweep());
+    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Done.');
+    expect(effects.runs(`${turnId}.1.0`)).toBe(1);
+    await effects.close();
+  });
+
+  it('writes nothing once the lease is lost, and passes on that it was fenced off', async () => {
+    const provider = new ScriptedProvider(fallsSilent('Half'), says('Late.'));
+    const world = await openWorld(databases, { provider });
+    const { head, turnId } = await world.say('Hi');
+    const lost = new AbortController();
+    const running = world.run(head, lost.signal).catch((error: unknown) => error);
+    await provider.silence();
+    lost.abort(new LaneAbort('lease_lost'));
+    expect(await running).toMatchObject({ code: 'lease_lost' });
+    expect(world.finishes).toEqual([]);
+    await world.start();
+    const taken = await world.sweep();
+    expect(await world.run(head).catch((error: unknown) => error)).toMatchObject({ code: 'fenced' });
+    await world.run(taken);
+    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
+  });
+});
+
+/** Unsafe calls take place once, or not at all when the user was told that their outcome is unknown; others at least once. */
+function effectFaults(
+  effects: EffectsServer,
+  run: { turnId: string; events: EventBody[] },
+): (string | false)[] {
+  const runs = (place: string): number => effects.runs(`${run.turnId}.${place}`);
+  const unsafe = ['1.0', '1.3', '2.0', '2.3'].map(runs);
+  const repeatable = ['1.1', '1.2', '1.4', '1.5', '2.1', '2.2'].map(runs);
+  const told = run.events.filter(
+    (event) => event.type === 'notice' && event.code === 'outcome_unknown',
+  ).length;
+  return [
+    Math.max(...unsafe) > 1 && 'an unsafe call ran twice',
+    unsafe.filter((count) => count === 0).length > told && 'an unsafe call was lost silently',
+    told > 1 && 'more than one outcome is unknown',
+    Math.min(...repeatable) === 0 && 'an idempotent or pure call was lost',
+  ];
+}

@@ -1,0 +1,152 @@
+/** The whole house with a profile that plans, a model that waits at every call until the test lets it speak, and a memory of every plan as it was stored. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, vi } from 'vitest';
+import type { ExecutionMode, Plan } from '../../src/contracts/plan.ts';
+import type { FakeCall, Reply } from '../fakes/ollama/ollama.ts';
+import { openHouse, OWNER } from '../flows/setup.ts';
+import type { House } from '../flows/setup.ts';
+import { WAIT } from './browser.ts';
+import type { Guest } from './describe-page.ts';
+import { panelOf, readPanel, recordedPanels, recordPanels } from './panel.ts';
+import type { ShownPlan } from './panel.ts';
+
+const ANALYSIS = 'Three steps.\nREFLECT: no';
+const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SELF] Bake the bread';
+
+/** A house whose profile `worker` plans. Every version of every plan is kept in a table of the test's own. */
+export async function openPlanHouse(): Promise<House> {
+  const house = await openHouse('embedded');
+  const folder = path.join(house.home, 'profiles', 'worker');
+  await mkdir(folder, { recursive: true });
+  const profile = { planningEnabled: true, enabledTools: ['list_dir'] };
+  await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
+  await vi.waitFor(async () => {
+    const models = await (await house.call('/v1/models')).text();
+    if (!models.includes('"worker"')) throw new Error('the profile is not read yet');
+  }, WAIT);
+  await house.sql.unsafe(`
+    create table plan_version (n serial, id text, doc jsonb);
+    create function keep_version() returns trigger language plpgsql as $$
+      begin
+        insert into plan_version (id, doc) values (new.id, new.doc);
+        return new;
+      end $$;
+    create trigger keep_version after insert or update on plan for each row execute function keep_version();
+  `);
+  return house;
+}
+
+/** One planned turn on the page. The model speaks only when it is let, so that at each of its calls everything has come to rest. */
+export class PlannedTurn {
+  readonly #house: House;
+  readonly #guest: Guest;
+  readonly #tag: string;
+  readonly #seen: ShownPlan[] = [];
+  #calls = 0;
+
+  private constructor(house: House, guest: Guest, tag: string) {
+    this.#house = house;
+    this.#guest = guest;
+    this.#tag = tag;
+  }
+
+  /** Asks for `bread, <tag>`; the page looks on from before there is a plan, up to the first call after it was made. */
+  static async begin(
+    house: House,
+    guest: Guest,
+    tag: string,
+    mode: ExecutionMode,
+    ...answers: (string | Reply)[]
+  ): Promise<PlannedTurn> {
+    const turn = new PlannedTurn(house, guest, tag);
+    for (const answer of [ANALYSIS, PLAN, ...answers]) {
+      const reply = typeof answer === 'string' ? { text: answer } : answer;
+      house.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#asks(body) });
+    }
+    const json = { content: `bread, ${tag}`, mode, model: 'worker' };
+    const posted = await house.call(`/v1/sessions/http:${tag}/messages`, { json });
+    if (posted.status !== 202) throw new Error(await posted.text());
+    const analysis = await turn.#nextCall();
+    await guest.enter(`${house.gateway.url}/#http:${tag}`, { token: OWNER });
+    await guest.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
+    await recordPanels(guest.page);
+    analysis.release();
+    (await turn.#nextCall()).release();
+    return turn;
+  }
+
+  /** The model's next call has come, and the panel shows what is stored; gives the call and the plan. */
+  async rest(): Promise<{ call: FakeCall; plan: Plan }> {
+    const call = await this.#nextCall();
+    return { call, plan: await this.settled() };
+  }
+
+  /** Lets the model speak at its next `calls` calls, the panel looked at before each. */
+  async goOn(calls: number): Promise<void> {
+    for (let n = 0; n < calls; n += 1) (await this.rest()).call.release();
+  }
+
+  /** Waits until the panel shows the plan as it is stored. */
+  async settled(): Promise<Plan> {
+    return await vi.waitFor(async () => {
+      const plan = await this.stored();
+      expectSame([await readPanel(this.#guest.page)], [plan]);
+      return plan;
+    }, WAIT);
+  }
+
+  /** The newest plan of the session. Throws while there is none. */
+  async stored(): Promise<Plan> {
+    const record = await this.#house.store.plans.latestPlan(`http:${this.#tag}`);
+    if (record === undefined) throw new Error('there is no plan yet');
+    return record.plan;
+  }
+
+  /** Comes back to the page, which has to show the same. */
+  async reload(): Promise<void> {
+    this.#seen.push(...(await recordedPanels(this.#guest.page)));
+    await this.#guest.page.reload();
+    await this.settled();
+    await recordPanels(this.#guest.page);
+  }
+
+  /** The turn has ended: every version of the plan that was stored was seen on the panel, in this order, and nothing else. */
+  async over(): Promise<Plan> {
+    await this.#guest.page.locator('.turn-foot time').waitFor();
+    const plan = await this.settled();
+    const versions = await this.#house.sql<{ doc: Plan }[]>`
+      select doc from plan_version where id = ${plan.id} order by n`;
+    const seen = [...this.#seen, ...(await recordedPanels(this.#guest.page))];
+    expectSame(
+      seen,
+      versions.map(({ doc }) => doc),
+    );
+    await this.#guest.page.reload();
+    return await this.settled();
+  }
+
+  async #nextCall(): Promise<FakeCall> {
+    const nth = this.#calls;
+    this.#calls += 1;
+    return await vi.waitFor(() => {
+      const call = this.#house.ollama.calls.filter(({ body }) => this.#asks(body))[nth];
+      if (call === undefined) throw new Error(`the model was not called ${nth + 1} times`);
+      return call;
+    }, WAIT);
+  }
+
+  /** The words of this turn are in each of its calls. */
+  #asks(body: FakeCall['body']): boolean {
+    return JSON.stringify(body).includes(`bread, ${this.#tag}`);
+  }
+}
+
+/** What was seen is what these plans look like, one after the other. */
+function expectSame(seen: readonly ShownPlan[], plans: readonly Plan[]): void {
+  expect(withoutRepeats(seen)).toEqual(withoutRepeats(plans.map(panelOf)));
+}
+
+function withoutRepeats(shown: readonly ShownPlan[]): ShownPlan[] {
+  return shown.filter((one, n) => JSON.stringify(one) !== JSON.stringify(shown[n - 1]));
+}

@@ -1,0 +1,43 @@
+/** The house's commands as Discord takes them: whatever the list says, the registration must not be refused. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toSlashCommands } from '../../../channels/discord/commands.ts';
+
+describe('slash commands made of the list of the house', () => {
+  it('begin with /ask, keep the order, and call an option by its argument', () => {
+    const argument = { name: 'on or off', description: 'Which of them', required: true };
+    const made = toSlashCommands([
+      { name: 'stop', description: 'End the running answer' },
+      { name: 'think', description: 'Think aloud', argument },
+    ]);
+    expect(made.map(({ name }) => name)).toEqual(['ask', 'stop', 'think']);
+    expect(made[2]?.options).toEqual([
+      { type: 3, name: 'on-or-off', description: 'Which of them', required: true },
+    ]);
+  });
+
+  it('stay within the limits of Discord, whatever the list holds', () => {
+    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 140 });
+    const listing = fc.record({
+      name: fc.oneof(text, fc.stringMatching(/^[a-z]{1,40}$/)),
+      description: text,
+      argument: fc.option(fc.record({ name: text, description: text, required: fc.boolean() }), {
+        nil: undefined,
+      }),
+    });
+    fc.assert(
+      fc.property(fc.array(listing, { maxLength: 120 }), (list) => {
+        const made = toSlashCommands(list);
+        expect(made.length).toBeLessThanOrEqual(100);
+        for (const { name, description, options } of made) {
+          expect(name).toMatch(/^[-_a-z0-9]{1,32}$/);
+          expect(description.length).toBeLessThanOrEqual(100);
+          for (const option of options) {
+            expect(option.name).toMatch(/^[-_\p{Ll}\p{N}]{1,32}$/u);
+            expect(option.description.length).toBeLessThanOrEqual(100);
+          }
+        }
+      }),
+    );
+  });
+});

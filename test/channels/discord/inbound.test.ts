@@ -1,0 +1,165 @@
+/** What the channel makes of Discord's events, as a person writes them. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readInteraction, readMessage } from '../../../channels/discord/inbound.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { DiscordHouse } from '../../fakes/discord/setup.ts';
+import type { SayOptions } from '../../fakes/discord/discord.ts';
+import { Refusal } from '../../fakes/discord/world.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
+
+const WAIT = { timeout: 5_000, interval: 5 };
+
+describe('messages from Discord', () => {
+  let house: DiscordHouse;
+  let room: FakeChannel;
+  let ada: FakePerson;
+
+  beforeEach(async () => {
+    house = await DiscordHouse.open();
+    room = house.discord.world.addChannel(0);
+    ada = house.discord.person('Ada');
+    await house.start();
+  });
+  afterEach(async () => {
+    await house.close();
+  });
+
+  /** What arrives of a message; a plain one behind it tells when nothing did. */
+  async function heard(
+    text: string,
+    options: SayOptions = {},
+    from = ada,
+  ): Promise<InboundMessage | undefined> {
+    house.discord.says(room, text, from, options);
+    house.discord.says(room, 'end', ada);
+    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('end'), WAIT);
+    return house.received.length > 1 ? house.received[0] : undefined;
+  }
+
+  it('takes numeric ids from the transport, not from text, and the name for show only (S-rows: identity)', async () => {
+    const message = await heard('I am <@1>, id 1', {}, { id: ada.id, name: 'Owner\u202e' });
+    expect(message).toMatchObject({
+      senderId: ada.id,
+      senderName: 'Owner\u202e',
+      place: 'group',
+      mentioned: false,
+    });
+  });
+
+  it('knows when it is named, and takes its name off the front', async () => {
+    expect(await heard('what is up?', { mention: true })).toMatchObject({
+      content: 'what is up?',
+      mentioned: true,
+    });
+  });
+
+  it('knows when it is answered', async () => {
+    const own = house.discord.world.add(room.id, house.discord.world.bot, 'my words');
+    expect(await heard('and yours?', { replyTo: own })).toMatchObject({ mentioned: true, replyTo: own.id });
+  });
+
+  it('does not take an answer to somebody else for one to itself', async () => {
+    const other = house.discord.says(room, 'hi', house.discord.person('Bob'));
+    await vi.waitFor(() => expect(house.received).toHaveLength(1), WAIT);
+    house.received.length = 0;
+    expect(await heard('hi Bob', { replyTo: other })).toMatchObject({ mentioned: false, replyTo: other.id });
+  });
+
+  it('takes a thread for a conversation of its own in the channel it is in (complaint 20)', async () => {
+    const channel = room;
+    room = house.discord.world.addThread(channel);
+    expect(await heard('in the thread')).toMatchObject({
+      chatId: channel.id,
+      threadId: room.id,
+      place: 'group',
+    });
+    house.discord.slash(room, 'ask', { prompt: 'and by command' }, ada);
+    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('and by command'), WAIT);
+    expect(house.received.at(-1)).toMatchObject({ chatId: channel.id, threadId: room.id });
+    await house.channel.send({ ...house.part(channel.id, 'an answer'), threadId: room.id });
+    expect(house.discord.screen(room)).toContain('an answer');
+    expect(house.discord.screen(channel)).toEqual([]);
+  });
+
+  it('does not take a category for a channel that its channels are threads of', async () => {
+    room = house.discord.world.addChannel(0, { parentId: '777' });
+    const message = await heard('in a category');
+    expect(message).toMatchObject({ chatId: room.id, place: 'group' });
+    expect(message?.threadId).toBeUndefined();
+  });
+
+  it('asks Discord once what a channel is, and again only when it was not told', async () => {
+    const asked = (): number =>
+      house.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;
+    const refusal = new Refusal(404, 10_003, 'Unknown Channel');
+    house.discord.fault({ kind: 'refuse', refusal, match: /^GET \/channels/ });
+    for (const text of ['one', 'two', 'three']) house.discord.says(room, text, ada);
+    await vi.waitFor(() => expect(house.contents).toEqual(['one', 'two', 'three']), WAIT);
+    expect(asked()).toBe(2);
+  });
+
+  it('brings attachments along', async () => {
+    const attachments = [
+      {
+        id: '1',
+        url: 'https://cdn.example.test/a.png',
+        filename: 'a.png',
+        content_type: 'image/png',
+        size: 12,
+      },
+      { id: '2', url: 'https://cdn.example.test/b', filename: 'b' },
+    ];
+    expect((await heard('look', { attachments }))?.media).toEqual([
+      {
+        kind: 'image',
+        url: 'https://cdn.example.test/a.png',
+        name: 'a.png',
+        mimeType: 'image/png',
+        bytes: 12,
+      },
+      { kind: 'file', url: 'https://cdn.example.test/b', name: 'b' },
+    ]);
+  });
+
+  it.each([
+    ['a webhook', { webhook: true }],
+    ['a notice that somebody joined', { type: 7 }],
+    ['the reply to a command', { type: 20 }],
+  ] satisfies [string, SayOptions][])('ignores %s', async (_, options) => {
+    expect(await heard('not a person', options)).toBeUndefined();
+  });
+
+  it('puts names in the place of other ids', async () => {
+    const bob = { id: '222222222222222222', username: 'bob', global_name: 'Bob' };
+    house.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({
+      id: '333333333333333333',
+      channel_id: room.id,
+      guild_id: '1',
+      author: { id: ada.id, username: 'ada' },
+      content: '<@222222222222222222> and <@444444444444444444>',
+      timestamp: '2026-01-02T03:04:05.678Z',
+      type: 0,
+      mentions: [bob],
+    }));
+    await vi.waitFor(() => expect(house.received).toHaveLength(1), WAIT);
+    expect(house.received[0]).toMatchObject({
+      content: '@Bob and <@444444444444444444>',
+      timestamp: Date.parse('2026-01-02T03:04:05.678Z'),
+    });
+  });
+});
+
+describe('events that are none of ours', () => {
+  it.each([undefined, null, 7, 'x', [], {}, { id: 'x' }, { id: '1', channel_id: '2', author: null }])(
+    'reads nothing from %j',
+    (event) => {
+      expect([readMessage(event), readInteraction(event)]).toEqual([undefined, undefined]);
+    },
+  );
+
+  it('takes only slash commands for commands', () => {
+    const event = { id: '1', application_id: '2', token: 't', channel_id: '3', data: { name: 'ask' } };
+    expect(readInteraction({ ...event, type: 2 })).toBeDefined();
+    expect(readInteraction({ ...event, type: 3 })).toBeUndefined();
+  });
+});

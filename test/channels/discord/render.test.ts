@@ -1,0 +1,135 @@
+/** Markdown in Discord's dialect: what a person reads of it, and what nothing in it can do. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { render } from '../../../channels/discord/render.ts';
+import { cleanText } from '../../../src/lib/text.ts';
+import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import { markdownish } from '../../contracts/hostile-texts.ts';
+import { fencesBalanced, visibleText } from '../../fakes/discord/markdown.ts';
+
+const ZERO_WIDTH = '\u200b';
+const shown = (markdown: string): string => visibleText(render(parseMarkdown(markdown)).text);
+const sent = (markdown: string): string => render(parseMarkdown(markdown)).text;
+
+describe('Markdown on Discord', () => {
+  it.each([
+    ['**bold** and *slanted* and ~~gone~~', '**bold** and *slanted* and ~~gone~~'],
+    ['# One\n\n### Three\n\n##### Five', '# One\n### Three\n**Five**'],
+    ['- a\n  - b\n    - c\n- d', '- a\n  - b\n    - c\n- d'],
+    ['3. a\n4. b', '3. a\n4. b'],
+    ['- [x] done\n- [ ] open', '- ☑ done\n- ☐ open'],
+    ['> quoted\n> twice', '> quoted\n> twice'],
+    ['```js\nlet a = 1;\n```', '```js\nlet a = 1;\n```'],
+    ['`a` and `` b`c ``', '`a` and `` b`c ``'],
+    ['[here](https://example.test/a_(b))', '[here](<https://example.test/a_%28b%29>)'],
+    ['https://example.test/a_b_c', '<https://example.test/a_b_c>'],
+    ['[https://bank.test](https://evil.test)', '<https://bank.test> (<https://evil.test>)'],
+    ['![a cat](https://example.test/cat.png)', '[a cat](<https://example.test/cat.png>)'],
+    ['[run](javascript:alert(1))', 'run'],
+    ['a  \nb', 'a\nb'],
+    ['one\n\ntwo', 'one\n\ntwo'],
+  ])('sends %j as %j', (markdown, expected) => {
+    expect(sent(markdown)).toBe(expected);
+  });
+
+  it.each([
+    ['snake_case_name and 2 * 3 * 4', 'snake_case_name and 2 * 3 * 4'],
+    ['||not a spoiler|| ~~~', '||not a spoiler|| ~~~'],
+    ['\\# no heading', '# no heading'],
+    ['\\- no list\n\\> no quote', '- no list\n> no quote'],
+    ['1986\\. A great year', '1986. A great year'],
+    ['-# no small print', '-# no small print'],
+    ['<b>html</b> & <script>', '<b>html</b> & <script>'],
+    ['C:\\dir\\file ¯\\\\\\_(ツ)\\_/¯', 'C:\\dir\\file ¯\\_(ツ)_/¯'],
+    ['[1] and [x]y', '[1] and [x]y'],
+    ['**a**\\*b', 'a*b'],
+    ['***both***', 'both'],
+    ['**see `x**y` there**', 'see x**y there'],
+    ['http://host_name/a*b', 'http://host_name/a*b'],
+  ])('shows %j as %j', (markdown, expected) => {
+    expect(shown(markdown).replaceAll(ZERO_WIDTH, '')).toBe(expected);
+  });
+
+  it('sets a table as aligned code', () => {
+    expect(sent('| Fruit | Price |\n|---|--:|\n| **Apple** | 1 |\n| Fig | 12 |')).toBe(
+      '```\nFruit | Price\n------+------\nApple |     1\nFig   |    12\n```',
+    );
+  });
+
+  it('parts everyone, here, people, roles, channels, emoji and dates with a zero-width space (row 35)', () => {
+    const text = '@everyone @here <@1> <@&2> <#3> <:x:4> <a:y:5> <t:6> </ask:7>';
+    const out = sent(text);
+    expect(out).not.toMatch(/@everyone|@here|<[@#:/]|<a:|<t:|<id:/);
+    expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(text);
+  });
+
+  it('keeps code closed when there are fences in it, and a list with code whole', () => {
+    const nested = '````\n```js\nx\n```\n````';
+    expect(fencesBalanced(sent(nested))).toBe(true);
+    expect(shown(nested).replaceAll(ZERO_WIDTH, '')).toBe('```js\nx\n```');
+    expect(shown('- first\n\n  ```sh\n  ls -a\n  ```\n\n- second')).toBe('• first\nls -a\n\n• second');
+    expect(shown('> ```\n> quoted code\n> ```')).toBe('quoted code');
+  });
+
+  it('shows references and footnotes as they were written, so that no word is lost', () => {
+    const written = '[a][one]\n\n[one]: https://example.test/';
+    expect(shown(written)).toBe(written);
+    expect(sent('text[^1]\n\n[^1]: the note')).toBe('text\\[^1\\]\n\n\\[^1\\]: the note');
+  });
+
+  it.each([
+    ['quotes', '>', ' x'],
+    ['stars', '*', 'x'],
+  ])('keeps the words of %s nested deeper than anybody writes', (_, sign, words) => {
+    const nested = (depth: number): string =>
+      shown(`${sign.repeat(depth)}${words}${sign === '*' ? sign.repeat(depth) : ''}`);
+    for (const depth of [59, 60, 61, 3_000]) expect(nested(depth)).toContain('x');
+  });
+
+  it('gives the words without markup as plain', () => {
+    const { plain } = render(parseMarkdown('# T\n\n**a** `b` [c](https://example.test/)\n\n```js\nd\n```'));
+    expect(plain).toBe('T\na b c (https://example.test/)\n\nd');
+  });
+
+  it('loses no character of plain text and lets none of it act (property)', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ...Array.from('*_~|`>#-@<[]():\\.!/ \n'),
+        '@everyone',
+        '<@12>',
+        'https://a.b/c_d',
+        '1.',
+        '```',
+        '||',
+        'h',
+        'x',
+      ),
+      fc.string({ maxLength: 6 }),
+      fc.string({ unit: 'grapheme', maxLength: 4 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 25 }), (pieces) => {
+        const text = pieces.join('').replaceAll(ZERO_WIDTH, '');
+        const { text: out } = render({
+          type: 'root',
+          children: [{ type: 'paragraph', children: [{ type: 'text', value: text }] }],
+        });
+        expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(cleanText(text).trim());
+        expect(out.replaceAll(/https?:\S+/g, '')).not.toMatch(/@everyone|@here|<@/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('closes every fence it opens, sends nothing malformed, and counts what it sends (property)', () => {
+    fc.assert(
+      fc.property(markdownish, (markdown) => {
+        const { text, length } = render(parseMarkdown(markdown));
+        expect(fencesBalanced(text)).toBe(true);
+        expect(text.isWellFormed()).toBe(true);
+        expect(length).toBe(text.length);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,112 @@
+/** A door before a house in memory, and a client that knows both: what the HTTP tests share. */
+import pino from 'pino';
+import { create, httpConfigSchema } from '../../../channels/http/index.ts';
+import type { HttpChannel } from '../../../channels/http/index.ts';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
+import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
+
+/** A door that listens, and the house behind it. */
+export interface OpenDoor {
+  house: FakeHouse;
+  channel: HttpChannel;
+  url: string;
+  /** A request with the owner's token and, for a body, JSON; `init.headers` win. */
+  call(path: string, init?: CallInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** What is special about a call. */
+export interface CallInit {
+  method?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  signal?: AbortSignal;
+}
+
+/** Opens a door on a free port. */
+export async function openDoor(config: Record<string, unknown> = {}): Promise<OpenDoor> {
+  const house = new FakeHouse();
+  const log = pino({ level: 'silent' });
+  const channel = create(httpConfigSchema.parse({ port: 0, ...config }), { log, gateway: house });
+  await channel.start(house.receive);
+  const url = channel.url ?? '';
+  return {
+    house,
+    channel,
+    url,
+    call: (path, init = {}) => call(url + path, init),
+    close: () => channel.stop(),
+  };
+}
+
+function call(url: string, { method, headers = {}, json, signal }: CallInit): Promise<Response> {
+  const body = json === undefined ? {} : { body: JSON.stringify(json) };
+  const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+  return fetch(url, {
+    method: method ?? (json === undefined ? 'GET' : 'POST'),
+    headers: { authorization: ADMIN, ...type, ...headers },
+    ...body,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** One frame of an event stream; a comment has only `comment`. */
+export interface Frame {
+  id?: string;
+  data?: string;
+  comment?: string;
+}
+
+/** Reads frames as they come. Ends when the server ends the stream; throws when the connection breaks. */
+export async function* frames(response: Response): AsyncGenerator<Frame> {
+  if (response.body === null) return;
+  let rest = '';
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split('\n\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) yield toFrame(part);
+  }
+}
+
+function toFrame(part: string): Frame {
+  const frame: Frame = {};
+  for (const line of part.split('\n')) {
+    if (line.startsWith('id: ')) frame.id = line.slice(4);
+    else if (line.startsWith('data: ')) frame.data = line.slice(6);
+    else if (line.startsWith(':')) frame.comment = line.slice(1).trim();
+  }
+  return frame;
+}
+
+/** The events of a session's stream up to and with the one that satisfies `last`. */
+export async function eventsUntil(
+  response: Response,
+  last: (event: AgentEvent) => boolean,
+): Promise<{ ids: string[]; events: AgentEvent[] }> {
+  const ids: string[] = [];
+  const events: AgentEvent[] = [];
+  for await (const frame of frames(response)) {
+    if (frame.data === undefined) continue;
+    const event: AgentEvent = JSON.parse(frame.data);
+    events.push(event);
+    if (frame.id !== undefined) ids.push(frame.id);
+    if (last(event)) break;
+  }
+  return { ids, events };
+}
+
+/** All frames that are left. */
+export async function allFrames(source: Response | AsyncGenerator<Frame>): Promise<Frame[]> {
+  const read: Frame[] = [];
+  for await (const frame of source instanceof Response ? frames(source) : source) read.push(frame);
+  return read;
+}
+
+/** The answer's text in the chunks of a completion. */
+export function textOf(read: Frame[]): string {
+  return read
+    .filter((frame) => frame.data?.startsWith('{') === true)
+    .map((frame) => JSON.parse(frame.data ?? '{}').choices?.[0]?.delta?.content ?? '')
+    .join('');
+}

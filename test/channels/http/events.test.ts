@@ -1,0 +1,266 @@
+/** Sessions over HTTP: posting, reading, and following what happens live and after a break, without gap or repeat. */
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { FakeTurn } from '../../fakes/gateway/turn.ts';
+import { ADMIN, CHAT, OTHER } from '../../fakes/gateway/gateway-api.ts';
+import { eventsUntil, frames, openDoor } from './client.ts';
+import type { OpenDoor } from './client.ts';
+
+let door: OpenDoor;
+let turn: FakeTurn;
+let started: Promise<void>;
+
+beforeEach(async () => {
+  door = await openDoor();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  started = promise;
+  door.house.script = (begun) => {
+    turn = begun;
+    resolve();
+  };
+});
+afterEach(() => door.close());
+
+const post = (content: string, headers: Record<string, string> = {}): Promise<Response> =>
+  door.call('/v1/sessions/http:anna/messages', { json: { content }, headers });
+const follow = (headers: Record<string, string> = {}): Promise<Response> =>
+  door.call('/v1/sessions/http:anna/events', { headers });
+const ended = (event: AgentEvent): boolean => event.type === 'turn_ended';
+
+describe("a session's events", () => {
+  it('come in order with ids, pairs of tool calls and results, and thinking before text (B-42, B-43, N-53)', async () => {
+    await post('go');
+    await started;
+    const response = await follow();
+    turn.think('hm');
+    const call = turn.tool('list_dir', { path: '.' });
+    turn.result(call, 'list_dir', 'a.txt');
+    turn.say('found ', 'it');
+    turn.end();
+    const { ids, events } = await eventsUntil(response, ended);
+    expect(events.map((event) => event.type)).toEqual([
+      'turn_started',
+      'thinking_started',
+      'thinking_delta',
+      'thinking_finished',
+      'tool_call',
+      'tool_result',
+      'stream_start',
+      'stream_chunk',
+      'stream_chunk',
+      'stream_end',
+      'turn_ended',
+    ]);
+    expect(ids).toEqual(events.map((_, index) => `1-${index + 1}`));
+  });
+
+  it('reach two readers alike, and only those who may read (B-38)', async () => {
+    await post('go');
+    await started;
+    const readers = await Promise.all([follow(), follow()]);
+    expect((await follow({ authorization: OTHER })).status).toBe(404);
+    turn.say('a', 'b');
+    turn.end();
+    const [one, two] = await Promise.all(readers.map((reader) => eventsUntil(reader, ended)));
+    expect(one).toEqual(two);
+  });
+
+  it('go on after a break where they stopped, nothing lost and nothing twice', async () => {
+    await post('go');
+    await started;
+    let text = '';
+    let lastId: string | undefined;
+    const words = Array.from({ length: 30 }, (_, index) => `w${index} `);
+    for (let connection = 0; text.split(' ').length <= words.length; connection += 1) {
+      const response = await follow(lastId === undefined ? {} : { 'last-event-id': lastId });
+      turn.say(...words.slice(connection * 3, connection * 3 + 3));
+      const goal = Math.min(words.length, connection * 3 + 2);
+      for await (const frame of frames(response)) {
+        if (frame.data === undefined) continue;
+        const event: AgentEvent = JSON.parse(frame.data);
+        lastId = frame.id;
+        if (event.type === 'stream_chunk') text += event.delta;
+        if (text.trim().split(' ').length >= goal) break;
+      }
+    }
+    expect(text).toBe(words.join(''));
+  });
+
+  it('let a snapshot through under the number of the last event it stands for, and nothing else twice', async () => {
+    await post('go');
+    await started;
+    const response = await follow();
+    turn.say('a');
+    turn.snapshot();
+    door.house.events.repeatLast('http:anna');
+    turn.end();
+    const { ids, events } = await eventsUntil(response, ended);
+    expect(events.map((event) => event.type)).toEqual([
+      'turn_started',
+      'stream_start',
+      'stream_chunk',
+      'snapshot',
+      'stream_end',
+      'turn_ended',
+    ]);
+    expect(ids).toEqual(['1-1', '1-2', '1-3', '1-3', '1-4', '1-5']);
+  });
+
+  it('close the stream of a token that is revoked, within a second', async () => {
+    await post('go', { authorization: CHAT });
+    const response = await follow({ authorization: CHAT });
+    const broken = eventsUntil(response, () => false).then(
+      () => 'ended',
+      () => 'broken',
+    );
+    const began = performance.now();
+    door.house.tokens.delete(CHAT);
+    expect(await broken).toBe('broken');
+    expect(performance.now() - began).toBeLessThan(1_200);
+  });
+
+  it('do not pile up for a reader who reads nothing: the connection is closed at the bound', async () => {
+    await post('go');
+    await started;
+    const { hostname, port } = new URL(door.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `GET /v1/sessions/http:anna/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${ADMIN}\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.pause();
+    const closed = vi.waitFor(() => expect(door.house.events.listeners.size).toBe(0), { timeout: 20_000 });
+    const chunk = 'x'.repeat(32 * 1024);
+    let told = 0;
+    while (door.house.events.listeners.size > 0 && told < 1_000) {
+      turn.say(chunk);
+      told += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await closed;
+    socket.destroy();
+    expect(told).toBeLessThan(1_000);
+  });
+});
+
+describe('a posted message', () => {
+  it('is answered 202 once committed, and the same for the same key', async () => {
+    const first = await post('go', { 'idempotency-key': 'k' });
+    const again = await post('go', { 'idempotency-key': 'k' });
+    expect([first.status, again.status]).toEqual([202, 202]);
+    const answer = await first.json();
+    expect(answer).toEqual({ turnId: 'turn-1', seq: 1 });
+    expect(await again.json()).toEqual(answer);
+  });
+
+  it('carries media and a model for its turn', async () => {
+    const media = [{ kind: 'image', url: 'data:image/png;base64,AA==' }];
+    await door.call('/v1/sessions/http:anna/messages', { json: { content: 'see', media, model: 'tiny:1b' } });
+    await started;
+    expect(turn.message.media).toEqual(media);
+    expect(turn.options.model).toBe('tiny:1b');
+  });
+
+  it('is cleaned of lone surrogates and NUL bytes', async () => {
+    await post('a\ud800b\0c');
+    await started;
+    expect(turn.message.content).toBe('a\ufffdb\u2400c');
+  });
+
+  it('may be a command: done at once', async () => {
+    const response = await post('/status');
+    expect([response.status, await response.json()]).toEqual([200, { handled: true, reply: 'All is well.' }]);
+  });
+
+  it.each([
+    ['telegram:42', 'not_an_http_session'],
+    ['http:a:b', 'bad_session_id'],
+    ['http:..%2Fetc', 'bad_session_id'],
+    ['http:a%00b', 'bad_session_id'],
+    [`http:${'x'.repeat(65)}`, 'bad_session_id'],
+    ['anna', 'not_an_http_session'],
+  ])('is not taken for %s', async (key, code) => {
+    const response = await door.call(`/v1/sessions/${key}/messages`, { json: { content: 'x' } });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
+  });
+
+  it('is not acknowledged when the store is away', async () => {
+    door.house.storeDown = true;
+    const response = await post('x');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+});
+
+describe('sessions', () => {
+  it('are listed newest first to whom they belong; the owner sees every channel', async () => {
+    await post('mine', { authorization: CHAT });
+    door.house.commit('telegram:42', 't', 'user', 'hi', false);
+    const list = async (authorization: string) =>
+      (await (await door.call('/v1/sessions', { headers: { authorization } })).json()).sessions.map(
+        (session: { key: string }) => session.key,
+      );
+    expect(await list(ADMIN)).toEqual(['telegram:42', 'http:anna']);
+    expect(await list(CHAT)).toEqual(['http:anna']);
+    expect(await list(OTHER)).toEqual([]);
+  });
+
+  it('show no token', async () => {
+    await post('mine');
+    const session = await (await door.call('/v1/sessions/http:anna')).json();
+    expect(session).toMatchObject({ key: 'http:anna', profileId: 'default', model: null, messageCount: 1 });
+    expect(session).not.toHaveProperty('ownerTokenId');
+  });
+
+  it('give messages from the newest backwards, ascending, at most 200', async () => {
+    for (let i = 1; i <= 205; i += 1) door.house.commit('http:anna', `t${i}`, 'user', `m${i}`, false);
+    const seqs = async (query: string) =>
+      (await (await door.call(`/v1/sessions/http:anna/messages${query}`)).json()).messages.map(
+        (row: { seq: number }) => row.seq,
+      );
+    expect(await seqs('?limit=2')).toEqual([204, 205]);
+    expect(await seqs('?limit=2&before=3')).toEqual([1, 2]);
+    expect(await seqs('?limit=9999')).toHaveLength(200);
+    for (const query of ['?limit=0', '?limit=abc', '?before=-1']) {
+      expect((await door.call(`/v1/sessions/http:anna/messages${query}`)).status).toBe(400);
+    }
+  });
+
+  it('are changed by owners, and say what cannot be', async () => {
+    await post('mine', { authorization: CHAT });
+    const patch = (json: unknown, authorization = ADMIN) =>
+      door.call('/v1/sessions/http:anna', { method: 'PATCH', json, headers: { authorization } });
+    expect(await (await patch({ model: 'tiny:1b' })).json()).toMatchObject({ model: 'tiny:1b' });
+    expect(await (await patch({ model: null })).json()).toMatchObject({ model: null });
+    expect((await patch({ model: 'tiny:1b' }, CHAT)).status).toBe(403);
+    expect(await (await patch({ model: 'gone' })).json()).toMatchObject({
+      error: { code: 'model_not_found' },
+    });
+    expect((await patch({ colour: 'red' })).status).toBe(400);
+  });
+
+  it('stop without a body, and are forgotten', async () => {
+    await post('one');
+    await post('two');
+    const stop = await door.call('/v1/sessions/http:anna/stop', { method: 'POST' });
+    expect([stop.status, await stop.json()]).toEqual([200, { stopped: true, cancelled: 1 }]);
+    const forget = { method: 'DELETE' };
+    expect(await (await door.call('/v1/sessions/http:anna', forget)).json()).toEqual({
+      key: 'http:anna',
+      deleted: true,
+    });
+    for (const [method, path] of [
+      ['DELETE', ''],
+      ['GET', ''],
+      ['GET', '/messages'],
+      ['GET', '/events'],
+      ['POST', '/stop'],
+    ] as const) {
+      const response = await door.call(`/v1/sessions/http:anna${path}`, { method });
+      expect([response.status, await response.json()]).toMatchObject([
+        404,
+        { error: { code: 'session_not_found' } },
+      ]);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+/** The HTTP door as a channel: the contract every door is under, and how it opens and closes. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pino from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { create, httpConfigSchema } from '../../../channels/http/index.ts';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import { channelContract } from '../../contracts/channel.ts';
+import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
+import { eventsUntil, openDoor } from './client.ts';
+import type { OpenDoor } from './client.ts';
+
+const NOTHING_IS_SENT = 'readers fetch the stored message, nothing is sent to them';
+
+channelContract(
+  'http',
+  () => {
+    const house = new FakeHouse();
+    const config = httpConfigSchema.parse({ port: 0 });
+    const channel = create(config, { log: pino({ level: 'silent' }), gateway: house });
+    const chats = ['first-chat', 'second-chat'].map((chatId) => ({ chatId, senderId: 'token:admin' }));
+    let last: { chatId: string; text: string; key: string } | undefined;
+    let line: Promise<unknown> = Promise.resolve();
+    let sent = 0;
+    let taken = 0;
+    const post = (said: { chatId: string; text: string; key: string }): void => {
+      sent += 1;
+      line = line.then(async () => {
+        const response = await fetch(`${channel.url}/v1/sessions/http:${said.chatId}/messages`, {
+          method: 'POST',
+          headers: {
+            authorization: ADMIN,
+            'content-type': 'application/json',
+            'idempotency-key': said.key,
+          },
+          body: JSON.stringify({ content: said.text }),
+        });
+        if (response.status === 202) taken += 1;
+      });
+    };
+    return Promise.resolve({
+      channel,
+      chats: [chats[0]!, chats[1]!],
+      secret: ADMIN,
+      says: ({ chatId }, text) => post((last = { chatId, text, key: `key-${sent}` })),
+      redelivers: () => {
+        if (last !== undefined) post(last);
+      },
+      acknowledged: () => taken === sent,
+      screen: () => [],
+      reads: (text) => ({ visible: text, length: text.length }),
+      receiving: () => house.events.listeners.size,
+      close: async () => {
+        await line;
+      },
+    });
+  },
+  {
+    sends: NOTHING_IS_SENT,
+    echoes: 'no message of the gateway ever comes back in by HTTP',
+    rateLimits: NOTHING_IS_SENT,
+    blocks: NOTHING_IS_SENT,
+    losesAnswer: NOTHING_IS_SENT,
+    nonce: NOTHING_IS_SENT,
+  },
+);
+
+describe('the HTTP door', () => {
+  let door: OpenDoor | undefined;
+  afterEach(async () => {
+    await door?.close();
+    door = undefined;
+  });
+
+  it('names PORT when the port is busy', async () => {
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+    const { port } = squatter.address() as AddressInfo;
+    const failure: unknown = await openDoor({ port }).catch((error: unknown) => error);
+    squatter.close();
+    expect(failure).toBeInstanceOf(ChannelError);
+    expect(failure).toMatchObject({ code: 'conflict', message: expect.stringMatching(/PORT/) });
+  });
+
+  it('names HOST when the address is not this machine', async () => {
+    const failure: unknown = await openDoor({ host: '203.0.113.9' }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'rejected', message: expect.stringMatching(/HOST/) });
+  });
+
+  it('refuses to send: the stored message is the delivery', async () => {
+    door = await openDoor();
+    const part = { channel: 'http', chatId: 'a', body: door.channel.render({ type: 'root', children: [] }) };
+    await expect(door.channel.send({ ...part, buttons: [], nonce: 'n' })).rejects.toMatchObject({
+      code: 'rejected',
+      retryable: false,
+    });
+  });
+
+  it('closes open streams and sockets at once', async () => {
+    door = await openDoor();
+    door.house.addSession('http:a');
+    const response = await door.call('/v1/sessions/http:a/events');
+    const reading = eventsUntil(response, () => false).then(
+      () => 'ended',
+      () => 'broken',
+    );
+    const began = performance.now();
+    await door.close();
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(['ended', 'broken']).toContain(await reading);
+    expect(door.house.events.listeners.size).toBe(0);
+  });
+
+  it('is healthy without a token and says what is degraded', async () => {
+    door = await openDoor();
+    door.house.report.channels['telegram'] = { state: 'degraded', detail: 'The token was refused.' };
+    const alive = await fetch(`${door.url}/healthz`);
+    expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
+    const ready = await fetch(`${door.url}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ channels: { telegram: { state: 'degraded' } } });
+  });
+
+  it('answers 503 on every /v1 route until the house is ready', async () => {
+    door = await openDoor();
+    door.house.report.ready = false;
+    expect((await fetch(`${door.url}/readyz`)).status).toBe(503);
+    for (const path of ['/v1/models', '/v1/sessions', '/v1/nothing']) {
+      const response = await door.call(path);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({ error: { code: 'not_ready' } });
+    }
+    door.house.report.ready = true;
+    expect((await door.call('/v1/models')).status).toBe(200);
+  });
+
+  it('shows figures to owners only', async () => {
+    door = await openDoor();
+    const response = await door.call('/metrics');
+    expect(response.headers.get('content-type')).toContain('version=0.0.4');
+    expect(await response.text()).toContain('parley_turns_total 3');
+    const friend = await door.call('/metrics', {
+      headers: { authorization: 'Bearer chat-token-of-a-friend' },
+    });
+    expect(friend.status).toBe(403);
+  });
+});

@@ -1,0 +1,201 @@
+/** The page's Markdown, without a browser: what it reads, that it is quick on any text, and that no link is a trap. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
+import { parseInline, safeHref } from '../../../channels/http/page/markdown/inline.js';
+import { HOSTILE_TEXTS, markdownish } from '../../contracts/hostile-texts.ts';
+
+/** Budget of any pure function on 64 KiB, in milliseconds. */
+const BUDGET_MS = 50;
+const SIZE = 64 * 1024;
+
+type Tree = { type: string; href?: string; text?: string; children?: Tree[] };
+
+function flat(nodes: Tree[]): string {
+  return nodes
+    .map((node) => node.text ?? (node.type === 'break' ? '\n' : flat(node.children ?? [])))
+    .join('');
+}
+
+function hrefs(nodes: Tree[]): string[] {
+  return nodes.flatMap((node) => [
+    ...(node.href === undefined ? [] : [node.href]),
+    ...hrefs(node.children ?? []),
+  ]);
+}
+
+const shape = (text: string): unknown => parseInline(text).map((node) => ({ ...node, type: node.type }));
+
+describe('inline Markdown', () => {
+  it.each([
+    ['**a** and *b*', [{ type: 'strong' }, { text: ' and ' }, { type: 'em' }]],
+    ['***both***', [{ type: 'strong', children: [{ type: 'em' }] }]],
+    ['~~gone~~', [{ type: 'del' }]],
+    ['snake_case_name and 2 * 3 * 4', [{ text: 'snake_case_name and 2 * 3 * 4' }]],
+    ['**open', [{ text: '**' }, { text: 'open' }]],
+    ['`a*b*` ``c`d``', [{ type: 'code', text: 'a*b*' }, { text: ' ' }, { type: 'code', text: 'c`d' }]],
+    ['\\*not\\* this', [{ text: '*not* this' }]],
+    [
+      '[a **b**](https://x.org/y)',
+      [{ type: 'link', href: 'https://x.org/y', children: [{ text: 'a ' }, { type: 'strong' }] }],
+    ],
+    [
+      'see https://x.org/a_b_c.',
+      [{ text: 'see ' }, { type: 'link', href: 'https://x.org/a_b_c' }, { text: '.' }],
+    ],
+    [
+      '![alt](https://x.org/i.png)',
+      [{ type: 'link', href: 'https://x.org/i.png', children: [{ text: 'alt' }] }],
+    ],
+    ['line  \nnext', [{ text: 'line' }, { type: 'break' }, { text: 'next' }]],
+  ])('reads %s', (text, expected) => {
+    expect(shape(text)).toMatchObject(expected);
+  });
+
+  it.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    '//evil',
+    '/v1/models',
+    ' java\nscript:x',
+  ])('gives no link to %s', (target) => {
+    expect(safeHref(target)).toBeUndefined();
+    expect(hrefs(parseInline(`[x](${target}) <${target}>`))).toEqual([]);
+  });
+
+  it('links only to http, https and mailto, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          markdownish,
+          fc.string({ unit: fc.constantFrom(...'[]()<>!*_~`\\ jh:tps/.x"\''.split('')) }),
+        ),
+        (text) => {
+          for (const href of hrefs(parseInline(text))) expect(href).toMatch(/^(https?|mailto):/);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('loses no letter of a text without links', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'ab *_~`\\'.split('')) }), (text) => {
+        const letters = (from: string): string => from.replaceAll(/[^ab]/g, '');
+        expect(letters(flat(parseInline(text)))).toBe(letters(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('blocks of Markdown', () => {
+  const types = (text: string): string[] => parseBlocks(text).map((block) => block.type);
+
+  it('reads headings, lists, quotes, code, rules and tables', () => {
+    const text =
+      '# T\np\n\n- a\n  - b\n\n1. x\n2. y\n\n> q\n\n```js\n# code\n```\n---\n| a | b |\n|:-:|--:|\n| 1 | `x \\| y` |';
+    expect(types(text)).toEqual(['heading', 'paragraph', 'list', 'list', 'quote', 'code', 'rule', 'table']);
+    expect(parseBlocks(text)[2]).toMatchObject({ items: [{ children: [{ text: 'a' }, { type: 'list' }] }] });
+    expect(parseBlocks(text)[3]).toMatchObject({ start: 1, items: [{}, {}] });
+    expect(parseBlocks(text)[7]).toMatchObject({ align: ['center', 'right'], rows: [['1', '`x | y`']] });
+  });
+
+  it('takes a fence that is still open as code, and a list item with paragraphs as loose', () => {
+    expect(parseBlocks('```py\nx = 1')).toMatchObject([{ type: 'code', language: 'py', text: 'x = 1' }]);
+    const [list] = parseBlocks('1. one\n\n   more\n\n2. two');
+    expect(list).toMatchObject({
+      type: 'list',
+      items: [{ tight: false, children: [{}, {}] }, { tight: true }],
+    });
+    expect(parseBlocks('- [x] done\n- [ ] open')).toMatchObject([
+      { items: [{ checked: true }, { checked: false }] },
+    ]);
+  });
+
+  it('leaves blocks alone that a longer text does not touch, so that they are drawn once', () => {
+    const text = '# T\n\nfirst *paragraph*\n\n```\ncode\n```\n\nlast';
+    const before = parseBlocks(text);
+    const after = parseBlocks(`${text} words and more`);
+    expect(after.slice(0, 3)).toEqual(before.slice(0, 3));
+    expect(after[3]?.source).not.toBe(before[3]?.source);
+  });
+
+  it('never fails, on hostile texts and every beginning of them', () => {
+    for (const text of HOSTILE_TEXTS) {
+      for (let end = 0; end <= Math.min(text.length, 300); end += 1)
+        expect(types(text.slice(0, end))).toBeInstanceOf(Array);
+    }
+    fc.assert(
+      fc.property(markdownish, (text) => {
+        for (const block of parseBlocks(text)) expect(block.source.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('64 KiB of anything', () => {
+  it.each(
+    [
+      '[',
+      '](',
+      '[a](',
+      '![',
+      '*',
+      '**a ',
+      '_a',
+      '*a_b',
+      '~~',
+      '`',
+      '`a``',
+      '\\',
+      '<http://',
+      'https://a.b/',
+      '(',
+      '[[a](u)]',
+      ' ',
+      '*a **b ',
+    ].map((unit) => [unit]),
+  )('inline of "%s" takes less than 50 ms', (unit) => {
+    const text = unit.repeat(SIZE / unit.length);
+    expect(best(() => parseInline(text))).toBeLessThan(BUDGET_MS);
+  });
+
+  it.each(
+    [
+      '> ',
+      '- ',
+      '1. ',
+      '-',
+      '- a\n',
+      '> a\n',
+      '# ',
+      '|',
+      '| a |\n',
+      '```\n',
+      '|-\n',
+      '  - a\n\n',
+      '* * ',
+      '\n',
+      'a\n- ',
+      '_ ',
+    ].map((unit) => [unit]),
+  )('blocks of %j take less than 50 ms', (unit) => {
+    const text = unit.repeat(SIZE / unit.length);
+    expect(best(() => parseBlocks(text))).toBeLessThan(BUDGET_MS);
+  });
+});
+
+/** Processor time of the best of five runs: on a busy machine the clock on the wall counts the others, too. */
+function best(work: () => unknown): number {
+  const times = [1, 2, 3, 4, 5].map(() => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  });
+  return Math.min(...times);
+}

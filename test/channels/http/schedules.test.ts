@@ -1,0 +1,65 @@
+/** The routes about schedules. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDoor } from './client.ts';
+import type { OpenDoor } from './client.ts';
+
+let door: OpenDoor;
+beforeAll(async () => {
+  door = await openDoor();
+});
+afterAll(async () => {
+  await door.close();
+});
+
+const make = (json: unknown, headers: Record<string, string> = {}) =>
+  door.call('/v1/schedules', { json, headers });
+
+it('makes a schedule, lists it and removes it', async () => {
+  const made = await make({ session: 'http:a', task: 'Tell me.', everyMinutes: 5 });
+  expect(made.status).toBe(201);
+  const schedule = await made.json();
+  expect(schedule).toMatchObject({
+    session: 'http:a',
+    address: 'http:a',
+    task: 'Tell me.',
+    timing: { kind: 'every', everyMs: 60_000 },
+    nextAt: '1970-01-01T00:01:00.000Z',
+    lastAt: null,
+  });
+  await make({ session: 'http:b', task: 'Other.', cron: '@daily' });
+  const listed = async (query = '') => (await (await door.call(`/v1/schedules${query}`)).json()).schedules;
+  expect(await listed()).toHaveLength(2);
+  expect(await listed('?session=http:a')).toEqual([schedule]);
+  const removed = await door.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' });
+  expect(await removed.json()).toEqual({ id: schedule.id, deleted: true });
+  expect((await door.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' })).status).toBe(404);
+});
+
+it('answers a repeated Idempotency-Key with the same schedule, to the same caller only', async () => {
+  const wish = { session: 'http:c', task: 'Once.', inMinutes: 5 };
+  const key = { 'idempotency-key': 'again' };
+  const [first, second] = await Promise.all(
+    [make(wish, key), make(wish, key)].map(async (answer) => (await answer).json()),
+  );
+  expect(second).toEqual(first);
+  const other = await make(wish, { ...key, authorization: 'Bearer chat-token-of-a-friend' });
+  expect((await other.json()).id).not.toBe(first.id);
+});
+
+it.each([
+  [{ session: 'http:a' }, 400, 'invalid_body'],
+  [{ session: 'http:a', task: 'x', everyMinutes: 0 }, 400, 'invalid_body'],
+  [{ session: 'http:a', task: 'x', surprise: 1 }, 400, 'invalid_body'],
+  [{ session: 'http:a', task: 'refuse' }, 400, 'bad_schedule'],
+  [{ session: 'http:elsewhere', task: 'x', everyMinutes: 5 }, 404, 'session_not_found'],
+  [{ session: 'nowhere', task: 'x', everyMinutes: 5 }, 404, 'session_not_found'],
+])('refuses %o with %i', async (wish, status, code) => {
+  const answer = await make(wish);
+  expect(answer.status).toBe(status);
+  expect(await answer.json()).toMatchObject({ error: { code } });
+});
+
+it('asks for a token', async () => {
+  const answer = await door.call('/v1/schedules', { headers: { authorization: '' } });
+  expect(answer.status).toBe(401);
+});

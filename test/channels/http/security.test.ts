@@ -1,0 +1,260 @@
+/** What strangers, other sites and broken clients get from the HTTP door: a clear no, and nothing else. */
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WrongTokenLimiter } from '../../../channels/http/attempts.ts';
+import { createDoorkeeper } from '../../../channels/http/callers.ts';
+import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
+import type { Caller } from '../../../src/contracts/access.ts';
+import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
+import { openDoor } from './client.ts';
+import type { OpenDoor } from './client.ts';
+import { openSocket, rawRequest, readAnswer } from './raw-http.ts';
+
+let door: OpenDoor;
+let host: string;
+
+beforeEach(async () => {
+  door = await openDoor({ allowedOrigins: ['https://chat.example.org'], allowedHosts: ['bot.example.org'] });
+  host = new URL(door.url).host;
+});
+afterEach(() => door.close());
+
+const get = (path: string, ...headers: string[]) =>
+  rawRequest(door.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers]);
+
+describe('a token', () => {
+  it.each([
+    ['no header', []],
+    ['an empty header', ['Authorization: ']],
+    ['only the word', ['Authorization: Bearer']],
+    ['another scheme', ['Authorization: Basic YWRtaW46YWRtaW4=']],
+    ['a tab', ['Authorization: bearer\tadmin-token-of-the-owner']],
+    ['a wrong one', ['Authorization: Bearer admin-token-of-the-owneR']],
+  ])('is missing or wrong with %s: 401', async (_, headers) => {
+    const answer = await get('/v1/models', ...headers);
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain('invalid_api_key');
+    expect(answer.text).toMatch(/www-authenticate: Bearer/i);
+  });
+
+  it('counts only in the header, never in the address', async () => {
+    const answer = await get(
+      '/v1/models?token=admin-token-of-the-owner&access_token=admin-token-of-the-owner',
+    );
+    expect(answer.status).toBe(401);
+  });
+
+  it('is refused when sent twice or too long', async () => {
+    expect((await get('/v1/models', `Authorization: ${ADMIN}`, `Authorization: ${CHAT}`)).status).toBe(400);
+    const long = await get('/v1/models', `Authorization: Bearer ${'x'.repeat(1024 * 1024)}`);
+    expect([0, 431]).toContain(long.status);
+    expect((await get('/v1/models', `Authorization: Bearer ${'x'.repeat(17_000)}`)).text).toContain(
+      'headers_too_large',
+    );
+  });
+
+  it('has the scopes of its row, whatever the request claims', async () => {
+    const answer = await get('/metrics', `Authorization: ${CHAT}`, 'x-scopes: admin', 'x-owner: true');
+    expect(answer.status).toBe(403);
+  });
+
+  it('may be guessed only a few times a minute, on loopback too, without locking out the owner', async () => {
+    expect((await door.call('/v1/models')).status).toBe(200);
+    const guess = (n: number) => door.call('/v1/models', { headers: { authorization: `Bearer guess-${n}` } });
+    const before = door.house.authentications;
+    const statuses = await Promise.all(Array.from({ length: 200 }, async (_, n) => (await guess(n)).status));
+    expect(door.house.authentications - before).toBeLessThanOrEqual(WRONG_TOKENS_PER_MINUTE + 1);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect((await guess(0)).headers.get('retry-after')).toBe('3');
+    expect((await door.call('/v1/models')).status).toBe(200);
+  });
+
+  it('is not looked at for a path or method that is not there', async () => {
+    for (const path of ['/v1/nothing', '/v2/models', '/etc/passwd', '/page/%2e%2e%2findex.ts']) {
+      expect((await get(path, 'Authorization: Bearer wrong')).status).toBe(404);
+    }
+    const answer = await get('/v1/chat/completions', 'Authorization: Bearer wrong');
+    expect(answer.status).toBe(405);
+    expect(answer.text).toMatch(/allow: POST/i);
+    expect(door.house.authentications).toBe(0);
+  });
+});
+
+describe('the limiter of wrong tokens', () => {
+  it('counts a crowd that brings the same token at the same moment as one attempt', async () => {
+    const answer = Promise.withResolvers<Caller | undefined>();
+    const doorkeeper = createDoorkeeper(() => answer.promise, new WrongTokenLimiter());
+    const crowd = Array.from({ length: 50 * WRONG_TOKENS_PER_MINUTE }, () => {
+      const incoming = new IncomingMessage(new Socket());
+      incoming.headers.authorization = CHAT;
+      return doorkeeper.admit(incoming, 'chat');
+    });
+    answer.resolve({ tokenId: 'a', scopes: ['chat'] });
+    expect(await Promise.all(crowd)).toHaveLength(50 * WRONG_TOKENS_PER_MINUTE);
+  });
+
+  it('gives an attempt back with time and forgets the longest quiet address past its bound', () => {
+    let now = 0;
+    const limiter = new WrongTokenLimiter(() => now);
+    for (let i = 0; i < WRONG_TOKENS_PER_MINUTE; i += 1) expect(limiter.take('a', `t${i}`)).toBeUndefined();
+    expect(limiter.take('a', 'more')).toBe(3_000);
+    now = 3_000;
+    expect(limiter.take('a', 'more')).toBeUndefined();
+    for (let i = 0; i < MAX_LIMITED_ADDRESSES; i += 1) limiter.take(`address ${i}`, 't');
+    expect(limiter.size).toBe(MAX_LIMITED_ADDRESSES);
+    expect(limiter.take('a', 'more')).toBeUndefined();
+  });
+});
+
+describe('another name or site', () => {
+  it.each(['evil.com', 'localhost.', '[::1]', '127.0.0.1.nip.io', '0', '', 'localhost:1', '127.0.0.1'])(
+    'as Host "%s" is refused',
+    async (name) => {
+      const answer = await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${name}`]);
+      expect([400, 421]).toContain(answer.status);
+    },
+  );
+
+  it('as a Host that is missing or sent twice is refused', async () => {
+    expect((await rawRequest(door.url, ['GET /healthz HTTP/1.1'])).status).toBe(400);
+    expect(
+      (await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${host}`, `Host: ${host}`])).status,
+    ).toBe(400);
+  });
+
+  it('is answered when it is listed, and by every loopback name', async () => {
+    const port = new URL(door.url).port;
+    for (const name of ['bot.example.org', `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
+      expect((await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${name}`])).status).toBe(200);
+    }
+  });
+
+  it.each([
+    'https://evil.example',
+    'null',
+    'http://localhost.evil.com',
+    'http://127.evil.com',
+    'http://127.0.0.1:1',
+  ])('as Origin "%s" is refused before anything is done', async (origin) => {
+    const headers = { origin };
+    const response = await door.call('/v1/sessions/http:a/messages', { json: { content: 'x' }, headers });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringMatching(/allowedOrigins/) },
+    });
+    expect(door.house.turns.size).toBe(0);
+  });
+
+  it('may call from an origin that is listed, and preflight it', async () => {
+    const headers = { origin: 'https://chat.example.org' };
+    const preflight = await door.call('/v1/models', { method: 'OPTIONS', headers });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+    const response = await door.call('/v1/models', { headers });
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://chat.example.org');
+    expect((await door.call('/v1/models', { headers: { origin: door.url } })).status).toBe(200);
+  });
+});
+
+describe('a body', () => {
+  const path = '/v1/sessions/http:a/messages';
+  const send = (body: string, type = 'application/json') =>
+    fetch(door.url + path, { method: 'POST', headers: { authorization: ADMIN, 'content-type': type }, body });
+  const code = async (response: Response) => [response.status, (await response.json()).error.code];
+
+  it('must be JSON by its type', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      expect(await code(await send('{"content":"x"}', type))).toEqual([415, 'unsupported_media_type']);
+    }
+    expect((await send('{"content":"x"}', 'application/json; charset=utf-8')).status).toBe(202);
+  });
+
+  it('must be JSON by its content, and not nested deeper than 64', async () => {
+    expect(await code(await send('{"content":'))).toEqual([400, 'invalid_json']);
+    expect(await code(await send(''))).toEqual([400, 'invalid_json']);
+    const nested = (depth: number) => `{"content":"[[","media":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    expect(await code(await send(nested(63)))).toEqual([400, 'invalid_body']);
+    expect(await code(await send(nested(64)))).toEqual([400, 'body_too_deep']);
+    expect((await send('['.repeat(20_000))).status).toBe(400);
+  });
+
+  it('cannot bring a prototype or a field nobody asked for', async () => {
+    const response = await send('{"content":"x","__proto__":{"admin":true}}');
+    expect([202, 400]).toContain(response.status);
+    expect('admin' in {}).toBe(false);
+    expect(await code(await send('{"content":"x","sender":"owner"}'))).toEqual([400, 'invalid_body']);
+  });
+
+  it('over 1 MiB is refused so that a client still sending can read it', async () => {
+    const just = JSON.stringify({ content: 'x'.repeat(1024 * 1024 - 14) });
+    expect(await code(await send(just))).toEqual([413, 'too_large']);
+    const declared = await send(`${just}x`);
+    expect(await code(declared)).toEqual([413, 'body_too_large']);
+    const socket = await openSocket(door.url);
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${ADMIN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const answer = readAnswer(socket);
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    for (let sent = 0; sent < 8 * 1024 * 1024 && !socket.destroyed; sent += 65_536) {
+      if (!socket.write(chunk)) await new Promise((resolve) => socket.once('drain', resolve));
+    }
+    expect(await answer).toMatchObject({ status: 413, text: expect.stringMatching(/body_too_large/) });
+    socket.destroy();
+    expect(door.house.turns.size).toBe(0);
+  });
+
+  it('is refused before it is sent when the client asks first', async () => {
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${host}`,
+      `Authorization: ${ADMIN}`,
+      'Content-Type: application/json',
+    ];
+    const large = await rawRequest(door.url, [...head, 'Content-Length: 2000000', 'Expect: 100-continue']);
+    expect(large.status).toBe(413);
+    const small = await rawRequest(
+      door.url,
+      [...head, 'Content-Length: 15', 'Expect: 100-continue'],
+      '{"content":"x"}',
+    );
+    expect(small.text).toMatch(/100 Continue[^]*202 Accepted/);
+  });
+
+  it('announced two ways is refused (CL and TE)', async () => {
+    const answer = await rawRequest(
+      door.url,
+      [`POST ${path} HTTP/1.1`, `Host: ${host}`, 'Content-Length: 3', 'Transfer-Encoding: chunked'],
+      '0\r\n\r\n',
+    );
+    expect(answer.status).toBe(400);
+  });
+});
+
+describe('every answer', () => {
+  it('is shaped like an error of OpenAI when it is one, and says nothing of the inside', async () => {
+    door.house.messages = () => Promise.reject(new TypeError('secret detail of /srv/parley'));
+    door.house.addSession('http:a');
+    const response = await door.call('/v1/sessions/http:a/messages');
+    expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/json']);
+    const body = await response.text();
+    expect(JSON.parse(body)).toMatchObject({
+      error: { type: 'server_error', code: 'internal', param: null },
+    });
+    expect(body).not.toContain('secret');
+  });
+
+  it('carries the headers that keep browsers from guessing; the page runs only what this server serves', async () => {
+    const page = await fetch(door.url);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    for (const response of [page, await fetch(`${door.url}/v1/models`), await fetch(`${door.url}/nothing`)]) {
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+    }
+    const etag = page.headers.get('etag') ?? '';
+    expect((await fetch(door.url, { headers: { 'if-none-match': etag } })).status).toBe(304);
+  });
+});

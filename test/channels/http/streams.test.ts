@@ -1,0 +1,80 @@
+/** Open streams at their bounds: how many, how far behind, how long silent. */
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS } from '../../../channels/http/config.ts';
+import { EventStream, OpenStreams } from '../../../channels/http/streams.ts';
+import { openSocket } from './raw-http.ts';
+
+const OWNER = { caller: { tokenId: 'a', scopes: ['chat' as const] }, authorization: 'Bearer a' };
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A stream to a client on a real socket. */
+async function connected(): Promise<{ stream: EventStream; socket: Socket }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const response = new Promise<ServerResponse>((resolve) =>
+    server.once('request', (_, outgoing) => resolve(outgoing)),
+  );
+  const socket = await openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  closers.push(() => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { stream: new EventStream(OWNER, await response, Date.now()), socket };
+}
+
+describe('an event stream', () => {
+  it('pings after 15 seconds of silence, and not before', async () => {
+    const { stream, socket } = await connected();
+    stream.write('data: 1\n\n');
+    let read = '';
+    socket.on('data', (chunk) => (read += chunk.toString()));
+    stream.tend(Date.now() + PING_MS - 1_000);
+    stream.write('data: 2\n\n');
+    stream.tend(Date.now() + PING_MS);
+    stream.end();
+    await vi.waitFor(() => expect(read).toMatch(/\r\n0\r\n\r\n$/));
+    expect(read.match(/: ping/g)).toHaveLength(1);
+    expect(read.indexOf('data: 2')).toBeLessThan(read.indexOf(': ping'));
+  });
+
+  it('is cut when its reader is 256 KiB behind, or takes nothing for 10 seconds', async () => {
+    const framesUntilCut = async (aheadMs: number): Promise<number> => {
+      const { stream, socket } = await connected();
+      socket.pause();
+      let written = 0;
+      for (; stream.open && written < 5_000; written += 1) {
+        stream.write(`data: ${'x'.repeat(8 * 1024)}\n\n`);
+        await new Promise((resolve) => setImmediate(resolve));
+        stream.tend(Date.now() + aheadMs);
+      }
+      return written;
+    };
+    const byBacklog = await framesUntilCut(MAX_STREAM_LAG_MS - 5_000);
+    const byLag = await framesUntilCut(MAX_STREAM_LAG_MS + 1_000);
+    expect(byBacklog).toBeLessThan(5_000);
+    expect(byLag).toBeLessThan(byBacklog - 8);
+  });
+});
+
+describe('open streams', () => {
+  it('are at most 4,096; the next is told to come back', () => {
+    const streams = new OpenStreams(() => Promise.resolve(true));
+    closers.push(() => streams.close());
+    const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
+    const first = response();
+    streams.add(OWNER, first);
+    for (let i = 1; i < MAX_STREAMS; i += 1) streams.add(OWNER, response());
+    expect(() => streams.add(OWNER, response())).toThrow(/4096 streams are open/);
+    first.emit('close');
+    expect(streams.size).toBe(MAX_STREAMS - 1);
+    expect(streams.add(OWNER, response()).open).toBe(true);
+  });
+});

@@ -1,0 +1,118 @@
+/** Answers over a lossy bus: what a client reads joins up to the stored text, or it is told that it cannot. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FakeTurn } from '../../fakes/gateway/turn.ts';
+import { allFrames, frames, openDoor, textOf } from './client.ts';
+import type { Frame, OpenDoor } from './client.ts';
+
+let door: OpenDoor;
+
+beforeEach(async () => {
+  door = await openDoor();
+});
+afterEach(() => door.close());
+
+const says = (content: string) => [{ role: 'user' as const, content }];
+const complete = (json: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Response> =>
+  door.call('/v1/chat/completions', { json, headers });
+
+describe('a streamed answer', () => {
+  it('ends as the stored text when the bus lost events or the call was begun again', async () => {
+    door.house.script = (turn) => {
+      turn.say('Hello ');
+      door.house.events.lose(() => turn.say('dear '));
+      turn.say('world');
+      turn.end();
+    };
+    const session = { 'x-session-id': 'anna' };
+    expect(textOf(await allFrames(await complete({ messages: says('x'), stream: true }, session)))).toBe(
+      'Hello dear world',
+    );
+    door.house.script = (turn) => {
+      turn.say('Good mor');
+      turn.reset();
+      turn.say('Good ');
+      turn.say('morning');
+      turn.end();
+    };
+    expect(textOf(await allFrames(await complete({ messages: says('y'), stream: true }, session)))).toBe(
+      'Good morning',
+    );
+  });
+
+  it('goes on streaming after lost events once a snapshot fills the hole', async () => {
+    let turn: FakeTurn | undefined;
+    door.house.script = (started) => {
+      turn = started;
+      started.say('one ');
+      door.house.events.lose(() => started.say('two '));
+      started.say('three ');
+      started.snapshot();
+      started.say('four ');
+    };
+    const response = await complete({ messages: says('x'), stream: true }, { 'x-session-id': 'anna' });
+    const reading = frames(response);
+    const seen: Frame[] = [];
+    while (!seen.at(-1)?.data?.includes('four')) seen.push((await reading.next()).value);
+    expect(textOf(seen)).toBe('one two three four ');
+    turn?.say('five');
+    turn?.end();
+    expect(textOf(await allFrames(reading))).toBe('five');
+  });
+
+  it("does not mix a subagent's words into the answer", async () => {
+    door.house.script = (turn) => {
+      turn.say('mine ');
+      turn.emit(
+        { type: 'stream_chunk', msgId: 'sub', delta: 'not mine ' },
+        { agentId: 'a1', isSubagent: true },
+      );
+      turn.say('alone');
+      turn.end();
+    };
+    const read = await allFrames(
+      await complete({ messages: says('x'), stream: true }, { 'x-session-id': 'anna' }),
+    );
+    expect(textOf(read)).toBe('mine alone');
+  });
+
+  it('reads the cost from the store when more than its own calls worked for it', async () => {
+    door.house.script = (turn) => {
+      turn.say('Two ');
+      const call = turn.tool('spawn_agent', { task: 't' });
+      const nested = { agentId: 'a1', isSubagent: true };
+      if (turn.message.content === 'x')
+        turn.emit({ type: 'subagent_spawned', profileId: 'p', task: 't' }, nested);
+      turn.result(call, 'spawn_agent', 'done');
+      turn.say('calls');
+      turn.end();
+    };
+    const spent = async (content: string): Promise<unknown> =>
+      (await complete({ messages: says(content) }, { 'x-session-id': 'anna' })).json();
+    // The house of this test knows one sum for every turn; the events of this turn add up to twice as much.
+    expect(await spent('x')).toMatchObject({ usage: { total_tokens: 18 } });
+    expect(await spent('alone')).toMatchObject({ usage: { total_tokens: 36 } });
+  });
+
+  it('says so when an answer begun again differs from what was sent', async () => {
+    door.house.script = (turn) => {
+      turn.say('Good mor');
+      turn.reset();
+      turn.say('Bonjour');
+      turn.end();
+    };
+    const read = await allFrames(
+      await complete({ messages: says('x'), stream: true }, { 'x-session-id': 'anna' }),
+    );
+    expect(read.at(-1)?.data).toContain('answer_restarted');
+  });
+
+  it('answers from the store when no event arrives at all', async () => {
+    door.house.script = async (turn) => {
+      door.house.events.listeners.clear();
+      turn.say('unheard');
+      turn.end();
+    };
+    const answer = await complete({ messages: says('x') }, { 'x-session-id': 'anna' });
+    expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'unheard' } }] });
+  });
+});

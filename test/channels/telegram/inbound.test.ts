@@ -1,0 +1,204 @@
+/** What a Telegram update becomes, and what is passed over in silence. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toInbound } from '../../../channels/telegram/inbound.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+
+const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['stop', 'queue']) };
+const PERSON = { id: 42, is_bot: false, first_name: 'Ada', last_name: 'L' };
+
+function message(fields: Record<string, unknown>): Record<string, unknown> {
+  const usual = {
+    message_id: 7,
+    date: 1_700_000_000,
+    chat: { id: 42, type: 'private' },
+    from: PERSON,
+    text: 'hi',
+  };
+  return { update_id: 10, message: { ...usual, ...fields } };
+}
+
+/** The message an update becomes; fails the test when it is ignored. */
+function read(update: unknown): InboundMessage {
+  const inbound = toInbound(update, BOT);
+  if (inbound.kind !== 'message') throw new Error(`not a message: ${JSON.stringify(inbound)}`);
+  return inbound.message;
+}
+
+const group = { id: -1_001_234_567_890, type: 'supergroup' };
+const command = (text: string): Record<string, unknown> => ({
+  chat: group,
+  text,
+  entities: [{ type: 'bot_command', offset: 0, length: text.split(' ')[0]?.length }],
+});
+
+describe('a private message', () => {
+  it('carries ids as strings, the dedupe key, and the words as they are', () => {
+    expect(read(message({}))).toEqual({
+      id: '987654321:10',
+      channel: 'telegram',
+      chatId: '42',
+      threadId: undefined,
+      senderId: '42',
+      senderName: 'Ada L',
+      content: 'hi',
+      timestamp: 1_700_000_000_000,
+      media: [],
+      replyTo: undefined,
+      place: 'private',
+      mentioned: true,
+      metadata: { messageId: '7' },
+    });
+  });
+
+  it('names the message it answers', () => {
+    expect(read(message({ reply_to_message: { message_id: 3, from: PERSON } })).replyTo).toBe('3');
+  });
+
+  it('keeps every digit of an id of 52 bits, and takes no id that a double would bend', () => {
+    const id = 2 ** 52 - 1;
+    expect(read(message({ chat: { id, type: 'private' } })).chatId).toBe('4503599627370495');
+    expect(toInbound(message({ chat: { id: 2 ** 53 + 2, type: 'private' } }), BOT).kind).toBe('ignored');
+    expect(read(message({ chat: { id: '9007199254740993', type: 'private' } })).chatId).toBe(
+      '9007199254740993',
+    );
+  });
+
+  it('brings files along with their caption', () => {
+    const photo = [
+      { file_id: 'small', file_size: 10 },
+      { file_id: 'large', file_size: 900 },
+    ];
+    const withPhoto = read(message({ text: undefined, caption: 'look', photo }));
+    expect(withPhoto).toMatchObject({
+      content: 'look',
+      media: [{ kind: 'image', url: 'large', bytes: 900 }],
+    });
+    const document = { file_id: 'doc', file_name: 'a.pdf', mime_type: 'application/pdf' };
+    const media = [{ kind: 'file', url: 'doc', name: 'a.pdf', mimeType: 'application/pdf' }];
+    expect(read(message({ text: undefined, document }))).toMatchObject({ content: '', media });
+    const animation = { file_id: 'gif' };
+    expect(read(message({ text: undefined, animation, document })).media).toEqual([
+      { kind: 'video', url: 'gif' },
+    ]);
+  });
+});
+
+describe('a group message', () => {
+  it.each([
+    ['hello', [], false],
+    ['hello @parley_test_bot', [{ type: 'mention', offset: 6, length: 16 }], true],
+    ['hello @PARLEY_test_bot', [{ type: 'mention', offset: 6, length: 16 }], true],
+    ['hello @parley_test_bot2', [{ type: 'mention', offset: 6, length: 17 }], false],
+    ['hello @parley_test_bot', [], false],
+    [
+      'hey you',
+      [{ type: 'text_mention', offset: 4, length: 3, user: { id: 987_654_321, is_bot: true } }],
+      true,
+    ],
+    ['hey you', [{ type: 'text_mention', offset: 4, length: 3, user: { id: 1, is_bot: false } }], false],
+  ])('"%s" with %j is a mention: %s', (text, entities, mentioned) => {
+    expect(read(message({ chat: group, text, entities }))).toMatchObject({ place: 'group', mentioned });
+  });
+
+  it('counts an answer to the bot as a mention, an answer to somebody else not', () => {
+    const answer = (from: object, more = {}): boolean =>
+      read(message({ chat: group, reply_to_message: { message_id: 3, from }, ...more })).mentioned;
+    expect(answer({ id: 987_654_321, is_bot: true })).toBe(true);
+    expect(answer({ id: 5, is_bot: true })).toBe(false);
+    expect(answer({ id: 987_654_321, is_bot: true }, { message_thread_id: 3, is_topic_message: true })).toBe(
+      false,
+    );
+  });
+
+  it.each([
+    ['/stop@parley_test_bot', '/stop', true],
+    ['/stop@Parley_Test_Bot now', '/stop now', true],
+    ['/stop@other_bot', '/stop@other_bot', false],
+    ['/stop', '/stop', true],
+    ['/QUEUE steer', '/QUEUE steer', true],
+    ['/new', '/new', false],
+    ['/weather', '/weather', false],
+  ])('reads %s as "%s", called: %s (N-58)', (text, content, mentioned) => {
+    expect(read(message(command(text)))).toMatchObject({ content, mentioned });
+  });
+
+  it('knows topics, the General topic, and plain reply threads apart', () => {
+    const thread = (fields: object): string | undefined => read(message({ chat: group, ...fields })).threadId;
+    expect(thread({ message_thread_id: 9, is_topic_message: true })).toBe('9');
+    expect(thread({ message_thread_id: 9 })).toBeUndefined();
+    expect(thread({ chat: { ...group, is_forum: true } })).toBe('1');
+  });
+});
+
+describe('what no person said to the bot', () => {
+  it('knows a group that became a supergroup from both notes Telegram makes of it', () => {
+    const moved = { kind: 'moved', from: '-50', to: '-1005000' };
+    const there = message({
+      chat: { id: -50, type: 'group' },
+      text: undefined,
+      migrate_to_chat_id: -1_005_000,
+    });
+    const here = message({
+      chat: { id: -1_005_000, type: 'supergroup' },
+      text: undefined,
+      migrate_from_chat_id: -50,
+    });
+    expect([toInbound(there, BOT), toInbound(here, BOT)]).toEqual([moved, moved]);
+  });
+
+  it.each([
+    ['the bot itself', { from: { id: 987_654_321, is_bot: true } }],
+    ['another bot', { from: { id: 5, is_bot: true } }],
+    ['an anonymous admin', { chat: group, from: { id: 1_087_968_824, is_bot: true }, sender_chat: group }],
+    ['a person in the name of a channel', { chat: group, sender_chat: { id: -100_777 } }],
+    ['a linked channel', { chat: group, from: { id: 777_000, is_bot: false } }],
+    ['an inline bot', { via_bot: { id: 6, is_bot: true } }],
+    ['nobody', { from: undefined }],
+    ['a channel', { chat: { id: -1009, type: 'channel' } }],
+    ['a service message', { text: undefined, new_chat_title: 'x' }],
+  ])('ignores what %s wrote', (_who, fields) => {
+    expect(toInbound(message(fields), BOT).kind).toBe('ignored');
+  });
+
+  it.each([
+    'edited_message',
+    'channel_post',
+    'edited_channel_post',
+    'message_reaction',
+    'poll',
+    'something_new',
+  ])('ignores an update of the kind %s', (kind) => {
+    const update = { update_id: 3, [kind]: message({})['message'] };
+    expect(toInbound(update, BOT)).toMatchObject({ kind: 'ignored' });
+  });
+
+  it('hands a button press over as a press, without a message where nobody knows of what', () => {
+    const update = { update_id: 3, callback_query: { id: '77', from: PERSON, data: 'x' } };
+    expect(toInbound(update, BOT)).toEqual({ kind: 'button', callbackId: '77' });
+  });
+
+  it('survives any JSON, and any field of a message replaced by any JSON', () => {
+    const outcomes = ['message', 'button', 'ignored'];
+    const fields = [
+      'message_id',
+      'date',
+      'chat',
+      'from',
+      'text',
+      'entities',
+      'reply_to_message',
+      'photo',
+      'via_bot',
+    ];
+    const damaged = fc
+      .tuple(fc.constantFrom(...fields), fc.jsonValue())
+      .map(([field, json]) => message({ [field]: json }));
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), damaged), (update) => {
+        expect(outcomes).toContain(toInbound(update, BOT).kind);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

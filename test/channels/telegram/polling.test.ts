@@ -1,0 +1,193 @@
+/** Receiving under every fault of Telegram and of the house: nothing lost, never deaf. */
+import { describe, expect, it, vi } from 'vitest';
+import { CHATS_AT_ONCE, HAND_OVER_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
+import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { startChannel, startFake, WAIT } from './started.ts';
+
+const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
+
+describe('committing before advancing', () => {
+  it('tells the house of a group with a new id before it hands over what is said there', async () => {
+    const fake = await startFake();
+    const [from, to] = ['-50', '-1005000'];
+    fake.says(from, '', '1', { fields: { text: undefined, migrate_to_chat_id: Number(to) } });
+    fake.says(to, '@parley_test_bot hello', '1');
+    const told: number[] = [];
+    const { received, moves } = await startChannel(fake.root, {}, () => void told.push(moves.length));
+    await vi.waitFor(() => expect(received).toHaveLength(1), WAIT);
+    expect(moves).toEqual([{ channel: 'telegram', from, to }]);
+    expect(told).toEqual([1]);
+  });
+
+  it('asks for a batch again until all of it was taken, each message with its id (T1)', async () => {
+    const fake = await startFake();
+    const ids: string[] = [];
+    const unconfirmed: number[] = [];
+    let refusals = 3;
+    fake.says('1', 'first', '1');
+    fake.says('1', 'second', '1');
+    const { received } = await startChannel(fake.root, {}, (message) => {
+      ids.push(message.id);
+      if (message.content === 'second' && refusals > 0) {
+        refusals -= 1;
+        unconfirmed.push(fake.updates.unconfirmed);
+        throw storeAway();
+      }
+    });
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    expect(received.filter((text) => text === 'second')).toHaveLength(1);
+    expect(new Set(ids).size).toBe(2);
+    expect(unconfirmed[0]).toBe(2);
+    expect(unconfirmed).not.toContain(0);
+  });
+
+  it('is degraded with the reason while the house cannot take messages, and up again after', async () => {
+    const fake = await startFake();
+    let away = true;
+    const { channel, received } = await startChannel(fake.root, {}, () => {
+      if (away) throw storeAway();
+    });
+    fake.says('1', 'wait for me', '1');
+    await vi.waitFor(
+      () => expect(channel.health()).toEqual({ state: 'degraded', detail: 'The store is away.' }),
+      WAIT,
+    );
+    away = false;
+    await vi.waitFor(() => expect(received).toEqual(['wait for me']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+  });
+
+  it(`leaves a message behind, loudly, that was refused for good ${HAND_OVER_TRIES} times`, async () => {
+    const fake = await startFake();
+    let tries = 0;
+    fake.says('1', 'poison', '1');
+    fake.says('1', 'fine', '1');
+    const { received, log } = await startChannel(fake.root, {}, (message) => {
+      if (message.content !== 'poison') return;
+      tries += 1;
+      throw new GatewayError('bad_message', 'Nobody can take this.');
+    });
+    await vi.waitFor(() => expect(received).toEqual(['fine']), WAIT);
+    expect(tries).toBe(HAND_OVER_TRIES);
+    expect(log.join('')).toContain('message_left_behind');
+  });
+
+  it(`hands ${CHATS_AT_ONCE} chats over at once, no more, and each chat in order`, async () => {
+    const fake = await startFake();
+    for (let i = 0; i < 80; i += 1) fake.says(String(100 + (i % 40)), `${i % 40} ${Math.floor(i / 40)}`, '1');
+    let now = 0;
+    let most = 0;
+    const { received } = await startChannel(fake.root, {}, async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((next) => setImmediate(next));
+      now -= 1;
+    });
+    await vi.waitFor(() => expect(received).toHaveLength(80), WAIT);
+    expect(most).toBe(CHATS_AT_ONCE);
+    for (let chat = 0; chat < 40; chat += 1)
+      expect(received.filter((text) => text.startsWith(`${chat} `))).toEqual([`${chat} 0`, `${chat} 1`]);
+  });
+
+  it('takes a thousand updates, shuffled with garbage kinds, once each', async () => {
+    const fake = await startFake();
+    for (let i = 0; i < 1_000; i += 1) {
+      if (i % 50 === 0) fake.update({ unheard_of: { deep: [i] } });
+      fake.says(String(i % 37), `m${i}`, '1');
+    }
+    const { received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(received).toHaveLength(1_000), WAIT);
+    expect(new Set(received).size).toBe(1_000);
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+  });
+});
+
+describe('getting up again', () => {
+  it('is degraded while a rival polls, keeps trying, and takes over when it stops (409)', async () => {
+    const fake = await startFake();
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    const rival = `${fake.root}/bot${FAKE_TOKEN}/getUpdates?timeout=50`;
+    const rivalEnd = new AbortController();
+    const rivalPoll = fetch(rival, { signal: rivalEnd.signal }).catch(() => 'gone');
+    await vi.waitFor(() => expect(channel.health().detail).toMatch(/other getUpdates request/), WAIT);
+    expect(channel.health().state).toBe('degraded');
+    expect(POLL_TIMING.backoffCapMs).toBeLessThanOrEqual(35_000);
+    rivalEnd.abort();
+    await rivalPoll;
+    fake.says('1', 'after the rival', '1');
+    await vi.waitFor(() => expect(received).toEqual(['after the rival']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+  });
+
+  it('deletes a webhook that was left behind and polls on', async () => {
+    const fake = await startFake();
+    fake.updates.webhook = 'https://old.example.test';
+    fake.says('1', 'hello', '1');
+    const { received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(received).toEqual(['hello']), WAIT);
+    expect(fake.updates.webhook).toBe('');
+  });
+
+  it('is dead with the name of the variable when the token is refused, and stays so (401)', async () => {
+    const fake = await startFake();
+    const { channel, received, log } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
+    fake.tokenValid = false;
+    fake.updates.end();
+    await vi.waitFor(() => expect(channel.health().state).toBe('dead'), WAIT);
+    expect(channel.health().detail).toContain('TELEGRAM_BOT_TOKEN');
+    fake.tokenValid = true;
+    const next = await startChannel(fake.root);
+    fake.says('1', 'for the living', '1');
+    await vi.waitFor(() => expect(next.received).toEqual(['for the living']), WAIT);
+    expect(channel.health().state).toBe('dead');
+    expect(received).toEqual([]);
+    expect(log.join('')).not.toContain(FAKE_TOKEN);
+  });
+
+  it('aborts a poll that stalls and asks again', async () => {
+    const fake = await startFake();
+    const { received } = await startChannel(fake.root, { stallMs: 50 });
+    await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(3), WAIT);
+    fake.says('1', 'still here', '1');
+    await vi.waitFor(() => expect(received).toEqual(['still here']), WAIT);
+  });
+
+  it('starts while Telegram cannot be reached, says so, and comes up with it', async () => {
+    const gone = await FakeTelegram.start();
+    const { port, root } = gone;
+    await gone.close();
+    const { channel, received, log } = await startChannel(root);
+    await vi.waitFor(() => expect(channel.health().state).toBe('degraded'), WAIT);
+    expect(channel.health().detail).toMatch(/ECONNREFUSED.*TELEGRAM_API_ROOT/);
+    const fake = await startFake(port);
+    fake.says('1', 'finally', '1');
+    await vi.waitFor(() => expect(received).toEqual(['finally']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+    expect(log.join('')).not.toContain(FAKE_TOKEN);
+  });
+
+  it.each(['drop', 'cut', 'status', 'page'] as const)(
+    'gets over a poll that ends in %s, without losing or repeating',
+    async (kind) => {
+      const fake = await startFake();
+      fake.says('1', 'before', '1');
+      fake.fault({ kind, method: 'getUpdates', times: 3 });
+      const { received } = await startChannel(fake.root);
+      await vi.waitFor(() => expect(received).toEqual(['before']), WAIT);
+    },
+  );
+
+  it('waits as long as Telegram asks before it polls again (429)', async () => {
+    const fake = await startFake();
+    fake.fault({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
+    fake.says('1', 'patience', '1');
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(channel.health().detail).toContain('retry after 1'), WAIT);
+    expect(received).toEqual([]);
+    await vi.waitFor(() => expect(received).toEqual(['patience']), WAIT);
+    expect(fake.flood.violations).toEqual([]);
+  });
+});

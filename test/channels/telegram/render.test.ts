@@ -1,0 +1,115 @@
+/** Markdown as Telegram HTML, read back by a parser as strict as Telegram's. */
+import * as fc from 'fast-check';
+import type { PhrasingContent, Root } from 'mdast';
+import { describe, expect, it } from 'vitest';
+import { MAX_DEPTH, renderTelegram } from '../../../channels/telegram/render.ts';
+import { drawTable } from '../../../channels/telegram/table.ts';
+import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import { markdownish } from '../../contracts/hostile-texts.ts';
+import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
+
+const html = (markdown: string): string => renderTelegram(parseMarkdown(markdown)).text;
+const plain = (markdown: string): string => renderTelegram(parseMarkdown(markdown)).plain;
+
+describe('markup', () => {
+  it.each([
+    ['**bold** *italic* ~~gone~~ `code`', '<b>bold</b> <i>italic</i> <s>gone</s> <code>code</code>'],
+    ['# Title\n\ntext', '<b>Title</b>\n\ntext'],
+    ['```ts\nconst a = 1 < 2;\n```', '<pre><code class="language-ts">const a = 1 &lt; 2;</code></pre>'],
+    ['```\nplain\n```', '<pre>plain</pre>'],
+    ['```a"b\nx\n```', '<pre>x</pre>'],
+    ['> said\n> twice', '<blockquote>said\ntwice</blockquote>'],
+    ['> a\n> > b', '<blockquote>a\n\n&gt; b</blockquote>'],
+    ['- a\n- b\n  - c', '• a\n• b\n   • c'],
+    ['3. a\n4. b', '3. a\n4. b'],
+    ['1. run\n   ```\n   x\n   ```\n   then', '1. run\n<pre>x</pre>\n    then'],
+    ['- [x] done\n- [ ] open', '• ☑ done\n• ☐ open'],
+    ['a\n\n---\n\nb', 'a\n\n──────────\n\nb'],
+    ['| a | b |\n|---|---|\n| 1 | **2** |', '<pre>a | b\n--+--\n1 | 2</pre>'],
+    [
+      '[site](https://example.test/?a=1&b="2")',
+      '<a href="https://example.test/?a=1&amp;b=&quot;2&quot;">site</a>',
+    ],
+    ['![cat](https://example.test/cat.png)', '<a href="https://example.test/cat.png">cat</a>'],
+    ['[![cat](https://x.test/c.png)](https://y.test)', '<a href="https://y.test">cat</a>'],
+    ['[](https://example.test)', '<a href="https://example.test">https://example.test</a>'],
+    ['[mail](mailto:a@example.test)', 'mail (a@example.test)'],
+    ['a <b>not ours</b> & <br>', 'a &lt;b&gt;not ours&lt;/b&gt; &amp; &lt;br&gt;'],
+  ])('%j becomes %j', (markdown, expected) => {
+    expect(html(markdown)).toBe(expected);
+  });
+
+  it.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:x',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'vbscript:x',
+    '//x.test',
+  ])('shows the words of a link to %s without the link', (url) => {
+    expect(html(`[click](<${url}>)`)).toBe('click');
+  });
+
+  it('keeps what Telegram would show of control marks, and counts it so', () => {
+    expect(plain('a\u0000b\tc\u202Ed\u0007e')).toBe('a\uFFFDb cd e');
+    expect(plain('lone \uD83D end')).toBe('lone \uFFFD end');
+    expect(renderTelegram(parseMarkdown('👩‍👧 &')).length).toBe(7);
+  });
+
+  it('gives nothing for nothing', () => {
+    for (const markdown of ['', ' \n ', '```\n```'])
+      expect(renderTelegram(parseMarkdown(markdown))).toEqual({ text: '', plain: '', length: 0 });
+  });
+
+  it('shows what is nested too deep as words', () => {
+    let node: PhrasingContent = { type: 'text', value: 'deep' };
+    for (let i = 0; i < 50_000; i += 1) node = { type: 'strong', children: [node] };
+    const rendered = renderTelegram({ type: 'root', children: [{ type: 'paragraph', children: [node] }] });
+    expect(rendered).toMatchObject({ plain: 'deep', length: 4 });
+    expect(rendered.text.match(/<b>/g)).toHaveLength(MAX_DEPTH);
+    expect(plain(`${'> '.repeat(60)}deep`)).toMatch(/deep$/);
+  });
+
+  it('lines up tables of wide characters', () => {
+    const rows = [
+      ['a', 'b'],
+      ['日本', 'x'],
+    ];
+    expect(drawTable(rows)).toBe('a    | b\n-----+--\n日本 | x');
+  });
+});
+
+describe('any text', () => {
+  it('is accepted by Telegram, as markup and plain, and counted as Telegram counts', () => {
+    fc.assert(
+      fc.property(fc.oneof(markdownish, fc.string({ unit: 'binary' })), (text) => {
+        const { text: source, plain, length } = renderTelegram(parseMarkdown(text));
+        expect(cleanVisible(readHtml(source)).text).toBe(plain);
+        expect(cleanVisible({ text: plain, entities: [] }).text).toBe(plain);
+        expect(plain).toHaveLength(length);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('takes time in step with its length, a thousand blocks of every kind', () => {
+    const one = parseMarkdown('- **x** `y` [z](https://x.test)\n\n> q\n\n| a | 日本 |\n|---|---|\n| 1 | 2 |');
+    const doc: Root = { type: 'root', children: Array.from({ length: 1_000 }, () => one.children).flat() };
+    renderTelegram(doc);
+    const before = performance.now();
+    expect(renderTelegram(doc).length).toBeGreaterThan(30_000);
+    expect(performance.now() - before).toBeLessThan(500);
+  });
+
+  it('loses no word', () => {
+    const word = fc.stringMatching(/^[a-z]{3,8}$/);
+    const mark = fc.constantFrom(' ', '**', '*', '`', '\n\n', '\n- ', '\n> ', '\n# ', ' | ', '~~', '\n1. ');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, mark), { minLength: 1, maxLength: 20 }), (parts) => {
+        const shown = plain(parts.flat().join(''));
+        for (const [text] of parts) expect(shown).toContain(text);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

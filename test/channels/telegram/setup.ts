@@ -1,0 +1,28 @@
+/** What the tests of the Telegram channel share: a log that is read, not printed. */
+import { createLog } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { ChatMigration } from '../../../src/contracts/message.ts';
+import type { TelegramDeps } from '../../../channels/telegram/index.ts';
+
+/** The commands of a house. */
+export const COMMANDS: readonly CommandListing[] = [
+  { name: 'stop', description: 'End the running answer' },
+  {
+    name: 'queue',
+    description: 'What becomes of messages that come meanwhile',
+    argument: { name: 'mode', description: 'Which', required: false },
+  },
+  { name: 'help', description: 'This list' },
+];
+
+/** What the channel is made with: a log that is read, not printed, and a house with those commands. */
+export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
+  const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
+  return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved } };
+}
+
+/** A log whose lines go nowhere, or into `lines`. */
+export function quietLog(lines: string[] = []): Log {
+  return createLog({ level: 'debug', redact: (text) => text, write: (line) => void lines.push(line) });
+}

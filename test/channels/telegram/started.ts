@@ -1,0 +1,46 @@
+/** A fake Telegram and a channel that receives from it, closed together after the test. */
+import { onTestFinished } from 'vitest';
+import { create } from '../../../channels/telegram/index.ts';
+import type { PollTiming } from '../../../channels/telegram/polling.ts';
+import type { Channel } from '../../../src/contracts/channel.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { ChatMigration } from '../../../src/contracts/message.ts';
+import type { Receipt } from '../../../src/contracts/receive.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { telegramDeps } from './setup.ts';
+
+export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 't', seq: 1, position: 0 };
+export const WAIT = { timeout: 8_000, interval: 5 };
+export async function startFake(port?: number): Promise<FakeTelegram> {
+  const fake = await FakeTelegram.start(port === undefined ? {} : { port });
+  onTestFinished(() => fake.close());
+  return fake;
+}
+
+export interface Setup {
+  channel: Channel;
+  received: string[];
+  log: string[];
+  /** Chats with a new id, as the house was told of them. */
+  moves: ChatMigration[];
+}
+
+/** A started channel; `take` may refuse a message by throwing. */
+export async function startChannel(
+  root: string,
+  timing: Partial<PollTiming> = {},
+  take: (message: InboundMessage) => void | Promise<void> = () => undefined,
+): Promise<Setup> {
+  const received: string[] = [];
+  const log: string[] = [];
+  const moves: ChatMigration[] = [];
+  const config = { token: FAKE_TOKEN, apiRoot: root };
+  const channel = create(config, telegramDeps(log, moves), { backoffMs: 5, backoffCapMs: 20, ...timing });
+  onTestFinished(() => channel.stop());
+  await channel.start(async (message) => {
+    await take(message);
+    received.push(message.content);
+    return ACCEPTED;
+  });
+  return { channel, received, log, moves };
+}

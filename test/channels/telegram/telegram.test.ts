@@ -1,0 +1,47 @@
+/** Telegram under the contract that every channel passes. */
+import { create } from '../../../channels/telegram/index.ts';
+import { channelContract } from '../../contracts/channel.ts';
+import type { ChannelHarness } from '../../contracts/channel.ts';
+import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
+import { FAKE_BOT, FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { telegramDeps } from './setup.ts';
+
+async function makeHarness(): Promise<ChannelHarness> {
+  const fake = await FakeTelegram.start();
+  const chats: ChannelHarness['chats'] = [
+    { chatId: '1001', senderId: '1001' },
+    { chatId: '2002', senderId: '2002' },
+  ];
+  for (const { chatId } of chats) fake.chats.open(chatId);
+  const channel = create({ token: FAKE_TOKEN, apiRoot: fake.root }, telegramDeps(), { backoffMs: 5 });
+  return {
+    channel,
+    chats,
+    secret: FAKE_TOKEN,
+    says: (chat, text) => void fake.says(chat.chatId, text, chat.senderId),
+    screen: (chatId) => fake.screen(chatId),
+    reads: (text) => {
+      const visible = cleanVisible(readHtml(text)).text;
+      return { visible, length: visible.length };
+    },
+    receiving: () => fake.updates.waiting,
+    acknowledged: () => fake.updates.unconfirmed === 0,
+    redelivers: async (receive) => {
+      await channel.stop();
+      fake.updates.unconfirm();
+      await channel.start(receive);
+    },
+    echoes: (chat, text, from) => {
+      const id = from === 'self' ? FAKE_BOT.id : 555;
+      fake.says(chat.chatId, text, String(id), { fields: { from: { id, is_bot: true, first_name: 'Bot' } } });
+    },
+    rateLimits: (retryAfterMs) => fake.rateLimit(retryAfterMs / 1_000),
+    blocks: (chatId) => fake.closeChat(chatId),
+    losesAnswer: () => fake.fault({ kind: 'drop' }),
+    close: () => fake.close(),
+  };
+}
+
+channelContract('telegram', makeHarness, {
+  nonce: 'the Bot API has no idempotency key, so a repeated send is a second message',
+});

@@ -1,0 +1,35 @@
+/** What a plan says of itself. */
+import { describe, expect, it } from 'vitest';
+import {
+  boundReason,
+  cancelPlan,
+  correctionsLeft,
+  MAX_CORRECTIONS,
+  MAX_REASON_CHARS,
+} from '../../src/contracts/plan.ts';
+import { plan, step } from '../fakes/gateway/shown-plans.ts';
+
+describe('a plan', () => {
+  it('has as many corrections left as its steps have not used (S-22)', () => {
+    expect(correctionsLeft(plan(3))).toBe(MAX_CORRECTIONS);
+    const used = [step(0, { status: 'skipped', corrections: 2 }), step(1, { corrections: 1 }), step(2)];
+    expect(correctionsLeft(plan(used))).toBe(7);
+  });
+
+  it('keeps why it was given up, and no step of it runs any more (S-36)', () => {
+    const given = cancelPlan(
+      plan([step(0, { status: 'done' }), step(1, { status: 'running' }), step(2)]),
+      'Stopped.',
+    );
+    expect(given).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
+    expect(given.steps.map(({ status }) => status)).toEqual(['done', 'failed', 'pending']);
+  });
+
+  it('keeps a reason whole up to its bound, and cuts it there for good', () => {
+    const fits = 'x'.repeat(MAX_REASON_CHARS);
+    expect(boundReason(fits)).toBe(fits);
+    const cut = boundReason(`${fits}y`);
+    expect(cut).toBe(`${'x'.repeat(MAX_REASON_CHARS - 1)}…`);
+    expect(boundReason(cut)).toBe(cut);
+  });
+});

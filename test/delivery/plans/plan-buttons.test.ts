@@ -1,0 +1,92 @@
+/** The buttons under a plan's card: only those that do something, and none where the plan is over. */
+import { describe, expect, it } from 'vitest';
+import { planButtons } from '../../../src/delivery/plans/plan-buttons.ts';
+import { cancelPlan } from '../../../src/contracts/plan.ts';
+import type { ExecutionMode, Plan } from '../../../src/contracts/plan.ts';
+import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
+import { buildHouse } from '../setup.ts';
+
+const labels = (of: Plan): string[] => planButtons(of).map(({ label }) => label);
+const running = (mode: ExecutionMode): Plan => withStatus(plan(3, { mode }), 0, 'done');
+const agentic = plan(2, { mode: 'agentic' });
+
+describe('the buttons of a plan', () => {
+  it('pause it, skip the step that is next or runs, and stop it', () => {
+    expect(labels(running('agentic'))).toEqual(['Pause', 'Skip step 2', 'Stop']);
+    const [, skip] = planButtons(running('agentic'));
+    expect(skip?.value).toBe('plan-skip:p:s1');
+    expect(labels(withStatus(plan(1, { mode: 'agentic' }), 0, 'done'))).toEqual(['Pause', 'Stop']);
+  });
+
+  it.each(['planner', 'teacher'] as const)(
+    'only stop it in %s mode: the rest has no effect there, or a question of its own (S-02)',
+    (mode) => {
+      expect(labels(running(mode))).toEqual(['Stop']);
+    },
+  );
+
+  it('are none while it is paused, for its question has them, and none once it is over', () => {
+    expect(labels({ ...agentic, state: 'paused' })).toEqual([]);
+    expect(labels({ ...agentic, state: 'completed' })).toEqual([]);
+    expect(labels(cancelPlan(agentic, 'Stopped.'))).toEqual([]);
+  });
+});
+
+describe('a card with buttons', () => {
+  it('has those of the moment, and is edited when nothing but they change', async () => {
+    const house = buildHouse({ maxLength: 2_000 });
+    const turn = house.open('t');
+    house.emit('t', { type: 'plan_ready', plan: agentic });
+    await house.clock.advance(2_000);
+    expect(house.channel.buttons('1')).toEqual([['Pause', 'Skip step 1', 'Stop']]);
+    const edits = house.channel.count('edit');
+    const steps = [step(0, { id: 'other' }), step(1)];
+    house.emit('t', { type: 'plan_revised', plan: plan(steps, { mode: 'agentic' }), reason: 'same words' });
+    await house.clock.advance(2_000);
+    expect(house.channel.count('edit')).toBe(edits + 1);
+    const shown = house.channel.calls.findLast(({ kind }) => kind === 'edit')?.part?.buttons;
+    expect(shown?.map(({ value }) => value)).toContain('plan-skip:p:other');
+    house.emit('t', { type: 'plan_paused' });
+    await house.clock.advance(2_000);
+    expect(house.channel.buttons('1')).toEqual([[]]);
+    await turn.settle();
+  });
+
+  it.each([
+    ['completed', { ...agentic, state: 'completed' }],
+    ['cancelled', cancelPlan(agentic, 'Stopped.')],
+    // Its turn died, and nobody could say so.
+    ['never ended', agentic],
+  ] as const)('loses them with the delivery of the answer: %s', async (_, stored) => {
+    const house = buildHouse({ maxLength: 2_000 });
+    const turn = house.open('t');
+    house.emit('t', { type: 'plan_ready', plan: agentic });
+    await house.clock.advance(2_000);
+    house.plans.set('t', stored);
+    await turn.settle();
+    await house.deliver('Done.', { turnId: 't' });
+    expect(house.channel.buttons('1')).toEqual([[], []]);
+    expect(house.channel.count('send')).toBe(2);
+  });
+
+  it('loses them after a crash, too, when only the answer is delivered anew', async () => {
+    const house = buildHouse({ maxLength: 2_000 });
+    house.open('t');
+    house.emit('t', { type: 'plan_ready', plan: agentic });
+    await house.clock.advance(2_000);
+    // The next process knows of the card what was stored of it.
+    const after = buildHouse({ maxLength: 2_000 });
+    const sent = await after.channel.send({
+      channel: 'fake',
+      chatId: '1',
+      nonce: 'x',
+      buttons: planButtons(agentic),
+      body: { text: 'card', plain: 'card', length: 4 },
+    });
+    after.parts.set('plan:p', [sent]);
+    after.plans.set('t', cancelPlan(agentic, 'Stopped.'));
+    await after.deliver('Stopped.', { turnId: 't' });
+    expect(after.channel.buttons('1')).toEqual([[], []]);
+    expect(after.channel.screen('1')[0]).toContain('Cancelled');
+  });
+});

@@ -1,0 +1,18 @@
+/** A model's whole answer, as a caller without interest in its growing has it. */
+import type { ChatChunk, LLMResponse, ToolCall, Usage } from '../../../src/contracts/provider.ts';
+
+/** Collects a stream into one response. Throws what the stream throws. */
+export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLMResponse> {
+  let content = '';
+  let thinking = '';
+  const toolCalls: ToolCall[] = [];
+  let finishReason: LLMResponse['finishReason'] = 'stop';
+  let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+  for await (const chunk of stream) {
+    if (chunk.type === 'text') content += chunk.delta;
+    else if (chunk.type === 'thinking') thinking += chunk.delta;
+    else if (chunk.type === 'tool_call') toolCalls.push(chunk.call);
+    else ({ finishReason, usage } = chunk);
+  }
+  return { content, thinking, toolCalls, finishReason, usage };
+}

@@ -1,0 +1,145 @@
+/** Plans for tests, and an executor around scripted steps and corrections that keeps its journal in memory. */
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
+import type { Failure } from '../../../src/agent/executor/correction.ts';
+import type { Classify } from '../../../src/agent/executor/edits.ts';
+import type { ExecutorDeps, GateVerdict } from '../../../src/agent/executor/execution.ts';
+import { executePlan } from '../../../src/agent/executor/executor.ts';
+import { RollingContext } from '../../../src/agent/executor/rolling-context.ts';
+import { foldFacts } from '../../../src/agent/executor/run-state.ts';
+import type { PlanRun } from '../../../src/agent/executor/run-state.ts';
+import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plan.ts';
+
+/** A plan of `length` steps that all call `probe`, frozen through and through. */
+export function testPlan(length: number, over: Partial<Plan> = {}): Plan {
+  const steps = Array.from({ length }, (_, index) => testStep(index));
+  const plan: Plan = {
+    id: 'plan-1',
+    goal: 'The house is painted',
+    milestones: [],
+    steps,
+    mode: 'agentic',
+    state: 'running',
+    originalLength: length,
+    ...over,
+  };
+  return deepFreeze(plan);
+}
+
+export function testStep(index: number, over: Partial<PlanStep> = {}): PlanStep {
+  return {
+    id: `s${index + 1}`,
+    index,
+    description: `Do part ${index + 1}`,
+    executor: { kind: 'tool', tool: 'probe' },
+    args: { part: index + 1 },
+    risk: 'safe',
+    status: 'pending',
+    attempts: 0,
+    corrections: 0,
+    ...over,
+  };
+}
+
+/** Whatever calls `danger` is dangerous. */
+export const classifyByName: Classify = ({ executor }) =>
+  executor.kind === 'tool' && executor.tool === 'danger' ? 'dangerous' : 'safe';
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+}
+
+export interface PlanWorldOptions {
+  plan: Plan;
+  /** Gives what a step's run gives back; default: it works. */
+  step?: (step: PlanStep, run: number) => { content: string; isError: boolean };
+  correct?: (failure: Failure, nth: number) => AgentCorrection;
+  gate?: (step: PlanStep, run: PlanRun) => GateVerdict;
+  /** Called before (`committed` false) and after each commit: throw to die there. */
+  commit?: (n: number, fact: PlanFact, committed: boolean) => void;
+  signal?: AbortSignal;
+}
+
+/** A world in which one plan is carried out, and carried on after a crash with `run` again. */
+export class PlanWorld {
+  readonly facts: PlanFact[];
+  /** The plan as the last commit left it. */
+  stored: Plan;
+  readonly events: EventBody[] = [];
+  /** Runs of steps that did something, as `<step id>#<run>`. */
+  readonly runs: string[] = [];
+  readonly failures: Failure[] = [];
+  parked = 0;
+  /** Told of each event as it happens. */
+  onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
+  readonly #options: PlanWorldOptions;
+
+  constructor(options: PlanWorldOptions) {
+    this.#options = options;
+    this.facts = [{ type: 'started', plan: options.plan }];
+    this.stored = options.plan;
+  }
+
+  /** Carries the plan on from its journal, as a new process would. */
+  async run(): Promise<PlanRun> {
+    const start = foldFacts(this.facts);
+    if (start === undefined) throw new Error('There is no plan.');
+    const events = executePlan(this.#deps(start), deepFreeze(start));
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return next.value;
+      this.events.push(next.value);
+      await this.onEvent?.(next.value);
+    }
+  }
+
+  types(): string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  #deps(start: PlanRun): ExecutorDeps {
+    const { step = worked, correct = noCorrection, gate = goes, commit, signal } = this.#options;
+    const context = new RollingContext(async () => 'a sentence');
+    for (const { step: ran, result } of start.results) context.addStep(ran, result);
+    return {
+      context,
+      classify: classifyByName,
+      signal: signal ?? new AbortController().signal,
+      journal: async (n, fact, plan) => {
+        commit?.(n, fact, false);
+        if (this.facts.length !== n) throw new Error(`Fact ${n} came when there were ${this.facts.length}.`);
+        this.facts.push(deepFreeze(fact));
+        this.stored = deepFreeze(plan);
+        commit?.(n, fact, true);
+      },
+      runStep: (ran, run) =>
+        quietly(() => {
+          this.runs.push(`${ran.id}#${run}`);
+          return step(ran, run);
+        }),
+      correct: async (failure) => {
+        this.failures.push(failure);
+        return deepFreeze(correct(failure, this.failures.length));
+      },
+      gate: (next, run) => quietly(() => gate(next, run)),
+      park: () =>
+        quietly(() => {
+          this.parked += 1;
+        }),
+    };
+  }
+}
+
+/** What `act` gives, without an event before it. */
+async function* quietly<T>(act: () => T): AsyncGenerator<EventBody, T> {
+  yield* [];
+  return act();
+}
+
+const worked = (): { content: string; isError: boolean } => ({ content: 'ok', isError: false });
+const goes = (): GateVerdict => ({ kind: 'go' });
+const noCorrection = (): AgentCorrection => ({ action: 'abort', reason: 'nobody knows' });

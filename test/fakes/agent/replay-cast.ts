@@ -1,0 +1,64 @@
+/** A model with a part for each task: what it answers depends only on the task and on how far the work on it is. */
+import type {
+  ChatChunk,
+  ChatRequest,
+  LLMProvider,
+  ModelCapabilities,
+} from '../../../src/contracts/provider.ts';
+import { ScriptedProvider } from './scripted-provider.ts';
+import type { ScriptStep } from './scripted-provider.ts';
+
+/** Answers by how the last user message begins; the same again when it is asked again. */
+export class ReplayCast implements LLMProvider {
+  readonly name = 'cast';
+  readonly requests: ChatRequest[] = [];
+  /** Calls open now, and the most there were at once. */
+  active = 0;
+  peak = 0;
+  readonly #parts: Record<string, readonly ScriptStep[]>;
+
+  constructor(parts: Record<string, readonly ScriptStep[]>) {
+    this.#parts = { ...parts };
+  }
+
+  /** Gives a task another part. */
+  play(task: string, steps: readonly ScriptStep[]): void {
+    this.#parts[task] = steps;
+  }
+
+  /** The requests about a task, in their order. */
+  about(task: string): ChatRequest[] {
+    return this.requests.filter((request) => taskOf(request).startsWith(task));
+  }
+
+  async models(): Promise<string[]> {
+    return ['test-model'];
+  }
+
+  async capabilities(): Promise<ModelCapabilities> {
+    return { contextWindow: 16_384, tools: true, thinking: true, vision: false };
+  }
+
+  async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
+    const { onQueued: _, ...plain } = request;
+    this.requests.push(structuredClone(plain));
+    const asked = request.messages.findLastIndex(({ role }) => role === 'user');
+    const answered = request.messages.slice(asked).filter(({ role }) => role === 'assistant').length;
+    const part = Object.entries(this.#parts).find(([task]) => taskOf(request).startsWith(task))?.[1];
+    const step = part?.[answered];
+    if (step === undefined) throw new Error(`No answer ${answered + 1} about "${taskOf(request)}".`);
+    this.active += 1;
+    this.peak = Math.max(this.peak, this.active);
+    try {
+      yield* new ScriptedProvider(step).streamChat(request, signal);
+    } finally {
+      this.active -= 1;
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function taskOf({ messages }: ChatRequest): string {
+  return messages.findLast(({ role }) => role === 'user')?.content ?? '';
+}

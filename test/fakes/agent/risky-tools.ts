@@ -1,0 +1,32 @@
+/** Tools of every kind that the approval gate tells apart; each notes what it was run with. */
+import { z } from 'zod';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
+
+/** What ran: the tool's name and its word. */
+export type Ran = string[];
+
+const parameters = z.strictObject({ word: z.string().default('') });
+type Args = z.infer<typeof parameters>;
+
+/** `wipe` is dangerous, `tell` reaches outside, `note` stays in the session, `look` reads what others wrote, `fetch` asks an address. */
+export function riskyTools(ran: Ran, looksLike = 'something'): Tool[] {
+  const make = (name: string, rest: Pick<Tool<Args>, 'effect' | 'risk' | 'results' | 'reach' | 'warning'>) =>
+    defineTool<Args>({
+      name,
+      description: `Does what ${name} says.`,
+      parameters,
+      ...rest,
+      execute: async ({ word }) => {
+        ran.push(`${name} ${word}`);
+        return { content: name === 'look' ? looksLike : `${name} ${word}: ok` };
+      },
+    });
+  return [
+    make('wipe', { effect: 'unsafe', risk: () => 'dangerous', warning: () => 'wipes a disk' }),
+    make('tell', { effect: 'idempotent', risk: () => 'caution' }),
+    make('note', { effect: 'idempotent', risk: () => 'caution', reach: () => 'session' }),
+    make('look', { effect: 'pure', risk: () => 'safe', results: 'local' }),
+    make('fetch', { effect: 'pure', risk: () => 'caution', reach: ({ word }) => ({ address: word }) }),
+  ];
+}

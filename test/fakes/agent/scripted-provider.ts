@@ -1,0 +1,146 @@
+/** A model that says what a test wrote down, and complains about a call it did not expect and a step nobody used. */
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import { sleep } from '../../../src/lib/sleep.ts';
+import type {
+  ChatChunk,
+  ChatRequest,
+  LLMProvider,
+  ModelCapabilities,
+  ToolCall,
+  Usage,
+} from '../../../src/contracts/provider.ts';
+
+/** One model call: its chunks, then `done`, unless `ending` says how else it ends. */
+export interface ScriptStep {
+  chunks: readonly ChatChunk[];
+  /** `silence` lasts until the call is aborted. */
+  ending?: 'done' | 'silence' | ProviderError;
+  finishReason?: 'stop' | 'length';
+  usage?: Usage;
+  /** Says that so many calls are ahead, as a provider without a free place does. */
+  ahead?: number;
+  /** Waited for before the first chunk. */
+  before?: () => void | Promise<void>;
+}
+
+export const SCRIPT_USAGE: Usage = { promptTokens: 10, completionTokens: 5, modelMs: 7 };
+
+/** An answer in pieces. */
+export function says(...deltas: string[]): ScriptStep {
+  return { chunks: deltas.map((delta) => ({ type: 'text', delta })) };
+}
+
+/** An answer that asks for tools, perhaps with words before. */
+export function asks(
+  calls: readonly (Omit<ToolCall, 'id'> & { id?: string })[],
+  ...words: string[]
+): ScriptStep {
+  const asked = calls.map((call, index): ChatChunk => ({
+    type: 'tool_call',
+    call: { ...call, id: call.id ?? `call_${index}` },
+  }));
+  return { chunks: [...says(...words).chunks, ...asked] };
+}
+
+/** Words and then nothing more, until somebody hangs up. */
+export function fallsSilent(...deltas: string[]): ScriptStep {
+  return { ...says(...deltas), ending: 'silence' };
+}
+
+/** Words and then an error. */
+export function fails(error: ProviderError, ...deltas: string[]): ScriptStep {
+  return { ...says(...deltas), ending: error };
+}
+
+export class ScriptedProvider implements LLMProvider {
+  readonly name = 'scripted';
+  /** Every request as it came. */
+  readonly requests: ChatRequest[] = [];
+  /** Calls that ended because the caller hung up. */
+  hungUp = 0;
+  can: ModelCapabilities = { contextWindow: 16_384, tools: true, thinking: true, vision: false };
+  names = ['test-model'];
+  /** Set to make `models` and `capabilities` fail. */
+  down: ProviderError | undefined;
+  readonly #steps: ScriptStep[];
+  readonly #faults: string[] = [];
+  #silence = Promise.withResolvers<void>();
+
+  constructor(...steps: ScriptStep[]) {
+    this.#steps = steps;
+  }
+
+  /** Adds steps to the script. */
+  add(...steps: ScriptStep[]): void {
+    this.#steps.push(...steps);
+  }
+
+  /** Resolves when a call has said its words and fell silent. */
+  async silence(): Promise<void> {
+    await this.#silence.promise;
+    this.#silence = Promise.withResolvers<void>();
+  }
+
+  async models(signal: AbortSignal): Promise<string[]> {
+    signal.throwIfAborted();
+    if (this.down !== undefined) throw this.down;
+    return this.names;
+  }
+
+  async capabilities(_model: string, signal: AbortSignal): Promise<ModelCapabilities> {
+    signal.throwIfAborted();
+    if (this.down !== undefined) throw this.down;
+    return this.can;
+  }
+
+  async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
+    const { onQueued, ...plain } = request;
+    this.requests.push(structuredClone(plain));
+    const step = this.#steps.shift();
+    if (step === undefined) {
+      this.#faults.push(`unexpected call ${this.requests.length}`);
+      throw new Error(`The script has no step for call ${this.requests.length}.`);
+    }
+    let ended = false;
+    try {
+      if (step.ahead !== undefined) onQueued?.(step.ahead);
+      await step.before?.();
+      for (const chunk of step.chunks) {
+        // As a network would: never two chunks in one turn of the event loop's microtasks, and no word after the abort.
+        await new Promise((resolve) => setImmediate(resolve));
+        hangUp(signal);
+        yield chunk;
+      }
+      if (step.ending instanceof ProviderError) {
+        ended = true;
+        throw step.ending;
+      }
+      if (step.ending === 'silence') await this.#stayUntilAborted(signal);
+      hangUp(signal);
+      ended = true;
+      yield doneOf(step);
+    } finally {
+      if (!ended) this.hungUp += 1;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#faults.push(...this.#steps.map((_, index) => `unused step ${index + 1} from the end`));
+    if (this.#faults.length > 0) throw new Error(`The script was not followed: ${this.#faults.join(', ')}.`);
+  }
+
+  async #stayUntilAborted(signal: AbortSignal): Promise<void> {
+    this.#silence.resolve();
+    await sleep(2 ** 31 - 1, signal).catch(() => hangUp(signal));
+  }
+}
+
+function hangUp(signal: AbortSignal): void {
+  if (signal.aborted) throw new ProviderError('aborted', 'The caller hung up.', { cause: signal.reason });
+}
+
+function doneOf(step: ScriptStep): ChatChunk {
+  const asksForTools = step.chunks.some((chunk) => chunk.type === 'tool_call');
+  const finishReason = step.finishReason ?? (asksForTools ? 'tool_calls' : 'stop');
+  return { type: 'done', finishReason, usage: step.usage ?? SCRIPT_USAGE };
+}

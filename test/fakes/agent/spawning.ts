@@ -1,0 +1,40 @@
+/** What tests of subagents say again and again: a call that makes one, a tool that looks, a turn that asks one. */
+import { z } from 'zod';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { ToolContext } from '../../../src/contracts/tool.ts';
+import { asks, says } from './scripted-provider.ts';
+import type { ScriptStep } from './scripted-provider.ts';
+
+/** The call that makes a subagent. */
+export const spawn = (task: string, more: Record<string, unknown> = {}) => ({
+  name: 'spawn_agent',
+  args: { task, ...more },
+});
+
+/** A tool that only remembers where it was called. */
+export function probe() {
+  const seen: ToolContext[] = [];
+  const tool = defineTool({
+    name: 'probe',
+    description: 'Looks at where it is called from.',
+    parameters: z.strictObject({}),
+    effect: 'pure',
+    risk: () => 'safe',
+    execute: async (_args, ctx: ToolContext) => {
+      seen.push(ctx);
+      return { content: 'seen' };
+    },
+  });
+  return { tool, seen };
+}
+
+/** The parts of a turn that asks one subagent and then says its result. */
+export const parts = (child: readonly ScriptStep[], more: Record<string, unknown> = {}) => ({
+  'Do it': [asks([spawn('The task', more)], 'I ask.'), says('All done.')],
+  'The task': child,
+});
+
+/** What the turn was told of its subagents. */
+export const resultOf = (events: readonly EventBody[]) =>
+  events.filter((event) => event.type === 'tool_result' && event.name === 'spawn_agent');

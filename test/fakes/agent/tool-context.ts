@@ -1,0 +1,25 @@
+/** A tool's surroundings for tests: silent log, a signal that never ends, unless told otherwise. */
+import { createLog } from '../../../src/contracts/log.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { ToolContext } from '../../../src/contracts/tool.ts';
+
+/** A log whose lines go to `lines`, or nowhere. */
+export function testLog(lines: string[] = []): Log {
+  return createLog({ level: 'debug', redact: (text) => text, write: (line) => void lines.push(line) });
+}
+
+export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
+  return {
+    sessionKey: 'telegram:1',
+    address: 'telegram:1',
+    userId: 'telegram:1',
+    turnId: 'turn-1',
+    profileId: 'default',
+    workspace: '/nonexistent',
+    callKey: 'turn-1.1.0',
+    signal: new AbortController().signal,
+    log: testLog(),
+    emit: () => undefined,
+    ...over,
+  };
+}

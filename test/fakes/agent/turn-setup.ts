@@ -1,0 +1,231 @@
+/** A whole turn's surroundings on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createAgent } from '../../../src/agent/agent.ts';
+import type { Agent } from '../../../src/agent/agent.ts';
+import type { AgentDeps } from '../../../src/agent/deps.ts';
+import type { EventBus, LaneOutcome } from '../../../src/contracts/bus.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { LaneClass, LaneHead } from '../../../src/contracts/lanes.ts';
+import type { SubagentStore } from '../../../src/contracts/subagents.ts';
+import type { AcceptRequest, Ledger } from '../../../src/contracts/ledger.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import type { LiveTurnStart } from '../../../src/contracts/delivery.ts';
+import { addressOf } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { TurnFinish } from '../../../src/contracts/records.ts';
+import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { openWorkspace } from '../../../src/tools/files/workspace.ts';
+import type { TestDatabases } from '../../database.ts';
+import { testLog } from './tool-context.ts';
+
+export const LEASE_MS = 60_000;
+
+export interface TurnWorldOptions {
+  store: Pick<Store, 'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'contexts' | 'runs' | 'todos'>;
+  provider: AgentDeps['provider'];
+  tools?: AgentDeps['tools'];
+  profile?: Partial<Profile>;
+  /** Profiles beside the default one. */
+  others?: readonly Profile[];
+  limits?: AgentDeps['limits'];
+  model?: string | undefined;
+  /** Replaces the folder of the session. */
+  workspace?: AgentDeps['workspace'];
+  /** Where AGENTS.md and its like are. */
+  workspaceDir?: string;
+  /** Looks at, or breaks, the ledger's calls, and those on subagents. */
+  around?: (ledger: Ledger) => Ledger;
+  aroundRuns?: (runs: SubagentStore) => SubagentStore;
+}
+
+/** Opens a store and a world on it, registered as a node. After the test, the script must have been followed to its end. */
+export async function openWorld(
+  databases: TestDatabases,
+  options: Omit<TurnWorldOptions, 'store'> & Partial<Pick<TurnWorldOptions, 'store'>>,
+): Promise<TurnWorld> {
+  const world = new TurnWorld({ ...options, store: options.store ?? (await databases.open()) });
+  onTestFinished(() => world.close());
+  await world.start();
+  return world;
+}
+
+/** What happened in a world, in order: events by type, screen and ledger steps by name. */
+export class TurnWorld {
+  readonly agent: Agent;
+  readonly store: TurnWorldOptions['store'];
+  /** Events of all turns, as emitted; those of subagents apart. */
+  readonly events: EventBody[] = [];
+  readonly ofAgents: (EventBody & { agentId: string })[] = [];
+  /** `open`, `settle`, `finish` and `turn_ended`, in the order they happened. */
+  readonly order: string[] = [];
+  readonly opened: LiveTurnStart[] = [];
+  readonly textsSoFar: (string | undefined)[] = [];
+  readonly logLines: string[] = [];
+  /** Heads of subagents that turns let go into the background. */
+  readonly background: LaneHead[] = [];
+  /** What the turns committed at their end. */
+  readonly finishes: TurnFinish[] = [];
+  profile: Profile;
+  node = '';
+  readonly #options: TurnWorldOptions;
+  #files: string | undefined;
+
+  constructor(options: TurnWorldOptions) {
+    this.#options = options;
+    this.store = options.store;
+    const enabledTools = (options.tools ?? []).map((tool) => tool.name);
+    this.profile = {
+      ...defaultProfile('You are Parley.'),
+      systemPrompt: '',
+      enabledTools,
+      ...options.profile,
+    };
+    this.agent = createAgent(this.#deps());
+  }
+
+  /** Registers as a process of `instance`: what an earlier one held is free again. */
+  async start(instance = 'world'): Promise<void> {
+    this.node = await this.store.lanes.register(instance, LEASE_MS);
+  }
+
+  /** Accepts a message and gives the claimed head, or undefined when the lane is busy. */
+  async say(content: string, over: Partial<InboundMessage> = {}, request: Partial<AcceptRequest> = {}) {
+    const message = inboundMessage(content, over);
+    const accepted = await this.store.ledger.accept({
+      message,
+      address: addressOf(message),
+      entry: 'runStream',
+      node: this.node,
+      ...request,
+    });
+    if (accepted.kind !== 'accepted') throw new Error(`The message was ${accepted.kind}.`);
+    return { turnId: accepted.turnId, head: accepted.heads.find((head) => head.lane.startsWith('in:')) };
+  }
+
+  /** Claims whatever `in:` head is due, as a sweep does; or of another class. */
+  async sweep(laneClass: LaneClass = 'in'): Promise<LaneHead | undefined> {
+    const heads = await this.store.lanes.sweep(this.node, [{ class: laneClass, room: 10 }]);
+    return heads[0];
+  }
+
+  /** Removes the files and closes the provider, which complains when its script was not followed. */
+  async close(): Promise<void> {
+    await this.agent.close();
+    if (this.#files !== undefined) await rm(this.#files, { recursive: true });
+    await this.#options.provider.close();
+  }
+
+  run(head: LaneHead | undefined, signal = new AbortController().signal): Promise<LaneOutcome> {
+    if (head === undefined) throw new Error('There is no head to run.');
+    const handler = head.lane.startsWith('run:') ? this.agent.subagents : this.agent.turns;
+    return handler.run(head, signal);
+  }
+
+  /** Says something and runs the turn to its end; gives its last message. */
+  async ask(content: string, over?: Partial<InboundMessage>, request?: Partial<AcceptRequest>) {
+    const { turnId, head } = await this.say(content, over, request);
+    const outcome = await this.run(head);
+    return { turnId, outcome, turn: await this.store.ledger.turn(turnId) };
+  }
+
+  /** The deltas that were not taken back, joined: what a reader of these events has on screen. */
+  shown(events: readonly EventBody[] = this.events): string {
+    const said = new Map<string, string>();
+    for (const event of events) {
+      if (event.type === 'stream_chunk') said.set(event.msgId, (said.get(event.msgId) ?? '') + event.delta);
+      if (event.type === 'stream_reset') said.delete(event.msgId);
+    }
+    return [...said.values()].join('');
+  }
+
+  types(): string[] {
+    return this.events.map((event) => event.type);
+  }
+
+  #deps(): AgentDeps {
+    const { store, provider, tools = [], limits, model, around = (ledger) => ledger } = this.#options;
+    const inner = around(store.ledger);
+    const ledger: Ledger = {
+      ...inner,
+      finishTurn: async (fence, finish) => {
+        const step = await inner.finishTurn(fence, finish);
+        this.order.push('finish');
+        this.finishes.push(finish);
+        return step;
+      },
+    };
+    return {
+      ledger,
+      lanes: store.lanes,
+      runs: this.#options.aroundRuns?.(store.runs) ?? store.runs,
+      background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
+      plans: store.plans,
+      approvals: store.approvals,
+      memories: store.memories,
+      contexts: store.contexts,
+      todos: store.todos,
+      ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
+      provider,
+      tools,
+      profiles: () => [this.profile, ...(this.#options.others ?? [])],
+      model: 'model' in this.#options ? model : 'test-model',
+      events: this.#eventBus(),
+      live: {
+        open: (start) => {
+          this.order.push('open');
+          this.opened.push(start);
+          return { settle: async () => void this.order.push('settle') };
+        },
+      },
+      workspace: async (key) => {
+        if (this.#options.workspace !== undefined) return await this.#options.workspace(key);
+        this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-world-'));
+        return await openWorkspace(this.#files, key);
+      },
+      log: testLog(this.logLines),
+      ...(limits !== undefined && { limits }),
+    };
+  }
+
+  #eventBus(): EventBus {
+    const note = (body: EventBody, from?: { agentId: string }): void => {
+      if (from !== undefined) {
+        this.ofAgents.push({ ...body, ...from });
+        return;
+      }
+      this.events.push(body);
+      if (body.type === 'turn_ended') this.order.push('turn_ended');
+    };
+    return {
+      emit: (_session, body, from) => note(body, from),
+      turn: ({ textSoFar }) => {
+        this.textsSoFar.push(textSoFar);
+        return { emit: note };
+      },
+      subscribe: () => () => undefined,
+      replay: () => ({ events: [] }),
+      start: async () => undefined,
+      stop: async () => undefined,
+    };
+  }
+}
+
+export function inboundMessage(content: string, over: Partial<InboundMessage> = {}): InboundMessage {
+  return {
+    id: newId(),
+    channel: 'telegram',
+    chatId: '42',
+    senderId: '42',
+    content,
+    timestamp: Date.now(),
+    media: [],
+    place: 'private',
+    mentioned: true,
+    ...over,
+  };
+}

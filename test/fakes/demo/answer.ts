@@ -1,0 +1,64 @@
+/** The persona of `npm run demo`: it answers without any model, says so, thinks when asked, looks at files when asked about them, and plans. */
+import { plannedTurnReply } from './plan-end.ts';
+import { planReply } from './plan.ts';
+import { FILE_NAME, paced, SIGNED } from './words.ts';
+import { lastUserText } from '../ollama/request.ts';
+import type { ChatBody } from '../ollama/request.ts';
+import type { FakeToolCall, Reply } from '../ollama/reply.ts';
+
+const ABOUT_FILES = /\b(files?|folders?|director(y|ies)|workspace|read|list)\b/i;
+const MAX_QUOTED = 600;
+
+/** Chooses the demo's answer to a request. */
+export function demoAnswer(body: ChatBody): Reply {
+  return (
+    planReply(body) ?? plannedTurnReply(body) ?? paced(body, { thinking: WEIGHED, ...plainAnswer(body) })
+  );
+}
+
+const WEIGHED =
+  'This is where a real model would weigh the question. The demo only looks for a few words in it. ';
+
+function plainAnswer(body: ChatBody): Reply {
+  const said = lastUserText(body);
+  // The gateway may end its list with a note of its own, on the budget of steps for one.
+  const last = body.messages.findLast((message) => message.role !== 'system');
+  if (last?.role === 'tool') {
+    return { text: `Here is what \`${last.tool_name}\` found:\n\n${quoted(last.content)}\n\n${SIGNED}` };
+  }
+  const call = fileCall(said, body);
+  if (call !== undefined) return { text: 'Let me look. ', toolCalls: [call] };
+  return { text: greeting(said) };
+}
+
+function greeting(said: string): string {
+  const heard = said.trim() === '' ? 'nothing yet' : `"${said.slice(0, MAX_QUOTED).trim()}"`;
+  return [
+    `Hello! You said: ${heard}`,
+    'This answer **grows as it is made**, the way a real one would. A few things to try:',
+    THINGS_TO_TRY,
+    '```js\nconst demo = true; // code blocks survive, too\n```',
+    SIGNED,
+  ].join('\n\n');
+}
+
+const THINGS_TO_TRY = [
+  '- write "plan a picnic" and watch a plan run, fail and mend itself',
+  '- choose *Teacher* above this chat and write "plan a party": each step is explained and waits for your Run',
+  '- ask "which files are there?" and watch a tool run',
+  '- send a second message while this one is growing',
+  '- press Stop',
+].join('\n');
+
+/** The tool call a question about files leads to, if the request offers the tool. */
+function fileCall(said: string, body: ChatBody): FakeToolCall | undefined {
+  const offers = (name: string): boolean => body.tools?.some((tool) => tool.function.name === name) ?? false;
+  const file = FILE_NAME.exec(said)?.[0];
+  if (file !== undefined && offers('read_file')) return { name: 'read_file', args: { path: file } };
+  if (ABOUT_FILES.test(said) && offers('list_dir')) return { name: 'list_dir', args: { path: '.' } };
+  return undefined;
+}
+
+function quoted(text: string): string {
+  return `\`\`\`\n${text.slice(0, MAX_QUOTED).replaceAll('```', "'''").trimEnd()}\n\`\`\``;
+}

@@ -1,0 +1,63 @@
+/** What the demo's persona says and does in a turn that has a plan: the last words, and in planner mode every step before them. */
+import { FILE_NAME, notedIn, notesOn, paced, SIGNED, topicOf, WRITE_NOTES } from './words.ts';
+import { lastUserText } from '../ollama/request.ts';
+import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
+import type { FakeToolCall, Reply } from '../ollama/reply.ts';
+
+const CARRIED_OUT = 'carry_out_plan';
+const CANCELLED = /^The plan was cancelled: (.*) Now tell the user/m;
+const MENDED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
+
+/** The persona's reply in a turn whose plan is made; undefined in any other turn. */
+export function plannedTurnReply(body: ChatBody): Reply | undefined {
+  const asked = body.messages.findLastIndex(({ role }) => role === 'user');
+  // The gateway's own notes are no part of what was said.
+  const since = body.messages.slice(asked + 1).filter(({ role }) => role !== 'system');
+  const [made] = since;
+  if (made?.role !== 'assistant' || !made.content.startsWith('My plan.')) return undefined;
+  const topic = topicOf(lastUserText(body));
+  const last = since.at(-1);
+  if (last?.tool_name === CARRIED_OUT) return paced(body, carriedOut(topic, last.content));
+  return paced(body, follow(topic, FILE_NAME.exec(made.content)?.[0] ?? 'notes.md', since));
+}
+
+/** The last words after the steps ran by themselves, or were let run. */
+function carriedOut(topic: string, report: string): Reply {
+  const why = CANCELLED.exec(report)?.[1];
+  if (why !== undefined) {
+    const advice =
+      'With the mode **agentic** a failed step is mended: choose it above this chat, or write `/mode agentic`.';
+    return { text: [`The plan ended early. ${why}`, advice, SIGNED].join('\n\n') };
+  }
+  const mended = 'One step failed on its way, and the plan **mended itself**: a step was put in before it.';
+  return { text: lastWords(topic, report, MENDED.test(report) ? mended : '') };
+}
+
+/** Planner mode: the persona ticks its own list, and finds its way by the calls it has made since the question. */
+function follow(topic: string, file: string, since: readonly ChatBodyMessage[]): Reply {
+  const called = since.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name));
+  const read = since.findLast(({ tool_name }) => tool_name === 'read_file')?.content;
+  const look = { name: 'read_file', args: { path: file } };
+  if (!called.includes('list_dir')) {
+    return { text: 'First a look around. ', toolCalls: [{ name: 'list_dir', args: { path: '.' } }, tick(1)] };
+  }
+  if (read === undefined) return { toolCalls: [look] };
+  if (read.startsWith('read_file failed') && !called.includes('write_file')) {
+    const write = { name: 'write_file', args: { path: file, content: notesOn(topic) } };
+    return { text: 'There are no notes yet, so I write some. ', toolCalls: [write, look] };
+  }
+  // The first step was ticked off with the look around.
+  if (called.filter((name) => name === 'todo').length === 1) return { toolCalls: [tick(2), tick(3)] };
+  return { text: lastWords(topic, read, '') };
+}
+
+function tick(index: number): FakeToolCall {
+  return { name: 'todo', args: { action: 'update', index, status: 'done' } };
+}
+
+function lastWords(topic: string, found: string, remark: string): string {
+  const things = [...new Set(notedIn(found))].map((thing) => `- ${thing}`);
+  const rest = things.length === 0 ? 'There were no notes to read.' : 'Still to be settled:';
+  const parts = [`**The plan for the ${topic} is done.** ${rest}`, things.join('\n'), remark, SIGNED];
+  return parts.filter((part) => part !== '').join('\n\n');
+}

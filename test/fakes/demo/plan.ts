@@ -1,0 +1,65 @@
+/**
+ * How the demo's persona plans, carries out steps, mends the one that fails and explains. It goes by the house's own
+ * questions and by what stands in them, never by what it was asked before: chats side by side do not mix.
+ */
+import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
+import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
+import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
+import { correction, explanation, stepReply, summary } from './step.ts';
+import { paced, topicOf } from './words.ts';
+import { lastUserText } from '../ollama/request.ts';
+import type { ChatBody } from '../ollama/request.ts';
+import type { Reply } from '../ollama/reply.ts';
+
+const ABOUT_PLANS = /\bplan(s|ned|ning)?\b/i;
+const REVIEW_ASKED = firstLine(reviewInstruction(''));
+const PLAN_ASKED = firstLine(planInstruction({ analysis: '', tools: [], agents: [] }));
+
+/** The persona's reply when the house asks about a plan; undefined for everything else. */
+export function planReply(body: ChatBody): Reply | undefined {
+  const told = body.messages.at(-1)?.content ?? '';
+  const said = lastUserText(body);
+  // Whoever wants no plan waits for this answer: it comes at once.
+  if (told === ANALYSIS) return ABOUT_PLANS.test(said) ? paced(body, analysis(said)) : { text: 'DIRECT' };
+  if (told.startsWith(REVIEW_ASKED)) return paced(body, review(said));
+  if (told.startsWith(PLAN_ASKED)) return paced(body, plan(said));
+  switch (body.messages[0]?.content) {
+    case CORRECTION_PROMPT:
+      return paced(body, correction(said));
+    case EXPLAIN_PROMPT:
+      return paced(body, explanation(said));
+    case SUMMARY_PROMPT:
+      return paced(body, summary(said));
+    default:
+      return stepReply(body, said);
+  }
+}
+
+function analysis(goal: string): Reply {
+  const topic = topicOf(goal);
+  return {
+    text: `Wanted: a plan for the ${topic}. Known: nothing yet.\nThere may be notes in ${topic}.md; that is only hoped.\nREFLECT: yes`,
+  };
+}
+
+function review(goal: string): Reply {
+  return {
+    text: `Critic: ${topicOf(goal)}.md may not be there.\nPlan Adjustments: look at the folder first, and only then read.`,
+  };
+}
+
+function plan(goal: string): Reply {
+  const topic = topicOf(goal);
+  return {
+    text: [
+      `Milestones\n- Know what is there\n- Know what the ${topic} needs\nSteps`,
+      '1. [TOOL: list_dir] Look at what is in the folder',
+      `2. [TOOL: read_file] Read the notes in ${topic}.md`,
+      `3. [SELF] Say what the ${topic} needs`,
+    ].join('\n'),
+  };
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}

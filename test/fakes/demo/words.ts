@@ -1,0 +1,43 @@
+/** How the demo's persona speaks, and what it reads out of people's words. */
+import type { ChatBody } from '../ollama/request.ts';
+import type { Reply } from '../ollama/reply.ts';
+
+const DEMO_TOKENS_PER_SECOND = 25;
+
+/** Below every answer. */
+export const SIGNED =
+  '*This is the demo: no model is running. Start Ollama and set `MODEL` for real answers.*';
+
+/** How the step begins that a correction puts in. */
+export const WRITE_NOTES = 'Write first notes into';
+
+/** A file somebody names. */
+export const FILE_NAME = /[\w/-]+\.[a-z]{1,8}\b/i;
+
+/** What is to be planned: the first longer word behind "plan" that says it. */
+const TOPIC = /\bplan(?:s|ned|ning)?\s+(?:(?:for|of|an?|the|my|our|me|us)\s+)*([a-z]{4,20})\b/i;
+
+/** A reply at the pace of a small model; its thinking only where the request asks for thinking. */
+export function paced(body: Pick<ChatBody, 'think'>, { thinking, ...reply }: Reply): Reply {
+  const thinks = body.think === true || typeof body.think === 'string';
+  return {
+    ...reply,
+    ...(thinks && thinking !== undefined && { thinking }),
+    perSecond: DEMO_TOKENS_PER_SECOND,
+  };
+}
+
+/** What a plan with this goal is about, in one small word. */
+export function topicOf(goal: string): string {
+  return TOPIC.exec(goal)?.[1]?.toLowerCase() ?? 'day';
+}
+
+/** The notes that the persona makes of something: one thing a line. */
+export function notesOn(topic: string): string {
+  return `# Notes: ${topic}\n- when it begins\n- who comes along\n- what everybody brings\n`;
+}
+
+/** The things that notes name, wherever they stand in a text. */
+export function notedIn(text: string): string[] {
+  return [...text.matchAll(/^- (.+)$/gm)].map(([, thing = '']) => thing);
+}

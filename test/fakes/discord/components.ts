@@ -1,0 +1,55 @@
+/** Buttons under messages, with Discord's limits. */
+import { Refusal } from './world.ts';
+
+/** One button as people see it, and what it sends. */
+export interface FakeButton {
+  label: string;
+  customId: string;
+  style: number;
+}
+
+const ACTION_ROW = 1;
+const BUTTON = 2;
+const MAX_ROWS = 5;
+const MAX_IN_ROW = 5;
+const MAX_LABEL = 80;
+const MAX_CUSTOM_ID = 100;
+
+function invalid(code: string, message: string): Refusal {
+  return new Refusal(400, 50_035, 'Invalid Form Body', { components: { _errors: [{ code, message }] } });
+}
+
+/** The buttons of a body; undefined when it does not speak of components, which leaves those of an edited message. */
+export function componentsOf(body: Record<string, unknown>): FakeButton[] | undefined {
+  const { components } = body;
+  if (components === undefined || components === null) return undefined;
+  if (!Array.isArray(components) || components.length > MAX_ROWS)
+    throw invalid('BASE_TYPE_BAD_LENGTH', `Must be between 0 and ${MAX_ROWS} in length.`);
+  const buttons = components.flatMap((row: unknown) => {
+    const { type, components: inside } = fieldsOf(row);
+    if (type !== ACTION_ROW)
+      throw invalid('UNION_TYPE_CHOICES', 'Value of field "type" must be one of (1,).');
+    if (!Array.isArray(inside) || inside.length === 0 || inside.length > MAX_IN_ROW)
+      throw invalid('BASE_TYPE_BAD_LENGTH', `Must be between 1 and ${MAX_IN_ROW} in length.`);
+    return inside.map(toButton);
+  });
+  if (new Set(buttons.map(({ customId }) => customId)).size < buttons.length)
+    throw invalid('COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated');
+  return buttons;
+}
+
+function toButton(component: unknown): FakeButton {
+  const { type, style, label, custom_id: customId } = fieldsOf(component);
+  if (type !== BUTTON) throw invalid('UNION_TYPE_CHOICES', 'Value of field "type" must be one of (2,).');
+  if (typeof style !== 'number' || ![1, 2, 3, 4].includes(style))
+    throw invalid('BASE_TYPE_CHOICES', 'Value must be one of (1, 2, 3, 4).');
+  if (typeof label !== 'string' || label === '' || label.length > MAX_LABEL)
+    throw invalid('BASE_TYPE_BAD_LENGTH', `Must be between 1 and ${MAX_LABEL} in length.`);
+  if (typeof customId !== 'string' || customId === '' || customId.length > MAX_CUSTOM_ID)
+    throw invalid('BASE_TYPE_BAD_LENGTH', `Must be between 1 and ${MAX_CUSTOM_ID} in length.`);
+  return { label, customId, style };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,240 @@
+/** A Discord made of real sockets for the tests: the API a bot sees, and a hand for what people say and what their screens show. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FakeGateway, INTENT } from './gateway.ts';
+import { Limits } from './limits.ts';
+import type { ForcedLimit, HiddenLimit } from './limits.ts';
+import { visibleText } from './markdown.ts';
+import { FakeRest } from './rest.ts';
+import type { Fault } from './rest.ts';
+import { channelJson, FLAG_LOADING, messageJson, personJson, World } from './world.ts';
+import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './world.ts';
+
+export interface FakeDiscordOptions {
+  /** The platform's clock, epoch milliseconds. */
+  now?: () => number;
+  heartbeatMs?: number;
+  identifySpacingMs?: number;
+  /** Limits nobody announces; default: none that a test meets. */
+  limits?: { send?: HiddenLimit; edit?: HiddenLimit };
+}
+
+/** Shaped like a bot token: three parts of base64url. */
+export const DISCORD_TOKEN = 'MTE3NzAwMDAwMDAwMDAwMDAwMA.GfAkEt.fake-fake-fake-fake-fake-fake-fake-12';
+
+export interface SayOptions {
+  /** Names the bot at the start, as people do. */
+  mention?: boolean;
+  replyTo?: FakeMessage;
+  attachments?: object[];
+  webhook?: boolean;
+  /** A system message of this type (7: somebody joined). */
+  type?: number;
+}
+
+export class FakeDiscord {
+  readonly world: World;
+  readonly limits: Limits;
+  readonly gateway: FakeGateway;
+  readonly rest: FakeRest;
+  readonly token = DISCORD_TOKEN;
+  readonly #server = createServer((request, response) => {
+    this.rest.handle(request, response).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+
+  private constructor(options: FakeDiscordOptions) {
+    const now = options.now ?? Date.now;
+    this.world = new World(now);
+    this.limits = new Limits(now, options.limits);
+    this.gateway = new FakeGateway({
+      token: this.token,
+      heartbeatMs: options.heartbeatMs ?? 41_250,
+      identifySpacingMs: options.identifySpacingMs ?? 0,
+      now,
+      url: () => this.gatewayUrl,
+      ready: () => ({
+        v: 10,
+        user: personJson(this.world.bot),
+        guilds: [{ id: this.world.guildId, unavailable: true }],
+        session_type: 'normal',
+        application: { id: this.world.applicationId, flags: 1 << 19 },
+        shard: [0, 1],
+      }),
+    });
+    this.rest = new FakeRest({
+      token: this.token,
+      limits: this.limits,
+      shared: () => ({
+        world: this.world,
+        gatewayUrl: this.gatewayUrl,
+        startsLeft: this.gateway.counts.startsLeft,
+      }),
+    });
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.gateway.upgrade(request, socket, head);
+    });
+  }
+
+  static async open(options: FakeDiscordOptions = {}): Promise<FakeDiscord> {
+    const fake = new FakeDiscord(options);
+    await fake.listen();
+    return fake;
+  }
+
+  /** Opens the port again after `disappear`. */
+  async listen(port = 0): Promise<void> {
+    await new Promise<void>((done) => {
+      this.#server.listen(port, '127.0.0.1', done);
+    });
+  }
+
+  get port(): number {
+    // A listening TCP server has an address with a port.
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get apiRoot(): string {
+    return `http://127.0.0.1:${this.port}/api`;
+  }
+
+  get gatewayUrl(): string {
+    return `ws://127.0.0.1:${this.port}`;
+  }
+
+  /** A direct-message channel with a new person. */
+  dm(name = 'Ada'): { channel: FakeChannel; person: FakePerson } {
+    return { channel: this.world.addChannel(1), person: this.person(name) };
+  }
+
+  person(name: string): FakePerson {
+    return { id: this.world.newId(), name };
+  }
+
+  /** Somebody writes in a channel; everybody who listens is told. */
+  says(channel: FakeChannel, text: string, from: FakePerson, options: SayOptions = {}): FakeMessage {
+    const { bot } = this.world;
+    const message = this.world.add(
+      channel.id,
+      from,
+      options.mention === true ? `<@${bot.id}> ${text}` : text,
+      {
+        mentions: options.mention === true ? [bot] : [],
+        ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
+        ...(options.attachments === undefined ? {} : { attachments: options.attachments }),
+        ...(options.webhook === true ? { webhookId: this.world.newId() } : {}),
+        ...(options.type === undefined ? {} : { type: options.type }),
+      },
+    );
+    this.deliver(message);
+    return message;
+  }
+
+  /** Tells the gateway of a message, once more if need be. */
+  deliver(message: FakeMessage): void {
+    const channel = this.world.channel(message.channelId);
+    const { bot } = this.world;
+    const named = message.author.id === bot.id || message.mentions.some(({ id }) => id === bot.id);
+    const intent = channel.type === 1 ? INTENT.directMessages : INTENT.guildMessages;
+    this.gateway.dispatch('MESSAGE_CREATE', intent, (intents) => {
+      const readable = channel.type === 1 || named || (intents & INTENT.messageContent) !== 0;
+      return {
+        ...messageJson(message),
+        ...(readable ? {} : { content: '', attachments: [] }),
+        ...(channel.guildId === undefined
+          ? {}
+          : { guild_id: channel.guildId, member: { roles: [], joined_at: '2026-01-01T00:00:00Z' } }),
+      };
+    });
+  }
+
+  /** Somebody uses a slash command; the id of the interaction. */
+  slash(channel: FakeChannel, command: string, options: Record<string, string>, from: FakePerson): string {
+    return this.#interact(channel, this.world.addInteraction(channel.id, from), {
+      type: 2,
+      data: {
+        id: this.world.newId(),
+        name: command.replace('/', ''),
+        type: 1,
+        options: Object.entries(options).map(([name, value]) => ({ name, type: 3, value })),
+      },
+    });
+  }
+
+  /** Somebody presses the newest button of that label they can see, or sends any id; the id of the interaction. */
+  press(channel: FakeChannel, label: string, from: FakePerson, forgedId?: string): string {
+    const seen = this.visible(channel, from);
+    const under = seen.findLast(({ buttons }) => buttons.some((button) => button.label === label));
+    const message = under ?? (forgedId === undefined ? undefined : seen.at(-1));
+    if (message === undefined) throw new Error(`no button "${label}" is seen`);
+    const customId = forgedId ?? message.buttons.find((button) => button.label === label)?.customId;
+    return this.#interact(channel, this.world.addInteraction(channel.id, from, message), {
+      type: 3,
+      message: messageJson(message),
+      data: { component_type: 2, id: 2, custom_id: customId },
+    });
+  }
+
+  #interact(channel: FakeChannel, interaction: FakeInteraction, what: object): string {
+    const { user: from } = interaction;
+    const guild = channel.guildId;
+    this.gateway.dispatch('INTERACTION_CREATE', 0, () => ({
+      id: interaction.id,
+      application_id: this.world.applicationId,
+      token: interaction.token,
+      version: 1,
+      channel_id: channel.id,
+      channel: channelJson(channel),
+      entitlements: [],
+      locale: 'en-GB',
+      ...what,
+      ...(guild === undefined
+        ? { user: personJson(from) }
+        : { guild_id: guild, member: { user: personJson(from), roles: [], permissions: '0' } }),
+    }));
+    return interaction.id;
+  }
+
+  /** The texts a person sees in a channel, oldest first, markup applied; the person's own hidden answers too when named. */
+  screen(channel: FakeChannel, viewer?: FakePerson): string[] {
+    return this.visible(channel, viewer).map((message) =>
+      (message.flags & FLAG_LOADING) === 0
+        ? visibleText(message.content)
+        : `${message.author.name} is thinking...`,
+    );
+  }
+
+  /** The messages behind `screen`. */
+  visible(channel: FakeChannel, viewer?: FakePerson): FakeMessage[] {
+    const all = this.world.messages.get(channel.id) ?? [];
+    return all.filter((message) => message.onlyFor === undefined || message.onlyFor === viewer?.id);
+  }
+
+  /** The next call meets a 429. */
+  rateLimit(retryAfterMs: number, scope: ForcedLimit['scope'] = 'user'): void {
+    this.limits.force({ retryAfterMs, scope });
+  }
+
+  /** The next matching call goes wrong. */
+  fault(fault: Fault): void {
+    this.rest.faults.push(fault);
+  }
+
+  /** The network is gone: the port closes and every connection breaks. */
+  async disappear(): Promise<void> {
+    this.gateway.cut();
+    const closed = new Promise<void>((done) => {
+      this.#server.close(() => {
+        done();
+      });
+    });
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.disappear();
+    await this.gateway.stop();
+  }
+}

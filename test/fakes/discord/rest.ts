@@ -1,0 +1,131 @@
+/** The fake Discord's REST door on node:http: token check, rate limits, faults, routing, and errors in Discord's JSON. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Limits } from './limits.ts';
+import { ROUTES } from './routes.ts';
+import type { Call, Route } from './routes.ts';
+import { Refusal } from './world.ts';
+
+/** What goes wrong with the next call that matches. */
+export type Fault = {
+  /** "METHOD /path"; default: any call. */
+  match?: RegExp;
+} & (
+  | { kind: 'drop' }
+  | { kind: 'cut' }
+  | { kind: 'status'; status: number; body?: string }
+  | { kind: 'hold'; until: Promise<void> }
+  | { kind: 'refuse'; refusal: Refusal }
+);
+
+export interface RestSettings {
+  token: string;
+  limits: Limits;
+  /** Everything a route may touch but what belongs to one call. */
+  shared(): Pick<Call, 'world' | 'gatewayUrl' | 'startsLeft'>;
+}
+
+const PATTERNS = ROUTES.map((route) => ({
+  route,
+  pattern: new RegExp(
+    `^${route.path.replaceAll('/:id', String.raw`/(\d{17,20})`).replaceAll('/:token', '/([^/]{40,})')}$`,
+  ),
+}));
+
+export class FakeRest {
+  readonly faults: Fault[] = [];
+  /** "METHOD /path" of every call, in order. */
+  readonly calls: string[] = [];
+  readonly #settings: RestSettings;
+
+  constructor(settings: RestSettings) {
+    this.#settings = settings;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://fake');
+    const path = url.pathname.replace(/^\/api\/v10/, '');
+    const label = `${request.method} ${path}`;
+    this.calls.push(label);
+    const fault = this.#takeFault(label);
+    const body = await readBody(request);
+    if (fault?.kind === 'hold') await fault.until;
+    if (fault?.kind === 'cut') {
+      request.socket.destroy();
+      return;
+    }
+    if (fault?.kind === 'status') {
+      response.writeHead(fault.status, { 'Content-Type': 'text/html' });
+      response.end(fault.body ?? '<html>error</html>');
+      return;
+    }
+    try {
+      if (fault?.kind === 'refuse') throw fault.refusal;
+      const answer = this.#answer(request, response, path, url.searchParams, body);
+      if (answer === 'limited') return;
+      if (fault?.kind === 'drop') {
+        request.socket.destroy();
+        return;
+      }
+      if (answer === undefined) response.writeHead(204);
+      else response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(answer === undefined ? '' : JSON.stringify(answer));
+    } catch (error) {
+      this.#refuse(response, error);
+    }
+  }
+
+  #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+    body: string,
+  ): object | undefined | 'limited' {
+    const [route, ids] = findRoute(request.method ?? 'GET', path);
+    if (route.open !== true && request.headers.authorization !== `Bot ${this.#settings.token}`)
+      throw new Refusal(401, 0, '401: Unauthorized');
+    if (this.#settings.limits.refuses(`${route.method} ${route.path}`, ids[0] ?? '', response))
+      return 'limited';
+    const json = parseBody(body);
+    const fields = typeof json === 'object' ? { ...json } : {};
+    return route.effect({ ...this.#settings.shared(), ids, query, json, body: fields });
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, code, message, errors } = error;
+    if (status === 401 || status === 403) this.#settings.limits.invalid += 1;
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ message, code, ...(errors === undefined ? {} : { errors }) }));
+  }
+
+  #takeFault(label: string): Fault | undefined {
+    const index = this.faults.findIndex(({ match }) => match === undefined || match.test(label));
+    return index === -1 ? undefined : this.faults.splice(index, 1)[0];
+  }
+}
+
+function findRoute(method: string, path: string): [Route, string[]] {
+  for (const { route, pattern } of PATTERNS) {
+    const found = route.method === method ? pattern.exec(path) : null;
+    if (found !== null) return [route, found.slice(1)];
+  }
+  throw new Refusal(404, 0, '404: Not Found');
+}
+
+function parseBody(body: string): unknown {
+  if (body === '') return undefined;
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new Refusal(400, 50_109, 'The request body contains invalid JSON.');
+    throw error;
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}

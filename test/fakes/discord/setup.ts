@@ -1,0 +1,94 @@
+/** The Discord channel before a fake Discord and a house that only listens: what the channel's tests share. */
+import pino from 'pino';
+import { create } from '../../../channels/discord/index.ts';
+import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import type { SessionRecord } from '../../../src/contracts/records.ts';
+import { FakeDiscord } from './discord.ts';
+import type { FakeDiscordOptions } from './discord.ts';
+
+/** The commands of the house. */
+export const COMMANDS: readonly CommandListing[] = [
+  { name: 'stop', description: 'End the running answer' },
+  {
+    name: 'queue',
+    description: 'What becomes of messages that come meanwhile',
+    argument: { name: 'mode', description: 'Which of them', required: false },
+  },
+  { name: 'help', description: 'This list' },
+];
+
+export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
+
+export class DiscordHouse {
+  readonly discord: FakeDiscord;
+  readonly channel: Channel;
+  readonly received: InboundMessage[] = [];
+  /** Lines of the channel's log. */
+  readonly log: string[] = [];
+  /** Sessions the house knows from before. */
+  sessions: SessionRecord[] = [];
+  /** What the house says to each message. */
+  verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
+  readonly receive: Receive = async (message) => {
+    this.received.push(message);
+    return await this.verdict(message);
+  };
+
+  private constructor(discord: FakeDiscord, config: { token?: string; now?: () => number }) {
+    this.discord = discord;
+    this.channel = create(
+      {
+        token: config.token ?? discord.token,
+        apiRoot: discord.apiRoot,
+      },
+      {
+        log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
+        gateway: { sessions: () => Promise.resolve(this.sessions), commands: COMMANDS },
+      },
+      {
+        identifySpacingMs: 20,
+        retryBaseMs: 10,
+        deferAfterMs: 200,
+        ...(config.now === undefined ? {} : { now: config.now }),
+      },
+    );
+  }
+
+  static async open(options: FakeDiscordOptions & { token?: string } = {}): Promise<DiscordHouse> {
+    return new DiscordHouse(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
+  }
+
+  get contents(): string[] {
+    return this.received.map(({ content }) => content);
+  }
+
+  async start(): Promise<void> {
+    await this.channel.start(this.receive);
+  }
+
+  async close(): Promise<void> {
+    await this.channel.stop();
+    await this.discord.close();
+  }
+
+  /** A part of an answer in a channel. */
+  part(chatId: string, text: string, nonce = text): OutboundPart {
+    const body = this.channel.render(parseMarkdown(text));
+    return { channel: 'discord', chatId, body, buttons: [], nonce };
+  }
+}
+
+/** The `ChannelError` a call ends with. */
+export async function failureOf(call: Promise<unknown> | undefined): Promise<ChannelError> {
+  const error: unknown = await Promise.resolve(call).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof ChannelError) return error;
+  throw new Error(`no ChannelError but ${String(error)}`);
+}

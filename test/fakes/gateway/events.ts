@@ -1,0 +1,67 @@
+/** The event bus of the house in memory: gapless numbers per session, everything kept for readers that come back. */
+import type { EventListener } from '../../../src/contracts/bus.ts';
+import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
+import type { SessionKey } from '../../../src/contracts/message.ts';
+
+/** Tells listeners at once, keeps turns' events, and can lose or repeat some. */
+export class FakeEvents {
+  readonly listeners = new Map<EventListener, { sessionKey?: SessionKey; turnId?: string }>();
+  /** Events of turns, by session; all under epoch 1, so an event's number is its place. */
+  readonly #rings = new Map<SessionKey, AgentEvent[]>();
+
+  subscribe(filter: { sessionKey?: SessionKey; turnId?: string }, listener: EventListener): () => void {
+    this.listeners.set(listener, filter);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** What a reader missed; without an id, the running turn from its beginning. */
+  replay(key: SessionKey, lastEventId: string | undefined): { events: AgentEvent[] } {
+    const ring = this.#ringOf(key);
+    if (lastEventId !== undefined) return { events: ring.slice(Number(lastEventId.split('-')[1])) };
+    const last = ring.at(-1);
+    if (last === undefined || last.type === 'turn_ended') return { events: [] };
+    return { events: ring.filter((event) => event.turnId === last.turnId) };
+  }
+
+  /** Tells everybody who listens; with a turn the event is numbered and kept. */
+  emit(sessionKey: SessionKey, body: EventBody, turnId?: string): void {
+    const ring = this.#ringOf(sessionKey);
+    const place = turnId === undefined ? {} : { turnId, epoch: 1, eventSeq: ring.length + 1 };
+    const event: AgentEvent = { ...body, sessionKey, at: Date.now(), ...place };
+    if (turnId !== undefined) ring.push(event);
+    this.#dispatch(event);
+  }
+
+  /** All text of a turn, numbered like the last event it stands for. */
+  snapshot(sessionKey: SessionKey, turnId: string, text: string): void {
+    const eventSeq = this.#ringOf(sessionKey).length;
+    this.#dispatch({ type: 'snapshot', text, sessionKey, turnId, epoch: 1, eventSeq, at: Date.now() });
+  }
+
+  /** The newest event of the session comes once more, as a batch from another node may bring it. */
+  repeatLast(key: SessionKey): void {
+    const last = this.#ringOf(key).at(-1);
+    if (last !== undefined) this.#dispatch(last);
+  }
+
+  /** Whoever listens now hears nothing of what `unheard` tells. */
+  lose(unheard: () => void): void {
+    const listeners = [...this.listeners];
+    this.listeners.clear();
+    unheard();
+    for (const [listener, filter] of listeners) this.listeners.set(listener, filter);
+  }
+
+  #ringOf(key: SessionKey): AgentEvent[] {
+    const ring = this.#rings.get(key) ?? [];
+    this.#rings.set(key, ring);
+    return ring;
+  }
+
+  #dispatch(event: AgentEvent): void {
+    for (const [listener, filter] of this.listeners) {
+      if (filter.sessionKey !== undefined && filter.sessionKey !== event.sessionKey) continue;
+      if (filter.turnId === undefined || filter.turnId === event.turnId) listener(event);
+    }
+  }
+}

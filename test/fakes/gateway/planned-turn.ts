@@ -1,0 +1,72 @@
+/** Turns that plan: what the model says in each phase, and a world whose model says it. */
+import { onTestFinished } from 'vitest';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/contracts/provider.ts';
+import { listDir } from '../../../src/tools/files/list-dir.ts';
+import { createTodoTool } from '../../../src/tools/todo.ts';
+import type { TestDatabases } from '../../database.ts';
+import { ReplayModel } from '../agent/replay-model.ts';
+import { asks, says, ScriptedProvider } from '../agent/scripted-provider.ts';
+import type { ScriptStep } from '../agent/scripted-provider.ts';
+import { TurnWorld } from '../agent/turn-setup.ts';
+
+export const ANALYSIS = 'Goal: bread.\nREFLECT: no';
+export const REFLECTING = 'Goal: bread.\nREFLECT: yes';
+export const REVIEW = 'Critic: the oven may be cold\nPlan Adjustments: look first';
+export const PLAN =
+  'Milestones\n- Dough\nSteps\n1. [TOOL: list_dir] Look around\n2. [SELF] Knead\n3. [SELF] Bake';
+export const planned = { planningEnabled: true };
+
+/** A world whose model follows the steps, with the tools `list_dir` and `todo`. */
+export async function planningWorld(
+  databases: TestDatabases,
+  profile: Partial<Profile>,
+  ...steps: ScriptStep[]
+): Promise<{ world: TurnWorld; provider: ScriptedProvider }> {
+  const store = await databases.open();
+  const provider = new ScriptedProvider(...steps);
+  const tools = [listDir, createTodoTool(store.todos)];
+  const world = new TurnWorld({ store, provider, tools, profile });
+  onTestFinished(() => world.close());
+  await world.start();
+  return { world, provider };
+}
+
+/** The model marks item `index` of its list, perhaps with words before. */
+export const update = (index: number, status: string, ...words: string[]): ScriptStep =>
+  asks([{ name: 'todo', args: { action: 'update', index, status } }], ...words);
+
+/** The events of these types. */
+export const only = (events: EventBody[], ...types: string[]): EventBody[] =>
+  events.filter(({ type }) => types.includes(type));
+
+/** A model that plans whenever it is asked to, and whose answers depend only on how far the turn is. */
+export class PlanningModel extends ReplayModel {
+  planningCalls = 0;
+  readonly #answers: readonly ScriptStep[];
+
+  constructor(...answers: ScriptStep[]) {
+    super();
+    this.#answers = answers;
+  }
+
+  override streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> {
+    return new ScriptedProvider(this.#stepFor(request)).streamChat(request, signal);
+  }
+
+  #stepFor({ messages, tools }: ChatRequest): ScriptStep {
+    const told = messages.at(-1)?.content ?? '';
+    const plan = told.includes('first judge') ? ANALYSIS : told.includes('write the plan') ? PLAN : undefined;
+    if (plan !== undefined && tools === undefined) {
+      this.planningCalls += 1;
+      return says(plan);
+    }
+    const asked = messages.findLastIndex(({ role }) => role === 'user');
+    const own = messages.slice(asked).filter(({ role }) => role === 'assistant').length;
+    // The first of them is the plan.
+    const step = this.#answers[own - 1];
+    if (step === undefined) throw new Error(`The model has no answer ${own}.`);
+    return step;
+  }
+}

@@ -1,0 +1,142 @@
+/** A turn of the house in memory, driven by the test word by word. */
+import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
+import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
+import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
+import type { Plan } from '../../../src/contracts/plan.ts';
+import type { PlanRecord } from '../../../src/contracts/plan-store.ts';
+import type { Usage } from '../../../src/contracts/provider.ts';
+import type { ReceiveOptions } from '../../../src/contracts/receive.ts';
+import type { MessageRecord } from '../../../src/contracts/records.ts';
+import type { FakeEvents } from './events.ts';
+
+/** What every model call of the fake house costs. */
+export const USAGE: Usage = { promptTokens: 11, completionTokens: 7, modelMs: 5 };
+
+/** What a turn needs of its house. */
+export interface TurnHouse {
+  events: FakeEvents;
+  commit(
+    key: SessionKey,
+    turnId: string,
+    role: 'assistant',
+    content: string,
+    isError: boolean,
+    isPlan?: boolean,
+  ): MessageRecord;
+  plans: Map<SessionKey, PlanRecord>;
+  next(key: SessionKey): void;
+}
+
+/** A turn that runs, as the test drives it. Texts are told as events at once; `end` commits and tells last. */
+export class FakeTurn {
+  readonly id: string;
+  readonly message: InboundMessage;
+  readonly options: ReceiveOptions;
+  readonly stopped = new AbortController();
+  state: TurnStatus['state'] = 'queued';
+  reason: TurnEndReason | undefined;
+  final: MessageRecord | undefined;
+  readonly #house: TurnHouse;
+  readonly #key: SessionKey;
+  #text = '';
+  #call = '';
+  #calls = 0;
+
+  constructor(
+    house: TurnHouse,
+    key: SessionKey,
+    id: string,
+    message: InboundMessage,
+    options: ReceiveOptions,
+  ) {
+    this.#house = house;
+    this.#key = key;
+    this.id = id;
+    this.message = message;
+    this.options = options;
+  }
+
+  emit(body: EventBody, from: { agentId?: string; isSubagent?: boolean } = {}): void {
+    this.#house.events.emit(this.#key, { ...body, ...from }, this.id);
+  }
+
+  /** The turn follows a plan: stored, written for people, told. */
+  follow(plan: Plan): void {
+    this.store(plan);
+    const steps = plan.steps.map(({ description }, index) => `${index + 1}. ${description}`);
+    this.#house.commit(this.#key, this.id, 'assistant', [plan.goal, '', ...steps].join('\n'), false, true);
+    this.emit({ type: 'plan_ready', plan });
+  }
+
+  /** How the plan stands from now on, as the store knows it; nobody is told. */
+  store(plan: Plan): void {
+    const now = new Date();
+    const record = { plan, session: this.#key, turnId: this.id, createdAt: now, updatedAt: now };
+    this.#house.plans.set(this.#key, record);
+  }
+
+  think(...deltas: string[]): void {
+    const msgId = this.#msgId();
+    this.emit({ type: 'thinking_started', msgId });
+    for (const delta of deltas) this.emit({ type: 'thinking_delta', msgId, delta });
+    this.emit({ type: 'thinking_finished', msgId });
+  }
+
+  say(...deltas: string[]): void {
+    if (this.#call === '') this.emit({ type: 'stream_start', msgId: (this.#call = this.#msgId()) });
+    for (const delta of deltas) {
+      this.#text += delta;
+      this.emit({ type: 'stream_chunk', msgId: this.#call, delta });
+    }
+  }
+
+  /** The model call breaks and begins again: what it said is void. */
+  reset(): void {
+    this.#text = '';
+    this.emit({ type: 'stream_reset', msgId: this.#call });
+    this.#call = '';
+  }
+
+  tool(name: string, args: Record<string, unknown>): string {
+    this.#endCall();
+    const toolCallId = `call-${this.id}-${(this.#calls += 1)}`;
+    this.emit({ type: 'tool_call', toolCallId, name, args });
+    return toolCallId;
+  }
+
+  result(toolCallId: string, name: string, result: string, isError = false): void {
+    this.emit({ type: 'tool_result', toolCallId, name, result, isError });
+  }
+
+  /** Ends the turn; what the house says last is a call of its own, like in the real one. */
+  end(reason: TurnEndReason = 'completed', lastWords = ''): void {
+    if (this.state === 'done') return;
+    this.#endCall();
+    if (lastWords !== '') {
+      this.say(`${this.#text === '' ? '' : '\n\n'}${lastWords}`);
+      this.#endCall();
+    }
+    this.state = 'done';
+    this.reason = reason;
+    const isError = reason === 'failed';
+    if (this.#text !== '')
+      this.final = this.#house.commit(this.#key, this.id, 'assistant', this.#text, isError);
+    this.emit({ type: 'turn_ended', reason });
+    this.#house.next(this.#key);
+  }
+
+  /** The bus gives readers all text so far, numbered like the last event it stands for. */
+  snapshot(): void {
+    this.#house.events.snapshot(this.#key, this.id, this.#text);
+  }
+
+  #msgId(): string {
+    return `msg-${this.id}-${(this.#calls += 1)}`;
+  }
+
+  #endCall(): void {
+    if (this.#call !== '')
+      this.emit({ type: 'stream_end', msgId: this.#call, content: this.#text, usage: USAGE });
+    this.#call = '';
+  }
+}

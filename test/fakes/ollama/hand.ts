@@ -1,0 +1,116 @@
+/** The test's hand over a fake model server: what to answer next, and which calls came. */
+import type { ServerResponse } from 'node:http';
+import type { Answer } from './reply.ts';
+import type { ChatBody } from './request.ts';
+
+/** How many past calls the fake remembers; the oldest are forgotten. */
+export const MAX_KEPT_CALLS = 5_000;
+
+/** One chat request that passed the checks. */
+export interface FakeCall<Body = ChatBody> {
+  readonly body: Body;
+  /** `performance.now()` when the whole request was there. */
+  readonly arrivedAt: number;
+  /** Messages dropped without a word because `truncate` was not false. */
+  dropped: number;
+  /** Ends a `hold`, a `hang` or a `linger`. */
+  release(): void;
+  /** Bytes of the answer that the connection has not yet taken: the reader is slow. */
+  unsent(): number;
+  /** When the connection or the answer ended (`performance.now()`), and who ended it. */
+  readonly closed: Promise<{ by: 'client' | 'server'; at: number }>;
+}
+
+/** Which requests an answer is for: part of the last user message, a pattern over it, or a test of the body. */
+export type When<Body = ChatBody> = string | RegExp | ((body: Body) => boolean);
+
+export interface Hand<Body = ChatBody, Given = Answer> {
+  /** Says what the next matching call is answered with; `times` defaults to 1. The first that matches is taken. */
+  answer(answer: Given, match?: { when?: When<Body>; times?: number }): void;
+  /** The calls so far, oldest first. */
+  readonly calls: readonly FakeCall<Body>[];
+  /** The next call not yet given by this function, as soon as it is there. */
+  nextCall(): Promise<FakeCall<Body>>;
+}
+
+/** The side of the hand that the server holds. */
+export interface Script<Body = ChatBody, Given = Answer> extends Hand<Body, Given> {
+  choose(body: Body): Given;
+  record(body: Body, response: ServerResponse): RecordedCall<Body>;
+}
+
+export interface RecordedCall<Body = ChatBody> extends FakeCall<Body> {
+  readonly released: Promise<void>;
+  /** Kills the connection from the server's side. */
+  cut(): void;
+}
+
+/** `userText` gives the last thing the user said in a request. */
+export function createScript<Body, Given>(
+  fallback: Given,
+  userText: (body: Body) => string,
+): Script<Body, Given> {
+  const answers: { answer: Given; when: When<Body> | undefined; left: number }[] = [];
+  const calls: FakeCall<Body>[] = [];
+  let given = 0;
+  let arrived = Promise.withResolvers<void>();
+  return {
+    calls,
+    answer: (answer, match = {}) => void answers.push({ answer, when: match.when, left: match.times ?? 1 }),
+    choose(body) {
+      const index = answers.findIndex((entry) => matches(entry.when, body, userText));
+      const entry = answers[index];
+      if (entry === undefined) return fallback;
+      entry.left -= 1;
+      if (entry.left <= 0) answers.splice(index, 1);
+      return entry.answer;
+    },
+    record(body, response) {
+      const call = watch(body, response);
+      calls.push(call);
+      if (calls.length > MAX_KEPT_CALLS) {
+        calls.shift();
+        given = Math.max(0, given - 1);
+      }
+      arrived.resolve();
+      arrived = Promise.withResolvers();
+      return call;
+    },
+    async nextCall() {
+      while (calls.length <= given) await arrived.promise;
+      given += 1;
+      return calls[given - 1]!;
+    },
+  };
+}
+
+function watch<Body>(body: Body, response: ServerResponse): RecordedCall<Body> {
+  const released = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<{ by: 'client' | 'server'; at: number }>();
+  let cut = false;
+  response.once('close', () => {
+    const by = cut || response.writableFinished ? 'server' : 'client';
+    closed.resolve({ by, at: performance.now() });
+    released.resolve();
+  });
+  return {
+    body,
+    arrivedAt: performance.now(),
+    dropped: 0,
+    release: () => released.resolve(),
+    unsent: () => response.writableLength,
+    closed: closed.promise,
+    released: released.promise,
+    cut() {
+      cut = true;
+      response.socket?.destroy();
+    },
+  };
+}
+
+function matches<Body>(when: When<Body> | undefined, body: Body, userText: (body: Body) => string): boolean {
+  if (when === undefined) return true;
+  if (typeof when === 'function') return when(body);
+  const said = userText(body);
+  return typeof when === 'string' ? said.includes(when) : when.test(said);
+}

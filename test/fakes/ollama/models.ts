@@ -1,0 +1,147 @@
+/** The models a fake Ollama has: what /api/show, /api/tags and /api/ps say of them, and what loading and windows do. */
+import type { ChatBody, ChatBodyMessage } from './request.ts';
+
+export interface FakeModel {
+  /** With its tag: `fake:latest`. */
+  name: string;
+  /** The length it was trained for, in tokens. */
+  contextLength: number;
+  capabilities: readonly ('completion' | 'tools' | 'thinking' | 'vision' | 'embedding')[];
+}
+
+export const FAKE_MODELS: readonly FakeModel[] = [
+  { name: 'fake:latest', contextLength: 32_768, capabilities: ['completion', 'tools', 'thinking'] },
+  { name: 'plain:latest', contextLength: 8_192, capabilities: ['completion'] },
+];
+
+/** One time a model was put into memory; a changed `num_ctx` or `shift` does it again, which costs seconds on the real thing. */
+export interface ModelLoad {
+  model: string;
+  numCtx: number;
+  shift: boolean;
+}
+
+const SERVER_DEFAULT_WINDOW = 4_096;
+const DIGEST = 'sha256:'.padEnd(71, '0');
+const ARCHITECTURE = 'fakellama';
+
+export interface ModelShelf {
+  models: FakeModel[];
+  loads: ModelLoad[];
+  find(name: string): FakeModel | undefined;
+  /** Loads the model with the window a request asks for, clamped as the server does; gives the window in force. */
+  load(model: FakeModel, body: ChatBody): number;
+  tags(): object;
+  ps(): object;
+  show(model: FakeModel): object;
+}
+
+/** `maxWindow` is the most the machine's memory allows; the server clamps to it without a word. */
+export function createShelf(models: readonly FakeModel[], maxWindow = Infinity): ModelShelf {
+  const loaded = new Map<string, ModelLoad>();
+  const details = {
+    parent_model: '',
+    format: 'gguf',
+    family: ARCHITECTURE,
+    families: [ARCHITECTURE],
+    parameter_size: '1.0B',
+    quantization_level: 'Q4_K_M',
+  };
+  const entry = (name: string): object => ({ name, model: name, size: 1_000_000, digest: DIGEST, details });
+  const shelf: ModelShelf = {
+    models: [...models],
+    loads: [],
+    find: (name) =>
+      shelf.models.find((model) => model.name === name || model.name === `${name}:latest`) ?? undefined,
+    load(model, body) {
+      const asked = Math.max(4, body.options?.num_ctx ?? SERVER_DEFAULT_WINDOW);
+      const load = {
+        model: model.name,
+        numCtx: Math.min(asked, model.contextLength, maxWindow),
+        shift: body.shift,
+      };
+      const before = loaded.get(model.name);
+      if (before?.numCtx !== load.numCtx || before.shift !== load.shift) shelf.loads.push(load);
+      loaded.set(model.name, load);
+      return load.numCtx;
+    },
+    tags: () => ({
+      models: shelf.models.map((model) => ({ ...entry(model.name), modified_at: '2026-01-01T00:00:00Z' })),
+    }),
+    ps: () => ({
+      models: [...loaded.values()].map((load) => ({
+        ...entry(load.model),
+        expires_at: new Date(Date.now() + 300_000).toISOString(),
+        size_vram: 1_000_000,
+        context_length: load.numCtx,
+      })),
+    }),
+    show: (model) => ({
+      license: '',
+      modelfile: `FROM ${model.name}`,
+      parameters: 'stop "<end>"',
+      template: '{{ .Prompt }}',
+      details,
+      model_info: {
+        'general.architecture': ARCHITECTURE,
+        [`${ARCHITECTURE}.context_length`]: model.contextLength,
+        [`${ARCHITECTURE}.embedding_length`]: 64,
+      },
+      capabilities: model.capabilities,
+      modified_at: '2026-01-01T00:00:00Z',
+    }),
+  };
+  return shelf;
+}
+
+/** The fake's tokenizer: a token is up to four characters, and each message costs four more. */
+export function countTokens(messages: readonly ChatBodyMessage[], tools: ChatBody['tools']): number {
+  const texts = messages.map((message) => message.content + (message.thinking ?? ''));
+  const calls = messages.flatMap((message) => message.tool_calls ?? []);
+  const schemas = tools === undefined ? 0 : Math.ceil(JSON.stringify(tools).length / 4);
+  const called = calls.length === 0 ? 0 : Math.ceil(JSON.stringify(calls).length / 4);
+  return texts.reduce((sum, text) => sum + Math.ceil(text.length / 4) + 4, schemas + called);
+}
+
+/** What the server does with a prompt and a window: drops the oldest that is not a system message, or refuses. */
+export function fitPrompt(
+  body: ChatBody,
+  window: number,
+): { promptTokens: number; dropped: number } | { error: string } {
+  const kept = [...body.messages];
+  let dropped = 0;
+  while (body.truncate && countTokens(kept, body.tools) > window) {
+    const oldest = kept.findIndex((message) => message.role !== 'system');
+    if (oldest === -1 || oldest === kept.length - 1) break;
+    kept.splice(oldest, 1);
+    dropped += 1;
+  }
+  const promptTokens = countTokens(kept, body.tools);
+  return promptTokens > window ? { error: overflowText(promptTokens, window) } : { promptTokens, dropped };
+}
+
+/** llama-server's answer, handed on by Ollama as a string inside its own `error`. */
+function overflowText(tokens: number, window: number): string {
+  return JSON.stringify({
+    error: {
+      code: 400,
+      message: `request (${tokens} tokens) exceeds the available context size (${window} tokens), try increasing it`,
+      type: 'exceed_context_size_error',
+      n_prompt_tokens: tokens,
+      n_ctx: window,
+    },
+  });
+}
+
+/** The 400 of a model that cannot do what is asked; undefined when it can. */
+export function unable(model: FakeModel, body: ChatBody): string | undefined {
+  const can = (what: FakeModel['capabilities'][number]): boolean => model.capabilities.includes(what);
+  if (!can('completion')) return `"${body.model}" does not support chat`;
+  if (body.think !== undefined && body.think !== false && !can('thinking')) {
+    return `"${body.model}" does not support thinking`;
+  }
+  if ((body.tools?.length ?? 0) > 0 && !can('tools')) {
+    return `registry.ollama.ai/library/${model.name} does not support tools`;
+  }
+  return undefined;
+}

@@ -1,0 +1,209 @@
+/** An Ollama over a real socket, as strict as the real one, with a hand for the test: what it answers, breaks and saw. */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createScript, MAX_KEPT_CALLS } from './hand.ts';
+import type { Hand, Script } from './hand.ts';
+import { createShelf, FAKE_MODELS, fitPrompt, unable } from './models.ts';
+import type { FakeModel, ModelLoad, ModelShelf } from './models.ts';
+import { createConcurrencyLimit } from './places.ts';
+import type { Places } from './places.ts';
+import { play, sendError } from './play.ts';
+import { toReply } from './reply.ts';
+import type { Answer } from './reply.ts';
+import { lastUserText, readChatBody, readModelName } from './request.ts';
+import type { ChatBody } from './request.ts';
+import { readText } from '../read-text.ts';
+
+export type { Answer, Fault, FakeToolCall, Reply } from './reply.ts';
+export type { ChatBody } from './request.ts';
+export type { FakeModel } from './models.ts';
+export type { FakeCall, When } from './hand.ts';
+
+const BUSY = 'server busy, please try again.  maximum pending requests exceeded';
+
+export interface FakeOllamaOptions {
+  port?: number;
+  host?: string;
+  models?: readonly FakeModel[];
+  /** What is answered when no answer is waiting; default repeats the last user message. */
+  fallback?: Answer;
+  /** OLLAMA_NUM_PARALLEL; the real default is 1, the fake's is no limit. */
+  parallel?: number;
+  /** OLLAMA_MAX_QUEUE: how many may wait for `parallel` before the answer is 503. */
+  maxQueue?: number;
+  /** The largest window the machine's memory holds. */
+  maxWindow?: number;
+  /** Replaces the schedule of paced replies. */
+  wait?: (ms: number) => Promise<void>;
+}
+
+export interface FakeOllama extends Hand {
+  /** `http://127.0.0.1:port`, for OLLAMA_HOST. */
+  readonly url: string;
+  /** Streams being answered now, and the most there were at once. */
+  readonly active: number;
+  readonly activePeak: number;
+  /** Every request's method and path, refused ones included. */
+  readonly requests: readonly string[];
+  /** The `authorization` header of every request; empty where there was none. */
+  readonly authorizations: readonly string[];
+  /** Times a model was loaded or reloaded. */
+  readonly loads: readonly ModelLoad[];
+  /** Connections accepted since the start. */
+  readonly connections: number;
+  /** Replaces the models while it runs. */
+  setModels(models: readonly FakeModel[]): void;
+  /** Closes connections on which nothing is running. */
+  closeIdle(): void;
+  /** Ends everything, open streams too. */
+  close(): Promise<void>;
+}
+
+/** All a route needs. */
+interface House {
+  shelf: ModelShelf;
+  script: Script;
+  places: Places;
+  wait: (ms: number) => Promise<void>;
+}
+
+/** Starts a fake Ollama; port 0 (default) takes a free one. */
+export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<FakeOllama> {
+  const shelf = createShelf(options.models ?? FAKE_MODELS, options.maxWindow);
+  const script = createScript<ChatBody, Answer>(
+    options.fallback ?? ((body) => `echo: ${lastUserText(body)}`),
+    lastUserText,
+  );
+  const places = createConcurrencyLimit(options.parallel ?? Infinity, options.maxQueue ?? 512);
+  // Not holding the process open: a paced answer may be longer than the test that asked for it.
+  const wait = options.wait ?? ((ms: number) => delay(ms, undefined, { ref: false }));
+  const house = { shelf, script, places, wait };
+  const requests: string[] = [];
+  const authorizations: string[] = [];
+  let connections = 0;
+
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    authorizations.push(request.headers.authorization ?? '');
+    if (requests.length > MAX_KEPT_CALLS) {
+      requests.shift();
+      authorizations.shift();
+    }
+    route(request, response, house).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 500, String(error));
+    });
+  });
+  server.on('connection', () => (connections += 1));
+  const host = options.host ?? '127.0.0.1';
+  const port = await listen(server, options.port ?? 0, host);
+  return {
+    url: `http://${host}:${port}`,
+    answer: (answer, match) => script.answer(answer, match),
+    calls: script.calls,
+    nextCall: () => script.nextCall(),
+    requests,
+    authorizations,
+    loads: shelf.loads,
+    get active() {
+      return places.active;
+    },
+    get activePeak() {
+      return places.peak;
+    },
+    get connections() {
+      return connections;
+    },
+    setModels: (models) => void (shelf.models = [...models]),
+    closeIdle: () => server.closeIdleConnections(),
+    async close() {
+      const ended = new Promise<void>((resolve) => void server.close(() => resolve()));
+      server.closeAllConnections();
+      await ended;
+    },
+  };
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: 4_096 }, resolve);
+  });
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : port;
+}
+
+async function route(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
+  if (!isLocalHost(request.headers.host ?? '')) return void response.writeHead(403).end();
+  const text = await readText(request);
+  if (text === undefined) return;
+  switch (`${request.method} ${request.url}`) {
+    case 'POST /api/chat':
+      return chat(text, response, house);
+    case 'POST /api/show':
+      return show(text, response, house.shelf);
+    case 'GET /api/tags':
+      return sendJson(response, house.shelf.tags());
+    case 'GET /api/ps':
+      return sendJson(response, house.shelf.ps());
+    case 'GET /api/version':
+      return sendJson(response, { version: '0.33.0' });
+    case 'GET /':
+    case 'HEAD /':
+      return sendText(response, 200, 'Ollama is running');
+    default:
+      return sendText(response, 404, '404 page not found');
+  }
+}
+
+async function chat(text: string, response: ServerResponse, house: House): Promise<void> {
+  const read = readChatBody(text);
+  if ('error' in read) return sendError(response, 400, read.error);
+  const { body } = read;
+  const model = house.shelf.find(body.model);
+  if (model === undefined) return sendError(response, 404, `model '${body.model}' not found`);
+  const refusal = unable(model, body);
+  if (refusal !== undefined) return sendError(response, 400, refusal);
+  if (house.places.full) return sendError(response, 503, BUSY);
+  const call = house.script.record(body, response);
+  if (!(await house.places.take(response))) return;
+  const fit = fitPrompt(body, house.shelf.load(model, body));
+  if ('error' in fit) return sendError(response, 400, fit.error);
+  call.dropped = fit.dropped;
+  const answer: Answer =
+    body.messages.length > 0
+      ? house.script.choose(body)
+      : { doneReason: body.keep_alive === 0 ? 'unload' : 'load' };
+  await play(toReply(answer, body), {
+    model: body.model,
+    promptTokens: fit.promptTokens,
+    response,
+    call,
+    wait: house.wait,
+  });
+}
+
+function show(text: string, response: ServerResponse, shelf: ModelShelf): void {
+  const name = readModelName(text);
+  const model = shelf.find(name);
+  if (model === undefined) return sendError(response, 404, `model '${name}' not found`);
+  sendJson(response, shelf.show(model));
+}
+
+function sendJson(response: ServerResponse, body: object): void {
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(body));
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(text);
+}
+
+/** The server's check of the Host header when it listens on loopback: addresses and local names only. */
+function isLocalHost(header: string): boolean {
+  const name = header.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  return name === '' || isIP(name) !== 0 || /^(localhost|.*\.(localhost|local|internal))$/.test(name);
+}

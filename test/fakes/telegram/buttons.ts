@@ -1,0 +1,65 @@
+/** Inline keyboards and their presses, with the Bot API's limits. */
+import { badRequest, textOf } from './refusal.ts';
+import type { Params } from './refusal.ts';
+
+/** One button as people see it, and what it sends. */
+export interface FakeButton {
+  text: string;
+  data: string;
+}
+
+/** A press that is not answered within this long cannot be answered any more. */
+const ANSWER_MS = 15_000;
+const MAX_DATA_BYTES = 64;
+const MAX_ANSWER = 200;
+
+/** The buttons of a call, in one list. Throws the server's refusals. */
+export function readKeyboard(params: Params): FakeButton[] {
+  const markup = params['reply_markup'];
+  if (markup === undefined) return [];
+  if (typeof markup !== 'object' || markup === null || !('inline_keyboard' in markup))
+    throw badRequest('object expected as reply markup');
+  const rows = markup.inline_keyboard;
+  if (!Array.isArray(rows) || !rows.every(Array.isArray))
+    throw badRequest('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays');
+  return rows.flat().map((button: unknown) => {
+    const { text, callback_data: data } = (button ?? {}) as Params;
+    if (textOf(text) === '') throw badRequest("can't parse inline keyboard button: Text is empty");
+    if (typeof data !== 'string')
+      throw badRequest(
+        "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
+      );
+    const bytes = Buffer.byteLength(data);
+    if (bytes === 0 || bytes > MAX_DATA_BYTES) throw badRequest('BUTTON_DATA_INVALID');
+    return { text: textOf(text), data };
+  });
+}
+
+/** Presses that wait for their answers, and the answers people read. */
+export class FakePresses {
+  /** What who pressed was shown, by the press's id; '' = the button only stopped spinning. */
+  readonly answers = new Map<string, string>();
+  #count = 0;
+  readonly #open = new Map<string, number>();
+
+  /** A new press; gives its id. */
+  open(): string {
+    this.#count += 1;
+    const id = String(4_000_000 + this.#count);
+    this.#open.set(id, performance.now());
+    return id;
+  }
+
+  /** `answerCallbackQuery`. */
+  answer(params: Params): true {
+    const id = textOf(params['callback_query_id']);
+    const at = this.#open.get(id);
+    this.#open.delete(id);
+    if (at === undefined || performance.now() - at > ANSWER_MS)
+      throw badRequest('query is too old and response timeout expired or query ID is invalid');
+    const text = textOf(params['text']);
+    if (text.length > MAX_ANSWER) throw badRequest('MESSAGE_TOO_LONG');
+    this.answers.set(id, text);
+    return true;
+  }
+}

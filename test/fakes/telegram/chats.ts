@@ -1,0 +1,187 @@
+/** The chats of the fake Bot API: who is in them, what is on screen, and every rule for sending and editing. */
+import { readKeyboard } from './buttons.ts';
+import type { FakeButton } from './buttons.ts';
+import { cleanVisible, readHtml } from './html.ts';
+import type { FakeEntity, VisibleText } from './html.ts';
+import { badRequest, forbidden, Refusal, textOf } from './refusal.ts';
+import type { Params } from './refusal.ts';
+
+/** Longest text of a message, in UTF-16 units after entity parsing. */
+const MAX_TEXT = 4_096;
+
+/** A message as its readers see it. */
+export interface FakeMessage {
+  id: number;
+  fromBot: boolean;
+  text: string;
+  entities: FakeEntity[];
+  buttons: FakeButton[];
+  /** What the bot sent, markup included. */
+  source: string;
+  /** Every text this message has shown, oldest first. */
+  shown: string[];
+  threadId?: number;
+  replyTo?: number;
+  date: number;
+}
+
+export interface FakeChat {
+  id: string;
+  type: 'private' | 'group' | 'supergroup';
+  isForum: boolean;
+  topics: Set<number>;
+  /** Set when people no longer want the bot here: the words of the 403. */
+  closed?: string;
+  movedTo?: string;
+  messages: Map<number, FakeMessage>;
+  nextMessageId: number;
+  /** Chat actions so far, with the thread they named. */
+  actions: { action: string; threadId?: number }[];
+}
+
+/** All chats of one bot. */
+export class FakeChats {
+  readonly #chats = new Map<string, FakeChat>();
+
+  /** The chat, made when it is new; ids below zero are groups. */
+  open(id: string, options: { topics?: number[] } = {}): FakeChat {
+    const known = this.#chats.get(id);
+    if (known) return known;
+    const chat: FakeChat = {
+      id,
+      type: id.startsWith('-100') ? 'supergroup' : id.startsWith('-') ? 'group' : 'private',
+      isForum: options.topics !== undefined,
+      topics: new Set(options.topics),
+      messages: new Map(),
+      nextMessageId: 1,
+      actions: [],
+    };
+    this.#chats.set(id, chat);
+    return chat;
+  }
+
+  /** The chat a call names. Throws the server's refusals. */
+  find(chatId: unknown): FakeChat {
+    if (textOf(chatId) === '') throw badRequest('chat_id is empty');
+    const chat = this.#chats.get(textOf(chatId));
+    if (!chat) throw badRequest('chat not found');
+    return chat;
+  }
+
+  peek(id: string): FakeChat | undefined {
+    return this.#chats.get(id);
+  }
+
+  /** Puts somebody's message on screen; the bot's own go through `send`. */
+  post(chat: FakeChat, text: string, place: { threadId?: number; replyTo?: number } = {}): FakeMessage {
+    return this.#add(chat, { fromBot: false, text, entities: [], buttons: [], source: text, ...place });
+  }
+
+  send(params: Params): { chat: FakeChat; message: FakeMessage } {
+    const chat = this.find(params['chat_id']);
+    assertWelcome(chat);
+    const { text, entities } = readText(params, 'message is too long');
+    const buttons = readKeyboard(params);
+    const threadId = threadOf(chat, params, false);
+    const replyTo = replyOf(chat, params);
+    const message = this.#add(chat, {
+      fromBot: true,
+      text,
+      entities,
+      buttons,
+      source: textOf(params['text']),
+      ...(threadId === undefined ? {} : { threadId }),
+      ...(replyTo === undefined ? {} : { replyTo }),
+    });
+    return { chat, message };
+  }
+
+  edit(params: Params): { chat: FakeChat; message: FakeMessage } {
+    const chat = this.find(params['chat_id']);
+    assertWelcome(chat);
+    if (params['message_id'] === undefined) throw badRequest('message identifier is not specified');
+    const message = chat.messages.get(Number(params['message_id']));
+    if (!message) throw badRequest('message to edit not found');
+    if (!message.fromBot) throw badRequest("message can't be edited");
+    const { text, entities } = readText(params, 'MESSAGE_TOO_LONG');
+    const buttons = readKeyboard(params);
+    const { text: before, entities: marks, buttons: keyboard } = message;
+    if (text === before && JSON.stringify([entities, buttons]) === JSON.stringify([marks, keyboard])) {
+      throw badRequest(
+        'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message',
+      );
+    }
+    message.shown.push(text);
+    Object.assign(message, { text, entities, buttons, source: textOf(params['text']) });
+    return { chat, message };
+  }
+
+  remove(params: Params): true {
+    const chat = this.find(params['chat_id']);
+    if (!chat.messages.delete(Number(params['message_id']))) throw badRequest('message to delete not found');
+    return true;
+  }
+
+  act(params: Params): true {
+    const chat = this.find(params['chat_id']);
+    assertWelcome(chat);
+    const action = params['action'];
+    if (
+      typeof action !== 'string' ||
+      !/^(typing|upload_\w+|record_\w+|choose_sticker|find_location)$/.test(action)
+    )
+      throw badRequest('wrong parameter action in request');
+    const threadId = threadOf(chat, params, true);
+    chat.actions.push(threadId === undefined ? { action } : { action, threadId });
+    return true;
+  }
+
+  #add(chat: FakeChat, message: Omit<FakeMessage, 'id' | 'date' | 'shown'>): FakeMessage {
+    const id = chat.nextMessageId;
+    chat.nextMessageId += 1;
+    const whole = { ...message, id, date: Math.floor(Date.now() / 1_000), shown: [message.text] };
+    chat.messages.set(id, whole);
+    return whole;
+  }
+}
+
+function assertWelcome(chat: FakeChat): void {
+  if (chat.movedTo !== undefined) {
+    throw new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', {
+      migrate_to_chat_id: Number(chat.movedTo),
+    });
+  }
+  if (chat.closed !== undefined) throw forbidden(chat.closed);
+}
+
+/** The visible text of a call. Throws the server's refusals of markup, emptiness and length. */
+function readText(params: Params, tooLong: string): VisibleText {
+  const source = params['text'];
+  if (source === undefined || source === '') throw badRequest('message text is empty');
+  if (typeof source !== 'string') throw badRequest('wrong parameter text in request');
+  if (!source.isWellFormed()) throw badRequest('strings must be encoded in UTF-8');
+  const mode = params['parse_mode'];
+  if (mode !== undefined && textOf(mode).toLowerCase() !== 'html') throw badRequest('unsupported parse_mode');
+  const visible = cleanVisible(mode === undefined ? { text: source, entities: [] } : readHtml(source));
+  if (visible.text === '') throw badRequest('message text is empty');
+  if (visible.text.length > MAX_TEXT) throw badRequest(tooLong);
+  return visible;
+}
+
+/** The General topic (1) is named only by chat actions; a thread in a chat without topics is not found. */
+function threadOf(chat: FakeChat, params: Params, isAction: boolean): number | undefined {
+  if (params['message_thread_id'] === undefined) return undefined;
+  const threadId = Number(params['message_thread_id']);
+  if (isAction && chat.isForum && threadId === 1) return threadId;
+  if (!chat.topics.has(threadId)) throw badRequest('message thread not found');
+  return threadId;
+}
+
+function replyOf(chat: FakeChat, params: Params): number | undefined {
+  const reply = params['reply_parameters'];
+  if (typeof reply !== 'object' || reply === null || !('message_id' in reply)) return undefined;
+  const id = Number(reply.message_id);
+  if (chat.messages.has(id)) return id;
+  if ('allow_sending_without_reply' in reply && reply.allow_sending_without_reply === true) return undefined;
+  throw badRequest('message to be replied not found');
+}

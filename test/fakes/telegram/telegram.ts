@@ -1,0 +1,274 @@
+/** A Bot API server over real HTTP, as strict as Telegram's own, with a hand for the test: people write, screens are read. */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { FakePresses } from './buttons.ts';
+import { FakeChats } from './chats.ts';
+import type { FakeChat, FakeMessage } from './chats.ts';
+import { botMessage, personMessage } from './json.ts';
+import type { Saying } from './json.ts';
+import { FloodControl } from './limits.ts';
+import type { FloodLimits } from './limits.ts';
+import { badRequest, Refusal, textOf } from './refusal.ts';
+import type { Params } from './refusal.ts';
+import { UpdateQueue } from './updates.ts';
+
+export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
+export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
+
+/** What goes wrong with the next matching call: `drop` loses the answer, `cut` the question, `page` answers as a proxy does. */
+export interface Fault {
+  kind: 'drop' | 'cut' | 'delay' | 'status' | 'page';
+  /** Only calls of this method; default any but `getUpdates`. */
+  method?: string;
+  /** How many calls; default 1. */
+  times?: number;
+  /** Of `delay`, and of `status` 429: milliseconds. */
+  ms?: number;
+  /** Of `status`: the HTTP status, with a body in the server's words; default 500. */
+  status?: number;
+  /** Of `status`: those words. */
+  description?: string;
+}
+
+/** The server and the test's hand. */
+export class FakeTelegram {
+  readonly chats = new FakeChats();
+  readonly updates = new UpdateQueue();
+  readonly flood: FloodControl;
+  readonly pressed = new FakePresses();
+  /** Calls by method. */
+  readonly calls = new Map<string, number>();
+  /** Parameters of the last call of each method. */
+  readonly last = new Map<string, Params>();
+  commands: unknown[] = [];
+  /** Most connections that were open at once. */
+  peakConnections = 0;
+  /** False: every call is 401, as after the token was revoked. */
+  tokenValid = true;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  #faults: Fault[] = [];
+
+  constructor(limits?: FloodLimits) {
+    this.flood = new FloodControl(limits);
+    const open = new Set<Socket>();
+    this.#server.on('connection', (socket: Socket) => {
+      this.peakConnections = Math.max(this.peakConnections, open.add(socket).size);
+      socket.on('close', () => open.delete(socket));
+    });
+  }
+
+  static async start(options: { limits?: FloodLimits; port?: number } = {}): Promise<FakeTelegram> {
+    const fake = new FakeTelegram(options.limits);
+    await new Promise<void>((resolve) => {
+      fake.#server.listen(options.port ?? 0, '127.0.0.1', resolve);
+    });
+    return fake;
+  }
+
+  get port(): number {
+    const address: AddressInfo | string | null = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  /** For `apiRoot`. */
+  get root(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** A person writes; gives the update's id. `from` is a person's id. */
+  says(chatId: string, text: string, from: string, more: Saying = {}): number {
+    const chat = this.chats.open(chatId);
+    const message = this.chats.post(chat, text, more);
+    return this.updates.add({ message: personMessage(chat, message, from, more) });
+  }
+
+  /** Any update at all. */
+  update(body: Params): number {
+    return this.updates.add(body);
+  }
+
+  /** A person presses the newest button of that label; gives the press's id. Throws when nobody could see one. */
+  press(chatId: string, label: string, from: string): string {
+    const under = this.messages(chatId).findLast(({ buttons }) => buttons.some(({ text }) => text === label));
+    const button = under?.buttons.find(({ text }) => text === label);
+    if (under === undefined || button === undefined) throw new Error(`no button "${label}" in ${chatId}`);
+    return this.presses(chatId, from, button.data, under);
+  }
+
+  /** Somebody sends a press with any data at all, under any message. */
+  presses(chatId: string, from: string, data: string, under: Pick<FakeMessage, 'id'> = { id: 1 }): string {
+    const id = this.pressed.open();
+    const { type } = this.chats.open(chatId);
+    const message = { message_id: under.id, date: 1, chat: { id: Number(chatId), type } };
+    const person = { id: Number(from), is_bot: false, first_name: `Person ${from}` };
+    this.updates.add({ callback_query: { id, from: person, message, chat_instance: '1', data } });
+    return id;
+  }
+
+  /** The bot's texts visible in a chat, oldest first. */
+  screen(chatId: string): string[] {
+    return this.messages(chatId).map((message) => message.text);
+  }
+
+  /** The bot's messages visible in a chat, oldest first. */
+  messages(chatId: string): FakeMessage[] {
+    return [...(this.chats.peek(chatId)?.messages.values() ?? [])].filter((message) => message.fromBot);
+  }
+
+  /** People close the chat to the bot; the words follow "Forbidden: ". */
+  closeChat(chatId: string, why = 'bot was blocked by the user'): void {
+    this.chats.open(chatId).closed = why;
+  }
+
+  /** The next `times` calls that change a chat are told to wait. */
+  rateLimit(retryAfterS: number, times = 1): void {
+    for (let i = 0; i < times; i += 1) this.flood.force(retryAfterS * 1_000);
+  }
+
+  /** Makes something go wrong with the next matching calls. */
+  fault(fault: Fault): void {
+    this.#faults.push({ times: 1, ...fault });
+  }
+
+  /** The next `times` answers are lost after their calls were applied. */
+  drop(times = 1): void {
+    this.fault({ kind: 'drop', times });
+  }
+
+  /** How often a method was called. */
+  count(method: string): number {
+    return this.calls.get(method) ?? 0;
+  }
+
+  /** Stops listening and cuts every connection. Throws when a call came earlier than it was told to. */
+  async close(): Promise<void> {
+    this.updates.end();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+    if (this.flood.violations.length > 0) throw new Error(`Impatient: ${this.flood.violations.join('; ')}`);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, token = '', name = ''] = /^\/bot([^/]*)\/(\w+)/.exec(request.url ?? '') ?? [];
+    const method = name.toLowerCase() === 'getupdates' ? 'getUpdates' : name;
+    this.calls.set(method, this.count(method) + 1);
+    try {
+      const params = await readParams(request);
+      this.last.set(method, params);
+      const fault = this.#nextFault(method);
+      if (fault?.kind === 'cut') {
+        request.socket.destroy();
+        return;
+      }
+      if (fault?.kind === 'page') {
+        response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502 Bad Gateway</h1>');
+        return;
+      }
+      this.flood.assertPatient(method, method);
+      if (fault?.status === 429) throw this.flood.pause(method, fault.ms ?? 1_000);
+      if (fault?.kind === 'status') {
+        throw new Refusal(fault.status ?? 500, fault.description ?? 'Internal Server Error: restart');
+      }
+      this.#checkToken(token);
+      const result = await this.#call(method, params, response);
+      if (fault?.kind === 'delay') await new Promise((next) => setTimeout(next, fault.ms));
+      if (fault?.kind === 'drop') request.socket.destroy();
+      else answer(response, 200, { ok: true, result });
+    } catch (error) {
+      if (request.socket.destroyed) return;
+      if (!(error instanceof Refusal)) throw error;
+      const { status, message: description, parameters } = error;
+      if (parameters?.['retry_after']) response.setHeader('Retry-After', parameters['retry_after']);
+      answer(response, status, { ok: false, error_code: status, description, parameters });
+    }
+  }
+
+  #checkToken(token: string): void {
+    if (!/^\d+:[\w-]+$/.test(token)) throw new Refusal(401, 'Unauthorized: invalid token specified');
+    if (token !== FAKE_TOKEN || !this.tokenValid) throw new Refusal(401, 'Unauthorized');
+  }
+
+  #nextFault(method: string): Fault | undefined {
+    const fault = this.#faults.find(
+      (entry) => (entry.method ?? (method === 'getUpdates' ? '' : method)) === method,
+    );
+    if (!fault) return undefined;
+    fault.times = (fault.times ?? 1) - 1;
+    if (fault.times <= 0) this.#faults = this.#faults.filter((entry) => entry !== fault);
+    return fault;
+  }
+
+  async #call(method: string, params: Params, response: ServerResponse): Promise<unknown> {
+    switch (method) {
+      case 'getMe':
+        return { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_groups: true };
+      case 'getUpdates': {
+        const gone = new AbortController();
+        response.on('close', () => gone.abort());
+        return await this.updates.poll(params, gone.signal);
+      }
+      case 'sendMessage':
+        this.#admit(method, params);
+        return botMessage(this.chats.send(params), FAKE_BOT);
+      case 'editMessageText':
+        this.#admit(method, params);
+        return botMessage(this.chats.edit(params), FAKE_BOT);
+      case 'deleteMessage':
+        return this.chats.remove(params);
+      case 'sendChatAction':
+        return this.chats.act(params);
+      case 'answerCallbackQuery':
+        return this.pressed.answer(params);
+      case 'setMyCommands':
+        this.commands = readCommands(params);
+        return true;
+      case 'setWebhook':
+      case 'deleteWebhook':
+        this.updates.webhook = method === 'setWebhook' ? textOf(params['url']) : '';
+        return true;
+      default:
+        throw new Refusal(404, 'Not Found: method not found');
+    }
+  }
+
+  #admit(method: string, params: Params): void {
+    const chat: FakeChat = this.chats.find(params['chat_id']);
+    this.flood.admit(method, chat.id, chat.type !== 'private');
+  }
+}
+
+function readCommands(params: Params): unknown[] {
+  const commands = params['commands'];
+  if (!Array.isArray(commands) || commands.length > 100) throw badRequest("can't parse commands");
+  for (const entry of commands as unknown[]) {
+    const { command, description } = (entry ?? {}) as Params;
+    if (!/^[a-z0-9_]{1,32}$/.test(textOf(command))) throw badRequest('BOT_COMMAND_INVALID');
+    if (!/^.{1,256}$/s.test(textOf(description))) throw badRequest('BOT_COMMAND_DESCRIPTION_INVALID');
+  }
+  return commands;
+}
+
+async function readParams(request: IncomingMessage): Promise<Params> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString('utf8');
+  if (body === '') return Object.fromEntries(new URL(request.url ?? '', 'http://fake').searchParams);
+  try {
+    return JSON.parse(body) as Params;
+  } catch {
+    throw badRequest("can't parse JSON object");
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  if (response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}

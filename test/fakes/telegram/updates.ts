@@ -1,0 +1,130 @@
+/** The update queue of the fake Bot API: offsets confirm, long polls wait, a second poller throws the first one out. */
+import { Refusal, badRequest } from './refusal.ts';
+
+export type FakeUpdate = Record<string, unknown> & { update_id: number };
+
+interface Waiter {
+  resolve(updates: FakeUpdate[]): void;
+  reject(error: Refusal): void;
+  timer: NodeJS.Timeout;
+  limit: number;
+}
+
+const DEFAULT_KINDS = ['message', 'edited_message', 'channel_post', 'edited_channel_post', 'callback_query'];
+
+/** The same offset asked again within this long, with a short timeout, is stretched to it (Client.cpp). */
+const REPEAT_STRETCH_MS = 3_000;
+
+/** Everything of `getUpdates`. */
+export class UpdateQueue {
+  /** Completed and waiting calls so far. */
+  polls = 0;
+  webhook = '';
+  #pending: FakeUpdate[] = [];
+  #confirmed: FakeUpdate[] = [];
+  #nextId = 700_000_001;
+  #waiter: Waiter | undefined;
+  #kinds = DEFAULT_KINDS;
+  #last = { offset: Number.NaN, at: 0 };
+
+  /** Queues an update unless the bot asked not to get its kind; gives its id. */
+  add(body: Record<string, unknown>): number {
+    const update = { ...body, update_id: this.#nextId };
+    this.#nextId += 1;
+    const kind = Object.keys(body)[0] ?? '';
+    if (this.#kinds.includes(kind) || !DEFAULT_KINDS.includes(kind)) {
+      this.#pending.push(update);
+      this.#feed();
+    }
+    return update.update_id;
+  }
+
+  /** Updates the bot has not confirmed. */
+  get unconfirmed(): number {
+    return this.#pending.length;
+  }
+
+  /** Long polls held open now. */
+  get waiting(): number {
+    return this.#waiter ? 1 : 0;
+  }
+
+  /** Puts the newest confirmed update back, as if its confirmation had been lost. */
+  unconfirm(): void {
+    const last = this.#confirmed.pop();
+    if (last) this.#pending.unshift(last);
+  }
+
+  /** One `getUpdates` call; `gone` fires when the caller hung up. */
+  async poll(params: Record<string, unknown>, gone: AbortSignal): Promise<FakeUpdate[]> {
+    this.polls += 1;
+    if (this.webhook !== '') {
+      throw conflict(
+        "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+      );
+    }
+    this.evict();
+    const offset = Number(params['offset'] ?? 0);
+    if (!Number.isSafeInteger(offset)) throw badRequest('wrong parameter offset in request');
+    this.#confirm(offset);
+    const kinds = params['allowed_updates'];
+    if (Array.isArray(kinds)) this.#kinds = kinds.length === 0 ? DEFAULT_KINDS : kinds.map(String);
+    let limit = Math.min(100, Math.max(1, Number(params['limit'] ?? 100)));
+    let timeoutMs = Math.min(50, Math.max(0, Number(params['timeout'] ?? 0))) * 1_000;
+    const since = performance.now() - this.#last.at;
+    const repeated = offset === this.#last.offset;
+    if (repeated && timeoutMs < REPEAT_STRETCH_MS && since < REPEAT_STRETCH_MS) timeoutMs = REPEAT_STRETCH_MS;
+    if (repeated && since < 500) limit = 1;
+    this.#last = { offset, at: performance.now() };
+    if (this.#pending.length > 0 || timeoutMs === 0) return this.#pending.slice(0, limit);
+    return await this.#wait(limit, timeoutMs, gone);
+  }
+
+  /** Ends the waiting poll as another poller's call does. */
+  evict(): void {
+    this.#release()?.reject(
+      conflict('terminated by other getUpdates request; make sure that only one bot instance is running'),
+    );
+  }
+
+  /** Answers the waiting poll, so that the server can close. */
+  end(): void {
+    this.#release()?.resolve([]);
+  }
+
+  #confirm(offset: number): void {
+    const keep =
+      offset < 0 ? this.#pending.slice(offset) : this.#pending.filter((u) => u.update_id >= offset);
+    const kept = new Set(keep);
+    this.#confirmed.push(...this.#pending.filter((update) => !kept.has(update)));
+    this.#confirmed.splice(0, this.#confirmed.length - 100);
+    this.#pending = keep;
+  }
+
+  #wait(limit: number, timeoutMs: number, gone: AbortSignal): Promise<FakeUpdate[]> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#release()?.resolve([]), timeoutMs);
+      const waiter: Waiter = { resolve, reject, timer, limit };
+      this.#waiter = waiter;
+      gone.addEventListener('abort', () => {
+        if (this.#waiter === waiter) this.#release()?.resolve([]);
+      });
+    });
+  }
+
+  #feed(): void {
+    const waiter = this.#release();
+    waiter?.resolve(this.#pending.slice(0, waiter.limit));
+  }
+
+  #release(): Waiter | undefined {
+    const waiter = this.#waiter;
+    clearTimeout(waiter?.timer);
+    this.#waiter = undefined;
+    return waiter;
+  }
+}
+
+function conflict(why: string): Refusal {
+  return new Refusal(409, `Conflict: ${why}`);
+}

@@ -1,0 +1,190 @@
+/** Telegram, from what a person writes to what their screen shows, through the whole house. */
+import { expect, it, vi } from 'vitest';
+import type { Answer, ChatBody } from '../../fakes/ollama/ollama.ts';
+import { lastUserText } from '../../fakes/ollama/request.ts';
+import type { FakeMessage } from '../../fakes/telegram/chats.ts';
+import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+
+const people = FRIENDS.values();
+
+describeHouse('Telegram', { telegram: true }, (house) => {
+  /** Somebody new writes; the model answers them with this. */
+  const someone = (): string => people.next().value ?? '';
+  const asks = (answer: Answer, text = 'hello'): string => {
+    const chat = someone();
+    house().ollama.answer(answer, { when: `${text} ${chat}` });
+    house().telegram.says(chat, `${text} ${chat}`, chat);
+    return chat;
+  };
+  const screen = (chat: string): string[] => house().telegram.screen(chat);
+  const stored = async (chat: string): Promise<string[]> => {
+    const messages = await house().messages(`telegram:${chat}`);
+    return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+  };
+  /** Waits until so many turns have ended and their deliveries, too. */
+  const settled = async (chat: string, turns = 1): Promise<FakeMessage[]> => {
+    await vi.waitFor(async () => {
+      expect(await stored(chat)).toHaveLength(turns);
+    }, WAIT);
+    await house().idle(`telegram:${chat}`);
+    return house().telegram.messages(chat);
+  };
+  const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
+
+  it.concurrent('lets the bubble grow by edits and end as exactly the stored text (N-01, B-01, B-43)', async () => {
+    const chat = asks({ text: words(60), perSecond: 20 });
+    await vi.waitFor(() => expect(screen(chat)).toEqual([words(60)]), WAIT);
+    const [bubble] = await settled(chat);
+    expect(bubble?.shown.length).toBeGreaterThan(2);
+    for (const [index, shown] of (bubble?.shown ?? []).entries()) {
+      expect(words(60).startsWith(shown), `text ${index} is a beginning of the whole`).toBe(true);
+    }
+    expect(await stored(chat)).toEqual([words(60)]);
+  });
+
+  it.concurrent('shows typing before the first word and none after the end', async () => {
+    const chat = asks({ text: 'done', hold: true });
+    const call = await house().modelCall(chat);
+    await vi.waitFor(
+      () => expect(house().telegram.chats.peek(chat)?.actions.length).toBeGreaterThan(0),
+      WAIT,
+    );
+    call.release();
+    await settled(chat);
+    expect(house().telegram.chats.peek(chat)?.actions).toEqual([{ action: 'typing' }]);
+  });
+
+  it.concurrent('rolls a long answer over into messages, with every fence and table closed in its own', async () => {
+    const code = Array.from({ length: 250 }, (_, n) => `const value${n} = "a < b && c > ${n} 🎈";`).join(
+      '\n',
+    );
+    const table = Array.from({ length: 60 }, (_, n) => `| row ${n} | **bold ${n}** |`).join('\n');
+    const text = `# Long\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThen a table:\n\n| a | b |\n| - | - |\n${table}\n\nThe *end*.`;
+    const chat = asks({ text });
+    await vi.waitFor(() => expect(screen(chat).join('\n')).toContain('The end.'), WAIT);
+    const messages = await settled(chat);
+    expect(messages.length).toBeGreaterThan(2);
+    const all = messages.map((message) => message.text).join('\n');
+    for (let n = 0; n < 250; n += 1) expect(all).toContain(`const value${n} = "a < b && c > ${n} 🎈";`);
+    for (let n = 0; n < 60; n += 1) expect(all).toContain(`bold ${n}`);
+    for (const { text: shown, entities } of messages) {
+      expect(shown.length).toBeLessThanOrEqual(4_096);
+      const isCode = (at: number): boolean =>
+        entities.some(({ type, offset, length }) => type === 'pre' && at >= offset && at < offset + length);
+      for (const line of shown.matchAll(/const value\d+ =/g)) expect(isCode(line.index)).toBe(true);
+    }
+    expect(await stored(chat)).toEqual([text]);
+  });
+
+  it('greets /start with what it can do, without a model, and offers the same commands in its menu', async () => {
+    const chat = someone();
+    const { commands } = await (await house().call('/v1/commands')).json();
+    const names = commands.map(({ name }: { name: string }) => name);
+    const calls = house().ollama.calls.length;
+    house().telegram.says(chat, '/start', chat);
+    house().telegram.says(chat, '/start invite-7', chat);
+    await vi.waitFor(() => expect(screen(chat)).toHaveLength(2), WAIT);
+    for (const shown of screen(chat)) {
+      expect(shown).toMatch(/^Hello!/);
+      for (const name of names) expect(shown).toContain(`/${name}`);
+    }
+    expect(house().telegram.commands).toMatchObject(names.map((command: string) => ({ command })));
+    expect(house().ollama.calls).toHaveLength(calls);
+  });
+
+  it('sends the same text plain when Telegram cannot parse its entities', async () => {
+    const refuse = { kind: 'status', status: 400, method: 'sendMessage' } as const;
+    house().telegram.fault({
+      ...refuse,
+      description: "Bad Request: can't parse entities: unexpected end tag",
+    });
+    const chat = asks({ text: 'some **bold** words' });
+    await settled(chat);
+    expect(screen(chat).join('')).toContain('bold');
+    expect(screen(chat)).toHaveLength(1);
+  });
+
+  it('waits as long as Telegram asks it to, and then shows the whole answer', async () => {
+    house().telegram.rateLimit(2);
+    const chat = asks({ text: words(30), perSecond: 30 });
+    await vi.waitFor(() => expect(screen(chat)).toEqual([words(30)]), WAIT);
+    expect(house().telegram.flood.violations).toEqual([]);
+  });
+
+  it('shows a tool while it runs, then the answer (B-12, B-42)', async () => {
+    const chat = asks({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
+    house().ollama.answer({ text: words(30), hold: true }, { when: (body) => saysAfterTool(body, chat) });
+    await vi.waitFor(() => expect(screen(chat)).toEqual(['⚙ list_dir ✓']), WAIT);
+    const call = await house().modelCall(chat);
+    call.release();
+    await vi.waitFor(() => expect(screen(chat)).toEqual([words(30)]), WAIT);
+    expect(await stored(chat)).toEqual([words(30)]);
+  });
+
+  it.concurrent('ends a running answer within a second of /stop, with what was said (N-58, N-60)', async () => {
+    const chat = asks({ text: words(4_000), perSecond: 20 });
+    await vi.waitFor(() => expect(screen(chat).join('')).toContain('word5'), WAIT);
+    const call = await house().modelCall(chat);
+    const asked = performance.now();
+    house().telegram.says(chat, '/stop', chat);
+    const closed = await call.closed;
+    expect(closed.by).toBe('client');
+    expect(closed.at - asked).toBeLessThan(1_000);
+    await vi.waitFor(() => expect(screen(chat)).toContain('Stopped.'), WAIT);
+    await settled(chat);
+    const [said = ''] = await stored(chat);
+    expect(said).toMatch(/^word0 word1 .*\*\(stopped\)\*$/s);
+    expect(oneLine(screen(chat)[0])).toBe(oneLine(said.replaceAll('*', '')));
+  });
+
+  it.concurrent('forgets the conversation at /new, and only then (B-35)', async () => {
+    const chat = someone();
+    const say = async (text: string, turns: number): Promise<string[]> => {
+      house().telegram.says(chat, `${text} ${chat}`, chat);
+      await settled(chat, turns);
+      const { body } = await house().modelCall(`${text} ${chat}`);
+      return body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+    };
+    await say('one', 1);
+    expect(await say('two', 2)).toEqual([`one ${chat}`, `echo: one ${chat}`, `two ${chat}`]);
+    house().telegram.says(chat, '/new', chat);
+    await vi.waitFor(() => expect(screen(chat).join('\n')).toContain('new conversation'), WAIT);
+    expect(await say('three', 3)).toEqual([`three ${chat}`]);
+  });
+
+  it.concurrent('answers /status and /help without a model, past a turn that hangs', async () => {
+    const chat = asks({ hold: true });
+    await house().modelCall(chat);
+    house().telegram.says(chat, '/status', chat);
+    house().telegram.says(chat, '/help', chat);
+    await vi.waitFor(() => expect(screen(chat)).toHaveLength(2), WAIT);
+    expect(screen(chat)[0]).toContain('Model: fake:latest');
+    for (const command of ['/stop', '/new', '/status', '/help']) expect(screen(chat)[1]).toContain(command);
+    house().telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(screen(chat)).toContain('Stopped.'), WAIT);
+  });
+
+  it.concurrent('answers messages that come while it is busy afterwards, in order', async () => {
+    const chat = asks({ text: 'first answer', hold: true });
+    const call = await house().modelCall(chat);
+    house().telegram.says(chat, 'second', chat);
+    house().telegram.says(chat, 'third', chat);
+    await vi.waitFor(() => expect(house().telegram.updates.unconfirmed).toBe(0), WAIT);
+    expect(screen(chat)).toEqual([]);
+    call.release();
+    await vi.waitFor(
+      () => expect(screen(chat)).toEqual(['first answer', 'echo: second', 'echo: third']),
+      WAIT,
+    );
+  });
+});
+
+/** The model is asked again about this chat's message, with results of its tools. */
+function saysAfterTool(body: ChatBody, chat: string): boolean {
+  return lastUserText(body).includes(chat) && body.messages.some(({ role }) => role === 'tool');
+}
+
+/** Space at the end of a line is Telegram's to take away. */
+function oneLine(text = ''): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,124 @@
+/** A plan whose failed step is corrected, in a Telegram and in a Discord chat: at every moment the card is the stored plan. */
+import { beforeAll, expect, it } from 'vitest';
+import type { CorrectionAction } from '../../../src/contracts/plan.ts';
+import type { Reply } from '../../fakes/ollama/ollama.ts';
+import type { ReadCard } from '../../fakes/gateway/read-card.ts';
+import { describeHouse, FRIENDS } from '../setup.ts';
+import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
+import type { Seat } from './plan-room.ts';
+import { discordSeat, telegramSeat } from './plan-seats.ts';
+
+const shop = new Workshop();
+const file = { access: { telegram: { allow: FRIENDS } } };
+
+/** What the model says of the failed step, and what it is asked after that, up to its last words. */
+interface Play {
+  action: CorrectionAction;
+  script: (room: PlanRoom) => Reply[];
+  /** The steps of the last card: mark, number, words, attempt, why. */
+  last: string[];
+  /** What the card says in between, in this order. */
+  between: RegExp;
+}
+
+const decide = (correction: object): Reply => ({ text: JSON.stringify(correction) });
+const PLAYS: Play[] = [
+  {
+    action: 'retry',
+    script: (room) => [decide({ action: 'retry', reason: 'it was busy' }), room.work(), room.work()],
+    last: ['done 1. Wash (2) it was busy', 'done 2. Paint (1) '],
+    between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) it was busy.*Step 1 is tried again\./s,
+  },
+  {
+    action: 'modify',
+    script: (room) => [
+      decide({
+        action: 'modify',
+        reason: 'more gently',
+        command: { tool: 'work', args: { name: `${room.tag} gently` } },
+      }),
+      room.work(),
+    ],
+    last: ['done 1. Wash (2) more gently', 'done 2. Paint (1) '],
+    between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) more gently.*running 2\. Paint/s,
+  },
+  {
+    action: 'insert_steps',
+    script: (room) => [
+      decide({
+        action: 'insert_steps',
+        reason: 'no soap',
+        newSteps: [{ description: 'Buy soap', tool: 'work', args: { name: `soap for ${room.tag}` } }],
+      }),
+      room.work(),
+      room.work(),
+    ],
+    last: ['done 1. Buy soap (1) no soap', 'done 2. Wash (2) ', 'done 3. Paint (1) '],
+    between:
+      /failed 1\. Wash.*⚡ Step 1 failed.*running 1\. Buy soap \(1\) no soap\s+pending 2\. Wash.*running 2\. Wash \(2\)/s,
+  },
+  {
+    action: 'skip',
+    script: (room) => [decide({ action: 'skip', reason: 'clean enough' }), room.work()],
+    last: ['skipped 1. Wash (1) clean enough', 'done 2. Paint (1) '],
+    between: /failed 1\. .*⚡ Step 1 failed.*skipped 1\. Wash \(1\) clean enough\s+running 2\. Paint/s,
+  },
+  {
+    action: 'abort',
+    script: () => [decide({ action: 'abort', reason: 'there is no water' })],
+    last: ['failed 1. Wash (1) ', 'pending 2. Paint (1) '],
+    between: /failed 1\. .*⚡ Step 1 failed.*cancelled.*there is no water/s,
+  },
+];
+
+const stepsOf = ({ steps }: ReadCard): string[] =>
+  steps.map(
+    ({ mark, number, words, attempt, revision = '' }) =>
+      `${mark} ${number}. ${words} (${attempt}) ${revision}`,
+  );
+const told = (card: ReadCard): string =>
+  [card.state, ...stepsOf(card), card.reason ?? '', card.note ?? ''].join('\n');
+
+describeHouse('a corrected plan', { telegram: true, discord: true, file, tools: [shop.tool()] }, (house) => {
+  beforeAll(() => openWorkshop(house(), shop));
+
+  /** Plays it to its end; gives what is on screen then, and was in between. */
+  async function play(seat: Seat, { action, script }: Play) {
+    const room = new PlanRoom(house(), shop, seat, `the ${action} of ${seat.session.split(':')[0]}`);
+    shop.fails.set(room.tag, 1);
+    await room.begin('agentic', [room.work(), ...script(room), { text: 'That was it.' }]);
+    await room.follow();
+    await house().idle(seat.session);
+    const card = await room.settled();
+    return {
+      state: card.state,
+      left: card.left,
+      steps: stepsOf(card),
+      buttons: room.card().buttons,
+      between: room.cards.map(told).join('\n\n'),
+      answer: seat.seen().at(-1)?.text,
+    };
+  }
+  const endOf = ({ action, last, between }: Play) => ({
+    state: action === 'abort' ? 'cancelled' : 'completed',
+    left: action === 'abort' ? undefined : 9,
+    steps: last,
+    buttons: [],
+    between: expect.stringMatching(between),
+    answer: 'That was it.',
+  });
+
+  it.concurrent.each(PLAYS)(
+    'is shown in a Telegram chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
+    async (one) => {
+      expect(await play(telegramSeat(house(), FRIENDS[PLAYS.indexOf(one)]), one)).toEqual(endOf(one));
+    },
+  );
+
+  it.concurrent.each(PLAYS)(
+    'is shown in a Discord chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
+    async (one) => {
+      expect(await play(await discordSeat(house()), one)).toEqual(endOf(one));
+    },
+  );
+});

@@ -1,0 +1,83 @@
+/** A real process killed while a plan runs: its card is taken up in place, and its buttons work. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { GatewayProcess } from '../../crash/gateways.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { lastUserText } from '../../fakes/ollama/request.ts';
+import { readCard } from '../../fakes/gateway/read-card.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FRIENDS, OWNER } from '../setup.ts';
+
+const PATIENCE = { timeout: 60_000, interval: 50 };
+const [CHAT = ''] = FRIENDS;
+const SAID = 'tidy up the attic';
+
+/** A home whose usual profile plans, and carries its plans out by itself. */
+async function makeHome(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-plan-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const profile = path.join(folder, 'home', 'profiles', 'default');
+  await mkdir(profile, { recursive: true });
+  const flags = { planningEnabled: true, enabledTools: ['list_dir'] };
+  await writeFile(path.join(profile, 'config.json'), JSON.stringify(flags));
+  const config = { access: { telegram: { allow: FRIENDS } }, turns: { mode: 'agentic' } };
+  await writeFile(path.join(folder, 'home', 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  return path.join(folder, 'home');
+}
+
+it('goes on in the same message after kill -9, is stopped by its button, and has none any more (S-36)', async () => {
+  const [telegram, ollama, home] = await Promise.all([FakeTelegram.start(), startFakeOllama(), makeHome()]);
+  const gateway = new GatewayProcess(home, {
+    PORT: '0',
+    GATEWAY_TOKEN: OWNER,
+    OLLAMA_HOST: ollama.url,
+    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+    TELEGRAM_API_ROOT: telegram.root,
+  });
+  onTestFinished(async () => {
+    await gateway.kill();
+    await Promise.all([telegram.close(), ollama.close()]);
+  });
+  const killAndStart = async (): Promise<void> => {
+    await gateway.kill();
+    gateway.start();
+    await gateway.url();
+  };
+  const cards = () => telegram.messages(CHAT).filter(({ text }) => text.startsWith('Plan: '));
+  const labels = (): string[] => cards().flatMap(({ buttons }) => buttons.map(({ text }) => text));
+  const shows = (state: string, ...marks: string[]): Promise<void> =>
+    vi.waitFor(() => {
+      const card = readCard(cards()[0]?.text ?? '');
+      expect([card.state, ...card.steps.map(({ mark }) => mark)]).toEqual([state, ...marks]);
+    }, PATIENCE);
+  const thinking = (times: number): Promise<void> =>
+    vi.waitFor(() => {
+      const calls = ollama.calls.filter(({ body }) => lastUserText(body).includes('this step now'));
+      expect(calls).toHaveLength(times);
+    }, PATIENCE);
+  const answerTo = async (press: string): Promise<string> => {
+    await vi.waitFor(() => expect(telegram.pressed.answers.has(press)).toBe(true), PATIENCE);
+    return telegram.pressed.answers.get(press) ?? '';
+  };
+
+  await killAndStart();
+  ollama.answer('Two steps.\nREFLECT: no', { when: SAID });
+  ollama.answer('Steps\n1. [TOOL: list_dir] Look around\n2. [SELF] Think', { when: SAID });
+  ollama.answer({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] }, { when: SAID });
+  ollama.answer({ text: 'Never said.', hold: true }, { when: SAID, times: 2 });
+  telegram.says(CHAT, SAID, CHAT);
+  await thinking(1);
+  await shows('running', 'done', 'running');
+  expect(labels()).toEqual(['Pause', 'Skip step 2', 'Stop']);
+  const pause = cards()[0]?.buttons[0]?.data ?? '';
+
+  await killAndStart();
+  await thinking(2);
+  expect(await answerTo(telegram.press(CHAT, 'Stop', CHAT))).toBe('The plan is stopped.');
+  await shows('cancelled', 'done', 'failed');
+  await vi.waitFor(() => expect(labels()).toEqual([]), PATIENCE);
+  expect(await answerTo(telegram.presses(CHAT, CHAT, pause))).toBe('This plan is over.');
+  expect(cards()).toHaveLength(1);
+}, 240_000);

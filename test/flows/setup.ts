@@ -1,0 +1,271 @@
+/** A whole gateway in process over real fakes, on each database: what the flow tests live in, and all they look at. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, vi } from 'vitest';
+import { loadConfig, secretsOf } from '../../src/config.ts';
+import { startGateway } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { createLog, redactor } from '../../src/contracts/log.ts';
+import type { MessageRecord } from '../../src/contracts/records.ts';
+import { liveHolder } from '../../src/store/embedded/home-lock.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { HomeStore } from '../../src/store/open-store.ts';
+import type { Tool } from '../../src/contracts/tool.ts';
+import { makeEmbeddedHome, silentLog } from '../database.ts';
+import { FakeDiscord } from '../fakes/discord/discord.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ollama.ts';
+import { lastUserText } from '../fakes/ollama/request.ts';
+import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
+
+/** The owner's token in every house. */
+export const OWNER = 'owner-token-of-the-house-1234';
+
+/** People on Telegram whom the configuration lets in: a chat of its own for each test, because a sender has a rate. */
+export const FRIENDS = Array.from({ length: 80 }, (_, index) => String(7_001 + index));
+
+/** What a test waits with. */
+export const WAIT = { timeout: 20_000, interval: 20 };
+
+export interface HouseOptions {
+  telegram?: boolean;
+  discord?: boolean;
+  /** Further environment, and the content of `config.json`. */
+  env?: Record<string, string>;
+  file?: Record<string, unknown>;
+  /** Makes the home instead of `file`. */
+  furnish?: (home: string) => Promise<void>;
+  /** How the fake model server is, and what it says unasked. */
+  model?: FakeOllamaOptions;
+  /** Tools beside the house's own. */
+  tools?: readonly Tool[];
+  /** A second node: the same fakes, database and token, a home of its own. Only on Postgres. */
+  beside?: House;
+}
+
+export interface CallInit {
+  method?: string;
+  token?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  signal?: AbortSignal;
+}
+
+export interface House {
+  readonly kind: 'embedded' | 'postgres';
+  readonly ollama: FakeOllama;
+  readonly telegram: FakeTelegram;
+  readonly discord: FakeDiscord;
+  /** The environment the gateway was started with; also what its command line needs. */
+  readonly env: Record<string, string>;
+  readonly home: string;
+  /** Lines of the log, as they were written. */
+  readonly log: string[];
+  /** The same rows, as the command line sees them while the gateway runs. */
+  store: HomeStore;
+  /** For looking at what no word shows. */
+  sql: postgres.Sql;
+  gateway: Gateway;
+  call(path: string, init?: CallInit): Promise<Response>;
+  /** The stored messages of a session, ascending. */
+  messages(session: string): Promise<MessageRecord[]>;
+  /** Posts a message into an `http:` session; gives its turn. */
+  post(id: string, content: string): Promise<string>;
+  /** The model's call whose last word from a person contains this, as soon as it is there. */
+  modelCall(said: string): Promise<FakeCall>;
+  /** Waits until no message and no delivery of this address is pending. */
+  idle(address: string): Promise<void>;
+  /** Every row of every table, as text. */
+  dump(): Promise<string>;
+  /** Stops the gateway, which leaves what runs, waits for `meanwhile`, and starts it again on the same port. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Runs the tests once on the embedded database (unless ONLY_DATABASE=postgres) and, where DATABASE_URL is set, once on Postgres; one house serves them. */
+export function describeHouse(
+  name: string,
+  options: HouseOptions,
+  tests: (house: () => House) => void,
+): void {
+  const kinds: House['kind'][] = [
+    ...(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded' as const]),
+    ...(process.env['DATABASE_URL'] === undefined ? [] : ['postgres' as const]),
+  ];
+  for (const kind of kinds) {
+    describe(`${name} [${kind}]`, () => {
+      let house: House | undefined;
+      beforeAll(async () => {
+        house = await openHouse(kind, options);
+      });
+      afterAll(async () => {
+        await house?.close();
+      });
+      tests(() => {
+        if (house === undefined) throw new Error('the house is open only while its tests run');
+        return house;
+      });
+    });
+  }
+}
+
+/** Opens a house; `close` ends everything it opened. */
+export async function openHouse(kind: House['kind'], options: HouseOptions = {}): Promise<House> {
+  const { beside } = options;
+  const telegram = beside?.telegram ?? (await FakeTelegram.start());
+  const discord = beside?.discord ?? (await FakeDiscord.open({ identifySpacingMs: 15 }));
+  const ollama = beside?.ollama ?? (await startFakeOllama(options.model));
+  const database = kind === 'postgres' && beside === undefined ? await createDatabase() : undefined;
+  const home =
+    kind === 'embedded' ? await makeEmbeddedHome() : await mkdtemp(path.join(tmpdir(), 'parley-test-'));
+  const url = database?.url ?? beside?.env['DATABASE_URL'];
+  const env: Record<string, string> = {
+    GATEWAY_HOME: home,
+    GATEWAY_TOKEN: OWNER,
+    PORT: '0',
+    OLLAMA_HOST: ollama.url,
+    ...(url !== undefined && { DATABASE_URL: url }),
+    ...(options.telegram === true && { TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: telegram.root }),
+    ...(options.discord === true && { DISCORD_BOT_TOKEN: discord.token, DISCORD_API_ROOT: discord.apiRoot }),
+    ...options.env,
+  };
+  await (options.furnish ?? writeSettings(options.file))(home);
+  const log: string[] = [];
+  const start = (more: Record<string, string>): Promise<Gateway> => {
+    const config = loadConfig({ ...env, ...more });
+    const write = (line: string): void => void log.push(line);
+    return startGateway(config, {
+      log: createLog({ level: 'debug', redact: redactor(secretsOf(config)), write }),
+      ...(options.tools && { tools: options.tools }),
+    });
+  };
+  const gateway = await start({});
+  const attach = (): Promise<HomeStore> =>
+    openStore({ home, databaseUrl: url, log: silentLog, attach: true, poolSize: 2 });
+  const detach = async (): Promise<void> => {
+    await house.store.close();
+    await house.sql.end();
+  };
+  const house: House = {
+    kind,
+    ollama,
+    telegram,
+    discord,
+    env,
+    home,
+    log,
+    store: await attach(),
+    sql: await connect(home, url),
+    gateway,
+    call: (route, init = {}) => callHouse(house.gateway.url + route, init),
+    async messages(session) {
+      const answer = await house.call(`/v1/sessions/${session}/messages?limit=200`);
+      const body: { messages?: MessageRecord[] } = await answer.json();
+      return body.messages ?? [];
+    },
+    async post(id, content) {
+      const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+      const body: { turnId?: string } = await answer.json();
+      if (answer.status !== 202 || body.turnId === undefined) throw new Error(JSON.stringify(body));
+      return body.turnId;
+    },
+    modelCall: (said) =>
+      vi.waitFor(() => {
+        const call = ollama.calls.findLast(({ body }) => lastUserText(body).includes(said));
+        if (call === undefined) throw new Error(`the model was not asked "${said}"`);
+        return call;
+      }, WAIT),
+    idle: (address) =>
+      vi.waitFor(
+        async () => {
+          const keys = [`in:${address}`, `out:${address}`];
+          const busy = await house.sql`select key from lane where tail > head and key in ${house.sql(keys)}`;
+          if (busy.length > 0) throw new Error(`busy: ${JSON.stringify(busy)}`);
+        },
+        { ...WAIT, timeout: 25_000 },
+      ),
+    async dump() {
+      const tables = await house.sql<{ name: string }[]>`
+        select tablename as name from pg_tables where schemaname = 'public'`;
+      const rows = await Promise.all(tables.map(({ name }) => house.sql`select * from ${house.sql(name)}`));
+      return JSON.stringify(rows);
+    },
+    async restart(meanwhile) {
+      const { port } = new URL(house.gateway.url);
+      await detach();
+      await house.gateway.stop();
+      await meanwhile?.();
+      house.gateway = await start({ PORT: port });
+      house.store = await attach();
+      house.sql = await connect(home, url);
+    },
+    async close() {
+      await detach();
+      await house.gateway.stop();
+      if (beside === undefined) {
+        await telegram.close();
+        await discord.close();
+        await ollama.close();
+        await database?.drop();
+      }
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+  await ready(house, options);
+  return house;
+}
+
+function writeSettings(
+  settings: Record<string, unknown> = { access: { telegram: { allow: FRIENDS } } },
+): (home: string) => Promise<void> {
+  return (home) => writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+}
+
+/** The doors are open: bots are being listened to, too. A second node has none of its own. */
+async function ready(house: House, options: HouseOptions): Promise<void> {
+  if (options.beside !== undefined) return;
+  await vi.waitFor(async () => {
+    const { channels } = await house.gateway.health();
+    const late = Object.values(channels).find(({ state }) => state !== 'up' && state !== 'off');
+    if (late !== undefined) throw new Error(JSON.stringify(channels));
+  }, WAIT);
+}
+
+function callHouse(url: string, { method, token, headers = {}, json, signal }: CallInit): Promise<Response> {
+  const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+  return fetch(url, {
+    method: method ?? (json === undefined ? 'GET' : 'POST'),
+    headers: { authorization: `Bearer ${token ?? OWNER}`, ...type, ...headers },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** A connection of the test's own; the embedded database is reached through the gateway's socket. */
+async function connect(home: string, url: string | undefined): Promise<postgres.Sql> {
+  const options = { max: 1, fetch_types: false, onnotice: () => undefined };
+  if (url !== undefined) return postgres(url, options);
+  const holder = await liveHolder(home);
+  return postgres({ ...options, path: holder?.socketPath ?? '', user: 'postgres' });
+}
+
+async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env['DATABASE_URL'] ?? '';
+  const name = `flow_${newId().replaceAll('-', '')}`;
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const admin = async (statement: (sql: postgres.Sql) => Promise<unknown>): Promise<void> => {
+    const sql = postgres(server, { max: 1, onnotice: () => undefined });
+    try {
+      await statement(sql);
+    } finally {
+      await sql.end();
+    }
+  };
+  await admin((sql) => sql`create database ${sql(name)}`);
+  return { url: url.href, drop: () => admin((sql) => sql`drop database ${sql(name)} with (force)`) };
+}

@@ -1,0 +1,200 @@
+/** The house as its doors see it, on a real store: what comes of a message, and who may touch which session. */
+import { expect, it } from 'vitest';
+import type { Caller, Verdict } from '../../src/contracts/access.ts';
+import { createEventBus } from '../../src/bus/event-bus.ts';
+import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import { createApprovals, createCommands } from '../../src/intake/index.ts';
+import { createGatewayApi, createReceive } from '../../src/intake/index.ts';
+import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
+import { MAX_PENDING } from '../../src/contracts/ledger.ts';
+import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
+import { describeEachDatabase, silentLog } from '../database.ts';
+import type { TestStore } from '../database.ts';
+import { inbound } from '../store/requests.ts';
+
+const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
+const MAKER: Caller = { tokenId: 'maker', scopes: ['chat'] };
+const OTHER: Caller = { tokenId: 'other', scopes: ['chat'] };
+
+/** The intake over a store whose lanes nobody runs. */
+function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: false }) {
+  const clock = { ms: 0 };
+  const hints: string[] = [];
+  const gatekeeper = {
+    authorize: () => Promise.resolve(verdict),
+    authenticate: () => Promise.resolve(undefined),
+  };
+  const bus = {
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    run: () => undefined,
+    claimingNode: () => undefined,
+    hintStop: (lane: string) => void hints.push(lane),
+    nudge: () => undefined,
+    running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
+  };
+  const deps = {
+    lanes: store.lanes,
+    ledger: store.ledger,
+    runs: store.runs,
+    plans: store.plans,
+    bus,
+    gatekeeper,
+    events: createEventBus({ nodeId: 'n1', log: silentLog }),
+    log: silentLog,
+    now: () => clock.ms,
+  };
+  const approvals = createApprovals({ ...deps, store: store.approvals });
+  const commands = createCommands({
+    ...deps,
+    defaultModel: () => Promise.resolve('fake'),
+    profileFaults: () => [],
+  });
+  const receive = createReceive({ ...deps, commands, approvals });
+  const no = (): never => {
+    throw new Error('the session routes ask no model');
+  };
+  const api = createGatewayApi({
+    chatMoved: async () => undefined,
+    ...deps,
+    commands,
+    receive,
+    approvals,
+    plans: store.plans,
+    todos: store.todos,
+    schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
+    profileIds: () => ['default'],
+    agent: { models: no, resolveModel: no, complete: no, checkProfile: no },
+    health: no,
+    usage: { sum: no, groups: no },
+    metrics: no,
+  });
+  return { receive, api, hints, clock };
+}
+
+const NOTHING = /^$/;
+
+/** What was queued for the asker's screen. */
+async function queued(store: TestStore): Promise<string[]> {
+  const rows = await store.sql<{ text: string }[]>`
+    select payload -> 'message' ->> 'content' as text from msg where lane like 'out:%' order by seq`;
+  return rows.map(({ text }) => text);
+}
+
+describeEachDatabase('a message at the door', (databases) => {
+  it('is refused for what is wrong with it, with words where words help', async () => {
+    const store = await databases.open();
+    const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
+      [{}, { kind: 'deny' }, 'refused', 'denied', NOTHING],
+      [{}, { kind: 'deny', reply: 'Not here.' }, 'refused', 'denied', /^Not here\.$/],
+      [{ content: '/stop' }, { kind: 'deny' }, 'refused', 'denied', NOTHING],
+      [{}, { kind: 'pairing', reply: 'A code.' }, 'refused', 'pairing', /^A code\.$/],
+      [{ content: ' \n ' }, { kind: 'allow', owner: false }, 'refused', 'empty', /only read text/],
+      [
+        { content: 'x'.repeat(MAX_MESSAGE_LENGTH + 1) },
+        { kind: 'allow', owner: false },
+        'refused',
+        'too_large',
+        /100000/,
+      ],
+    ];
+    for (const [index, [change, verdict, kind, code, words]] of table.entries()) {
+      const before = (await queued(store)).length;
+      const receipt = await intakeOf(store, verdict).receive(inbound(`m${index}`, change));
+      expect(receipt).toMatchObject({ kind, code });
+      expect(receipt).not.toHaveProperty('reply');
+      expect((await queued(store)).slice(before).join()).toMatch(words);
+    }
+    expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
+  });
+
+  it('is taken at its longest, and once however often it comes', async () => {
+    const store = await databases.open();
+    const { receive } = intakeOf(store);
+    const longest = inbound('m1', { content: 'x'.repeat(MAX_MESSAGE_LENGTH) });
+    const first = await receive(longest);
+    expect(first).toMatchObject({ kind: 'accepted', seq: 1, position: 0 });
+    const turnId = first.kind === 'accepted' ? first.turnId : '';
+    expect(await receive(longest)).toEqual({ kind: 'duplicate', turnId, seq: 1 });
+    expect(await receive(inbound('m2'))).toMatchObject({ kind: 'accepted', position: 1 });
+  });
+
+  it(`is refused with words when ${MAX_PENDING} are waiting, and a command is not`, async () => {
+    const store = await databases.open();
+    const { receive, hints } = intakeOf(store);
+    const say = (id: string, content = 'hi'): Promise<Receipt> =>
+      receive(inbound(id, { channel: 'http', chatId: 'full', content, sessionKey: 'http:full' }), {
+        caller: MAKER,
+      });
+    for (let n = 0; n < MAX_PENDING; n += 1) expect((await say(`m${n}`)).kind).toBe('accepted');
+    expect(await say('one more')).toMatchObject({ kind: 'refused', code: 'queue_full' });
+    expect(await say('m7')).toMatchObject({ kind: 'duplicate' });
+    expect(await say('stop', '/stop')).toEqual({
+      kind: 'handled',
+      reply: `Nothing was running. ${MAX_PENDING} queued messages were dropped.`,
+    });
+    expect(hints).toEqual(['in:http:full']);
+    expect((await say('after')).kind).toBe('accepted');
+  });
+
+  it('gets its command’s reply in the receipt where the door holds the line, else as a delivery', async () => {
+    const store = await databases.open();
+    const { receive } = intakeOf(store);
+    const line = inbound('m1', { content: '/help', placeholder: { id: '@original' } });
+    expect(await receive(line)).toEqual({ kind: 'handled', reply: expect.stringContaining('/stop') });
+    expect(await queued(store)).toEqual([]);
+    expect(await receive(inbound('m2', { content: '/help' }))).toEqual({ kind: 'handled' });
+    await receive(inbound('m2', { content: '/help' }));
+    expect(await queued(store)).toEqual([expect.stringContaining('/stop')]);
+  });
+});
+
+describeEachDatabase('a session behind the door', (databases) => {
+  const KEY: SessionKey = 'http:mine';
+  const page = { limit: 10 };
+  const methods: [string, (api: GatewayApi, caller: Caller) => Promise<unknown>, unknown][] = [
+    ['session', (api, caller) => api.session(caller, KEY), undefined],
+    ['messages', (api, caller) => api.messages(caller, KEY, page), undefined],
+    ['plan', (api, caller) => api.plan(caller, KEY), undefined],
+    ['updateSession', (api, caller) => api.updateSession(caller, KEY, { mode: 'agentic' }), undefined],
+    ['stop', (api, caller) => api.stop(caller, KEY), undefined],
+    ['sessions', (api, caller) => api.sessions(caller, page), []],
+    ['deleteSession', (api, caller) => api.deleteSession(caller, KEY), false],
+  ];
+
+  it.each(methods)(
+    'is for its maker and an admin, and not there for another: %s',
+    async (_name, ask, nothing) => {
+      const store = await databases.open();
+      const { api, receive } = intakeOf(store);
+      const message = inbound('m1', { channel: 'http', chatId: 'mine', content: 'mine' });
+      for (const caller of [MAKER, OWNER]) {
+        await receive({ ...message, id: `for ${caller.tokenId}` }, { caller: MAKER });
+        const before = await store.ledger.messages(KEY, page);
+        expect(await ask(api, OTHER)).toEqual(nothing);
+        expect(await store.ledger.messages(KEY, page)).toEqual(before);
+        expect(await ask(api, caller)).not.toEqual(nothing);
+      }
+    },
+  );
+
+  it('takes neither messages nor commands nor a repeated key from another', async () => {
+    const store = await databases.open();
+    const { receive, hints } = intakeOf(store);
+    const message = inbound('key', { channel: 'http', chatId: 'mine', content: 'mine' });
+    await receive(message, { caller: MAKER });
+    for (const change of [
+      { id: 'new' },
+      {},
+      { id: 'stop', content: '/stop' },
+      { id: 'status', content: '/status' },
+    ]) {
+      const refused = await receive({ ...message, ...change }, { caller: OTHER });
+      expect({ ...refused, change }).toMatchObject({ kind: 'refused', code: 'denied' });
+    }
+    expect(hints).toEqual([]);
+    expect(await store.ledger.messages(KEY, page)).toHaveLength(1);
+    expect((await receive({ ...message, id: 'admin' }, { caller: OWNER })).kind).toBe('accepted');
+  });
+});

@@ -1,0 +1,44 @@
+/** The parser's guard: what is read as markup, what is taken as it stands, and where the line is. */
+import { describe, expect, it } from 'vitest';
+import { MAX_MARKUP, MAX_NESTING, parseMarkdown } from '../../src/lib/markdown.ts';
+import { HARD_SEGMENT, Segments } from '../../src/delivery/text/segments.ts';
+
+const kinds = (text: string) => parseMarkdown(text).children.map((block) => block.type);
+
+describe('the parser', () => {
+  it('reads markup up to its bound and takes more of it as plain text', () => {
+    const code = '`a` '.repeat(MAX_MARKUP / 2);
+    const tame = code.slice(0, code.lastIndexOf('`', code.length - 4));
+    const first = (text: string) => {
+      const block = parseMarkdown(text).children[0];
+      return block?.type === 'paragraph' ? block.children[0]?.type : undefined;
+    };
+    expect([first(tame), first(code)]).toEqual(['inlineCode', 'text']);
+  });
+
+  it('reads quotes nested to its bound and takes deeper ones as plain text', () => {
+    expect(kinds(`${'>'.repeat(MAX_NESTING)} a`)).toEqual(['blockquote']);
+    expect(kinds(`${'>'.repeat(MAX_NESTING + 1)} a`)).toEqual(['paragraph']);
+  });
+
+  it('leaves HTML, definitions and footnotes as the words they are', () => {
+    expect(kinds('<div>\nhello\n</div>\n\n[a]: https://example.org\n\n[^1]: note')).toEqual([
+      'paragraph',
+      'paragraph',
+      'paragraph',
+    ]);
+  });
+});
+
+describe('segments', () => {
+  it('never hold more than their bound, whatever comes', () => {
+    for (const piece of ['x', '- a\n', '|a|b|\n', '> a\n', 'a b ', '```\n', '😀']) {
+      const segments = new Segments();
+      const text = piece.repeat(Math.ceil((3 * HARD_SEGMENT) / piece.length));
+      const closed = segments.push(text);
+      const all = [...closed, segments.open()];
+      expect(Math.max(...all.map((segment) => segment.text.length))).toBeLessThanOrEqual(HARD_SEGMENT);
+      expect(all.map((segment) => segment.text).join('')).toBe(text);
+    }
+  });
+});

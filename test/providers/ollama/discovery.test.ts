@@ -1,0 +1,73 @@
+/** What the Ollama provider finds out about a model, how long it believes it, and when it asks again. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import { DISCOVERY_TTL_MS } from '../../../src/providers/discovery.ts';
+import { drain } from '../../contracts/provider.ts';
+import { startRawServer } from '../../fakes/raw-server.ts';
+import { createPairs } from './setup.ts';
+import { never, question } from '../request.ts';
+
+const pairs = createPairs();
+afterEach(() => pairs.closeAll());
+
+describe('what is known of a model', () => {
+  it('comes from the server: window, tools, thinking, vision (B-25)', async () => {
+    const { ollama } = await pairs.start();
+    const can = { tools: true, thinking: true, vision: false };
+    expect(await ollama.capabilities('fake', never)).toEqual({ contextWindow: 32_768, ...can });
+    expect(await ollama.capabilities('plain', never)).toMatchObject({ contextWindow: 8_192, tools: false });
+  });
+
+  it('is asked for once in five minutes, however many ask (B-26)', async () => {
+    let clock = 0;
+    const { fake, ollama } = await pairs.start({ now: () => clock });
+    const asked = (): number => fake.requests.filter((request) => request === 'POST /api/show').length;
+    await Promise.all(Array.from({ length: 50 }, () => ollama.capabilities('fake', never)));
+    expect(asked()).toBe(1);
+    clock = DISCOVERY_TTL_MS - 1_000;
+    await ollama.capabilities('fake', never);
+    expect(asked()).toBe(1);
+    clock = DISCOVERY_TTL_MS + 1_000;
+    await ollama.capabilities('fake', never);
+    expect(asked()).toBe(2);
+  });
+
+  it('is asked for anew after an overflow, and then holds the window that was really loaded (B-11)', async () => {
+    const { ollama } = await pairs.start({}, { maxWindow: 512 });
+    const long = question('word '.repeat(1_000), { contextWindow: 16_384 });
+    expect((await ollama.capabilities('fake', never)).contextWindow).toBe(32_768);
+    expect((await drain(ollama.streamChat(long, never))).error).toMatchObject({ code: 'context_overflow' });
+    expect((await ollama.capabilities('fake', never)).contextWindow).toBe(512);
+  });
+
+  it('does not take a smaller window that somebody asked for as the limit', async () => {
+    let clock = 0;
+    const { ollama } = await pairs.start({ now: () => clock });
+    await collectChat(ollama.streamChat(question('hi', { contextWindow: 1_024 }), never));
+    clock = DISCOVERY_TTL_MS;
+    expect((await ollama.capabilities('fake', never)).contextWindow).toBe(32_768);
+  });
+
+  it('is not remembered when it failed', async () => {
+    const { fake, ollama } = await pairs.start();
+    await expect(ollama.capabilities('new', never)).rejects.toMatchObject({ code: 'unknown_model' });
+    fake.setModels([{ name: 'new:latest', contextLength: 4_096, capabilities: ['completion'] }]);
+    expect((await ollama.capabilities('new', never)).contextWindow).toBe(4_096);
+    expect(await ollama.models(never)).toEqual(['new:latest']);
+  });
+
+  it('is not waited for longer than the server may take', async () => {
+    const raw = await startRawServer();
+    const ollama = pairs.providerAt({ host: raw.url, answerWithinMs: 50 });
+    const silent = { code: 'unavailable', message: expect.stringContaining('0.05 s') };
+    await expect(ollama.capabilities('fake', never)).rejects.toMatchObject(silent);
+    await expect(ollama.models(never)).rejects.toMatchObject(silent);
+    await raw.close();
+  });
+
+  it('is not waited for by a caller who was stopped', async () => {
+    const { ollama } = await pairs.start();
+    await expect(ollama.capabilities('fake', AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
+    await expect(ollama.models(AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
+  });
+});

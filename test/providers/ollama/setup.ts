@@ -1,0 +1,51 @@
+/** A fake Ollama and a provider for it, closed together after the test. */
+import { createProviders } from '../../../src/providers/index.ts';
+import type { OllamaOptions } from '../../../src/providers/ollama/ollama.ts';
+import type { LLMProvider } from '../../../src/contracts/provider.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import type { FakeOllama, FakeOllamaOptions, Fault, Reply } from '../../fakes/ollama/ollama.ts';
+import type { ContractReply } from '../../contracts/provider.ts';
+
+export interface Pair {
+  fake: FakeOllama;
+  ollama: LLMProvider;
+}
+
+/** Makes pairs and single providers, and closes whatever it made. */
+export function createPairs() {
+  const open: { close(): Promise<void> }[] = [];
+  const providerAt = (options: OllamaOptions): LLMProvider => {
+    const ollama = createProviders({ ollama: options }).get('ollama');
+    if (ollama === undefined) throw new Error('the list has no ollama');
+    open.push(ollama);
+    return ollama;
+  };
+  return {
+    providerAt,
+    async start(options: Partial<OllamaOptions> = {}, server: FakeOllamaOptions = {}): Promise<Pair> {
+      const fake = await startFakeOllama(server);
+      open.unshift(fake);
+      return { fake, ollama: providerAt({ host: fake.url, ...options }) };
+    },
+    async closeAll(): Promise<void> {
+      for (const thing of open.splice(0).toReversed()) await thing.close();
+    },
+  };
+}
+
+/** A reply of the contract in Ollama's words. */
+export function toReply({ tooLong, fault, ...same }: ContractReply): Reply {
+  return {
+    ...same,
+    ...(tooLong === true && { doneReason: 'length' }),
+    ...(fault && { fault: toFault(fault) }),
+  };
+}
+
+function toFault(fault: NonNullable<ContractReply['fault']>): Fault {
+  if (fault.kind === 'bytes') return fault;
+  const { after } = fault;
+  if (fault.kind === 'error')
+    return { kind: 'error_line', after, error: 'llama runner process has terminated' };
+  return { kind: fault.kind === 'no_end' ? 'no_done' : fault.kind, after };
+}

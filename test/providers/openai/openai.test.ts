@@ -1,0 +1,35 @@
+/** The provider contract over any OpenAI-compatible server, against a llama-server that behaves like the real one. */
+import { createProviders } from '../../../src/providers/index.ts';
+import type { LLMProvider } from '../../../src/contracts/provider.ts';
+import { providerContract } from '../../contracts/provider.ts';
+import type { ContractReply } from '../../contracts/provider.ts';
+import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
+import type { LlamaFault, LlamaReply } from '../../fakes/llama-server/reply.ts';
+import { harnessOf } from '../harness.ts';
+
+providerContract('openai', async () => {
+  const fake = await startFakeLlama({ window: 2_048 });
+  return harnessOf(fake, providerAt, (reply) => fake.answer(toReply(reply)));
+});
+
+function providerAt(baseUrl: string): LLMProvider {
+  const ollama = { host: 'http://127.0.0.1:1' };
+  const provider = createProviders({ ollama, openai: { baseUrl } }).get('openai');
+  if (provider === undefined) throw new Error('the list has no openai');
+  return provider;
+}
+
+function toReply({ tooLong, fault, ...same }: ContractReply): LlamaReply {
+  return {
+    ...same,
+    ...(tooLong === true && { cutBy: same.text?.length ?? 0 }),
+    ...(fault && { fault: toFault(fault) }),
+  };
+}
+
+function toFault(fault: NonNullable<ContractReply['fault']>): LlamaFault {
+  if (fault.kind === 'bytes') return fault;
+  const { kind, after } = fault;
+  if (kind !== 'error') return { kind, after };
+  return { kind, after, error: { code: 500, message: 'the slot failed', type: 'server_error' } };
+}

@@ -1,0 +1,29 @@
+/** The tables' version: brought up once, by one process at a time, and never down. */
+import { expect, it } from 'vitest';
+import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
+import { migrateDatabase } from '../../../src/store/database/migrate.ts';
+import { openStoreAt } from '../../../src/store/store.ts';
+import { describeEachDatabase, silentLog } from '../../database.ts';
+
+describeEachDatabase('migration', (databases) => {
+  // Beside the embedded database there is no second process: the home's lock keeps it out.
+  it.skipIf(databases.kind === 'embedded')(
+    'is applied once when several processes start together',
+    async () => {
+      const { place, sql } = await databases.open();
+      const fresh = { ...place, schema: `${place.schema}_raced` };
+      await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(fresh)));
+      const rows = await sql`select * from ${sql(fresh.schema)}.migration`;
+      expect(rows).toHaveLength(journal.entries.length);
+      await sql`drop schema ${sql(fresh.schema)} cascade`;
+    },
+  );
+
+  it('refuses a database that a newer version has written', async () => {
+    const { place, sql } = await databases.open();
+    await sql`insert into migration (hash, created_at) values ('from the future', 99999999999999)`;
+    const opening = openStoreAt(place, { log: silentLog, migrate: true });
+    await expect(opening).rejects.toMatchObject({ code: 'schema_newer', retryable: false });
+    await expect(opening).rejects.toThrow(/newer version/);
+  });
+});

@@ -1,0 +1,67 @@
+/** Event batches between nodes over LISTEN/NOTIFY. */
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  createFanout,
+  MAX_BATCHES_UNDER_WAY,
+  MAX_NOTIFY_BYTES,
+} from '../../../src/store/database/notify-fanout.ts';
+import { describeEachDatabase, silentLog, type TestDatabases, type TestStore } from '../../database.ts';
+
+function fanout(store: TestStore) {
+  const made = createFanout(store.place, silentLog);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+describeEachDatabase('fanout', (databases: TestDatabases) => {
+  it('is there on Postgres only', async () => {
+    const store = await databases.open();
+    expect(store.fanout === undefined).toBe(databases.kind === 'embedded');
+  });
+
+  it.skipIf(databases.kind === 'embedded')(
+    'carries batches to the other nodes, not back, not to other schemas',
+    async () => {
+      const store = await databases.open();
+      const [one, two, stranger] = [fanout(store), fanout(store), fanout(await databases.open())];
+      const heard: Record<string, string[]> = { one: [], two: [], stranger: [] };
+      await one.subscribe((batch) => heard.one?.push(batch));
+      await stranger.subscribe((batch) => heard.stranger?.push(batch));
+      const end = await two.subscribe((batch) => heard.two?.push(batch));
+      const long = 'x'.repeat(7_500);
+      for (const batch of ['a', 'a', long]) one.publish(batch);
+      await expect.poll(() => heard.two).toEqual(['a', 'a', long]);
+      expect(heard).toMatchObject({ one: [], stranger: [] });
+      await end();
+      one.publish('after');
+      two.publish('back');
+      await expect.poll(() => heard.one).toEqual(['back']);
+      expect(heard.two).toHaveLength(3);
+    },
+  );
+
+  it.skipIf(databases.kind === 'embedded')(
+    'listens again after its connections were terminated',
+    async () => {
+      const store = await databases.open();
+      const [one, two] = [fanout(store), fanout(store)];
+      const heard: string[] = [];
+      await two.subscribe((batch) => heard.push(batch));
+      await store.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = ${store.place.schema} and pid <> pg_backend_pid()`;
+      const publish = () => {
+        one.publish('again');
+        return heard.length;
+      };
+      await expect.poll(publish, { timeout: 10_000 }).toBeGreaterThan(0);
+    },
+  );
+
+  it.skipIf(databases.kind === 'embedded')('drops what is too much or too large, and counts it', async () => {
+    const one = fanout(await databases.open());
+    for (let i = 0; i < MAX_BATCHES_UNDER_WAY + 5; i += 1) one.publish(`b${i}`);
+    one.publish('x'.repeat(MAX_NOTIFY_BYTES));
+    expect(one.dropped()).toBe(6);
+  });
+});

@@ -1,0 +1,189 @@
+/** The database goes away at the worst moments: each call is done once, and says so. */
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { StoreError } from '../../../src/contracts/errors.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { openTcpProxy, type TcpProxy } from '../../fakes/tcp-proxy.ts';
+import { describeEachDatabase, type TestDatabases, type TestStore } from '../../database.ts';
+import { request } from '../requests.ts';
+import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
+
+/** A store behind a proxy, beside one that reaches the same tables undisturbed. */
+async function openBehindProxy(
+  databases: TestDatabases,
+  retryForMs = 20_000,
+): Promise<{ calm: TestStore; store: TestStore; proxy: TcpProxy }> {
+  const calm = await databases.open();
+  const { url, socketPath } = calm.place;
+  let proxy: TcpProxy;
+  let store: TestStore;
+  if (socketPath === undefined) {
+    const target = new URL(url ?? '');
+    // Without a host in the URL the server is where PGHOST says: on a unix socket.
+    const port = Number(target.port || 5432);
+    const server =
+      target.hostname === ''
+        ? { path: path.join(process.env['PGHOST'] ?? '/var/run/postgresql', `.s.PGSQL.${port}`) }
+        : { host: target.hostname, port };
+    proxy = await openTcpProxy(server);
+    target.host = `127.0.0.1:${proxy.port}`;
+    store = await databases.open({ beside: calm, place: { url: target.href }, retryForMs });
+  } else {
+    const proxied = path.join(tmpdir(), `parley-${newId().slice(-12)}`);
+    proxy = await openTcpProxy({ path: socketPath }, proxied);
+    store = await databases.open({ beside: calm, place: { socketPath: proxied }, retryForMs });
+  }
+  onTestFinished(() => proxy.close());
+  return { calm, store, proxy };
+}
+
+describeEachDatabase('faults', (databases) => {
+  it('accepts once when the answer to the commit is lost (T1)', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const node = await calm.lanes.register('home', LEASE_MS);
+    const lost = proxy.loseAnswerTo('message-1');
+    const result = accepted(await store.ledger.accept(request('message-1', {}, node)));
+    await lost;
+    expect(only(result)).toMatchObject({ node, seq: 1, dedupe: 'message-1' });
+    expect(result).toMatchObject({ laneSeq: 1, seq: 1, position: 0 });
+    expect(await store.ledger.accept(request('message-1'))).toMatchObject({
+      kind: 'duplicate',
+      turnId: result.turnId,
+    });
+    expect(await calm.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(1);
+  });
+
+  it('appends once, and keeps the claim it made', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const node = await calm.lanes.register('home', LEASE_MS);
+    const lost = proxy.loseAnswerTo('dedupe-1');
+    const appended = await store.lanes.append('out:a:1', 'dedupe-1', {}, node);
+    await lost;
+    expect(only(appended)).toMatchObject({ seq: 1, node });
+    expect(only(await calm.lanes.append('out:a:2', 'dedupe-1', {}, node)).seq).toBe(1);
+  });
+
+  it('claims once in a sweep whose answer is lost', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const node = await calm.lanes.register('home', LEASE_MS);
+    for (const key of ['in:a:1', 'in:a:2', 'in:a:3'] as const) await calm.lanes.append(key, 'm', {});
+    const lost = proxy.loseAnswerTo(node);
+    const heads = await store.lanes.sweep(node, [{ class: 'in', room: 2 }]);
+    await lost;
+    expect(heads).toHaveLength(2);
+    expect(await calm.lanes.sweep(node, IN_ROOM)).toHaveLength(1);
+  });
+
+  it('writes each journal row once (T2-T5)', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const { turnId, head } = await startTurn(calm);
+    const lost = proxy.loseAnswerTo('first answer');
+    await store.ledger.journalAnswer(head, turnId, [answer(1, 'first answer')]);
+    await lost;
+    const lostToo = proxy.loseAnswerTo('placeholder-1');
+    await store.ledger.notePlaceholder(head, turnId, [{ id: 'placeholder-1' }]);
+    await lostToo;
+    const opened = await calm.ledger.openTurn(head, turnId, 9);
+    expect(opened).toMatchObject({
+      journal: [{ entry: { content: 'first answer' } }],
+      placeholders: [{ id: 'placeholder-1' }],
+    });
+    expect(opened.journal).toHaveLength(1);
+  });
+
+  it('ends a turn once and hands over what that commit claimed (T6 T7)', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const { node, turnId, head } = await startTurn(calm);
+    await calm.ledger.accept(request('m2'));
+    const outbound = delivery(turnId, 'telegram:42', 'the answer');
+    const lost = proxy.loseAnswerTo('the answer');
+    const { heads } = await store.ledger.finishTurn(head, finished(turnId, 'the answer', { outbound }));
+    await lost;
+    expect(heads.map((claimed) => claimed.lane).toSorted()).toEqual(['in:telegram:42', 'out:telegram:42']);
+    expect(await calm.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(3);
+    const out = heads.find((claimed) => claimed.lane === 'out:telegram:42')!;
+    const lostToo = proxy.loseAnswerTo('sent-1');
+    expect(await store.ledger.finishDelivery(out, turnId, [{ id: 'sent-1' }])).toEqual({ heads: [] });
+    await lostToo;
+    expect(await calm.lanes.sweep(node, [{ class: 'out', room: 9 }])).toEqual([]);
+  });
+
+  it('lets go, parks, decides and stops once', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const { node, turnId, head } = await startTurn(calm);
+    const lose = async <T>(pattern: string, call: () => Promise<T>): Promise<T> => {
+      const lost = proxy.loseAnswerTo(pattern);
+      const result = await call();
+      await lost;
+      return result;
+    };
+    await lose('why-1', () => store.lanes.release(head, { delayMs: 0, attempt: true, error: 'why-1' }));
+    const again = only(await calm.lanes.sweep(node, IN_ROOM));
+    expect(again.attempts).toBe(1);
+    const approval = { id: 'approval-1', turnId, detail: {}, expiresInMs: 60_000 };
+    await lose('approval-1', () => store.lanes.park(again, approval));
+    expect(await lose('person-1', () => store.lanes.decide('approval-1', 'approved', 'person-1'))).toBe(true);
+    const woken = only(await calm.lanes.sweep(node, IN_ROOM));
+    await calm.ledger.openTurn(woken, turnId, 1);
+    expect((await lose('commit', () => store.lanes.stop('telegram:42', { fresh: true }))).stopped).toBe(true);
+    expect(await calm.lanes.flags(node)).toHaveLength(1);
+  });
+
+  it('turns a pairing code into a grant once', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const code = { channel: 'telegram', senderId: '7', codeHash: 'hash-1', ttlMs: 60_000, maxPending: 3 };
+    const lost = proxy.loseAnswerTo('commit');
+    expect(await store.access.openPairing(code)).toBe(true);
+    await lost;
+    const lostToo = proxy.loseAnswerTo('hash-1');
+    expect(await store.access.approvePairing('hash-1')).toMatchObject({ senderId: '7' });
+    await lostToo;
+    expect(await calm.access.grants()).toHaveLength(1);
+    expect(await calm.access.approvePairing('hash-1')).toBeUndefined();
+  });
+
+  it('loses and repeats nothing while its connections are cut again and again', async () => {
+    const { calm, store, proxy } = await openBehindProxy(databases);
+    const node = await calm.lanes.register('home', LEASE_MS);
+    const chats = Array.from({ length: 6 }, (_, i) => `chat${i}`);
+    let done = 0;
+    const talk = async (chatId: string): Promise<void> => {
+      for (let i = 0; i < 12; i += 1) {
+        const { turnId, heads } = accepted(await store.ledger.accept(request(`m${i}`, { chatId }, node)));
+        const step = await store.ledger.finishTurn(only(heads), finished(turnId, `answer ${i}`));
+        expect(step.heads).toEqual([]);
+        done += 1;
+        if (done % 9 === 0) await disturb();
+      }
+    };
+    const disturb = async (): Promise<void> => {
+      if (databases.kind === 'embedded') proxy.cut();
+      else {
+        await calm.sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = ${calm.place.schema} and pid <> pg_backend_pid()`;
+      }
+    };
+    await Promise.all(chats.map(talk));
+    for (const chatId of chats) {
+      const messages = await calm.ledger.messages(`telegram:${chatId}`, { limit: 100 });
+      const expected = Array.from({ length: 12 }, (_, i) => [`text of m${i}`, `answer ${i}`]).flat();
+      expect(messages.map((message) => message.content)).toEqual(expected);
+    }
+  });
+
+  it('waits for a database that is away, and gives up with an error that says so', async () => {
+    const { store, proxy } = await openBehindProxy(databases, 1_500);
+    await store.ledger.accept(request('m1'));
+    proxy.refuse();
+    const waiting = store.ledger.accept(request('m2'));
+    setTimeout(() => proxy.restore(), 200);
+    expect(accepted(await waiting).laneSeq).toBe(2);
+    proxy.refuse();
+    const error = await store.ledger.accept(request('m3')).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(String(error)).toMatch(/DATABASE_URL/);
+  });
+});

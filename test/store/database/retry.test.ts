@@ -1,0 +1,109 @@
+/** Which faults are waited out, for how long, and what comes out of the store in the end. */
+import { describe, expect, it } from 'vitest';
+import { FencedError, StoreError } from '../../../src/contracts/errors.ts';
+import { createSemaphore } from '../../../src/store/database/semaphore.ts';
+import { isTransient, violatedKey, withRetry } from '../../../src/store/database/retry.ts';
+
+function fault(code: string, cause?: unknown): Error {
+  return Object.assign(new Error(`fault ${code}`, { cause }), { code });
+}
+
+const PASSING =
+  '57P01 57P03 08006 08001 40001 40P01 53300 ECONNRESET ECONNREFUSED ENOENT CONNECTION_CLOSED CONNECTION_ENDED'.split(
+    ' ',
+  );
+
+describe('retry', () => {
+  it.each(PASSING)('waits out %s', async (code) => {
+    let runs = 0;
+    const result = await withRetry((attempt) => {
+      runs += 1;
+      return attempt < 2 ? Promise.reject(fault('wrapped', fault(code))) : Promise.resolve(attempt);
+    });
+    expect([runs, result]).toEqual([3, 2]);
+  });
+
+  it('knows the fault that has no code', () => {
+    expect(isTransient(new Error('Connection terminated unexpectedly'))).toBe(true);
+    expect(isTransient(fault('23505'))).toBe(false);
+    expect(isTransient('57P01')).toBe(false);
+  });
+
+  it('lets a real fault out at once as a StoreError with its cause', async () => {
+    const broken = fault('42601');
+    const error = await withRetry(() => Promise.reject(broken)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: 'database', retryable: false, cause: broken });
+    await expect(withRetry(() => Promise.reject(new FencedError('in:a')))).rejects.toThrow(FencedError);
+  });
+
+  it('keeps the values of a failed statement out of its words', async () => {
+    const drizzle = new Error('Failed query: insert … params: a secret', { cause: fault('22P02') });
+    const error = await withRetry(() => Promise.reject(drizzle)).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: 'The database refused a statement: fault 22P02' });
+    expect(error).toMatchObject({ cause: { message: 'fault 22P02' } });
+  });
+
+  it('gives up when the time is over, also on a call that never answers', async () => {
+    const away = withRetry(() => Promise.reject(fault('ECONNREFUSED')), { forMs: 60 });
+    await expect(away).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    const silent = withRetry(() => new Promise(() => undefined), { forMs: 20 });
+    await expect(silent).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('ends its waiting when the store closes', async () => {
+    const closing = new AbortController();
+    const call = withRetry(
+      () => {
+        closing.abort(new StoreError('closed', 'The store is closed.'));
+        return Promise.reject(fault('ECONNREFUSED'));
+      },
+      { signal: closing.signal },
+    );
+    await expect(call).rejects.toBeInstanceOf(StoreError);
+  });
+
+  it('finds the key that an insert met, down the causes', () => {
+    const violation = Object.assign(fault('23505'), { constraint_name: 'msg_dedupe' });
+    expect(violatedKey(violation)).toBe('msg_dedupe');
+    expect(violatedKey(new Error('Failed query', { cause: violation }))).toBe('msg_dedupe');
+    expect(violatedKey(fault('23503'))).toBeUndefined();
+  });
+});
+
+describe('permits', () => {
+  it('lets no more in than there are places, in the order they came', async () => {
+    const permits = createSemaphore(2, 1_000);
+    const order: number[] = [];
+    let inside = 0;
+    const work = (i: number) =>
+      permits.hold(async () => {
+        inside += 1;
+        expect(inside).toBeLessThanOrEqual(2);
+        await Promise.resolve();
+        order.push(i);
+        inside -= 1;
+      });
+    await Promise.all([1, 2, 3, 4, 5].map(work));
+    expect(order).toEqual([1, 2, 3, 4, 5]);
+    await permits.idle(1_000);
+  });
+
+  it('ends a wait that is too long, and gives the place of work that failed to the next', async () => {
+    const permits = createSemaphore(1, 20);
+    let fail: (error: Error) => void = () => undefined;
+    const first = permits.hold(
+      () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+    );
+    await expect(permits.hold(() => Promise.resolve())).rejects.toMatchObject({
+      code: 'unavailable',
+      retryable: true,
+    });
+    fail(new Error('broken'));
+    await expect(first).rejects.toThrow('broken');
+    expect(await permits.hold(() => Promise.resolve('in'))).toBe('in');
+  });
+});

@@ -1,0 +1,54 @@
+/** The embedded database's thread dies: it comes back on the same socket with all that was committed, or stays down and says so. */
+import { rm } from 'node:fs/promises';
+import type * as WorkerThreads from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
+import { openStoreAt } from '../../../src/store/store.ts';
+import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { testLog } from '../../fakes/agent/tool-context.ts';
+
+const threads = vi.hoisted((): Worker[] => []);
+vi.mock('node:worker_threads', async (original) => {
+  const real = await original<typeof WorkerThreads>();
+  class Watched extends real.Worker {
+    constructor(...args: ConstructorParameters<typeof real.Worker>) {
+      super(...args);
+      threads.push(this);
+    }
+  }
+  return { ...real, Worker: Watched };
+});
+
+describe('the embedded database', () => {
+  let home: string;
+  beforeEach(async () => {
+    threads.length = 0;
+    home = await makeEmbeddedHome();
+  });
+  afterEach(() => rm(home, { recursive: true, force: true }));
+
+  it('comes back when its thread dies, with what was committed, and callers only wait', async () => {
+    const embedded = await openEmbedded(home, silentLog);
+    const store = await openStoreAt(
+      { socketPath: embedded.socketPath, schema: 'public' },
+      { log: silentLog, migrate: true },
+    );
+    await store.access.addGrant('telegram', 'dm', '7');
+    await threads[0]?.terminate();
+    expect(await store.access.hasGrant('telegram', 'dm', '7')).toBe(true);
+    expect(threads).toHaveLength(2);
+    await store.close();
+    await embedded.close();
+    expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
+  });
+
+  it('is over when it is closed while it comes back', async () => {
+    const lines: string[] = [];
+    const embedded = await openEmbedded(home, testLog(lines));
+    await threads[0]?.terminate();
+    await vi.waitFor(() => expect(lines.join('')).toContain('starting it again'), { timeout: 10_000 });
+    await embedded.close();
+    expect(threads.every((thread) => thread.threadId === -1)).toBe(true);
+  });
+});

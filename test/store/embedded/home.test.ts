@@ -1,0 +1,175 @@
+/** One process per home: refused, waited for, killed, reopened, attached to. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAlive, startOf } from '../../../src/store/embedded/home-holder.ts';
+import { liveHolder, lockHome } from '../../../src/store/embedded/home-lock.ts';
+import { openStore } from '../../../src/store/open-store.ts';
+import { makeEmbeddedHome, silentLog } from '../../database.ts';
+
+const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url));
+
+describe('home', () => {
+  let home: string;
+  const children: ChildProcess[] = [];
+
+  beforeEach(async () => {
+    home = await makeEmbeddedHome();
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    }
+    await rm(home, { recursive: true, force: true });
+  });
+
+  /** Starts a holder; `lines` are what it has said so far. */
+  function startHolder(...args: string[]) {
+    const child = spawn(process.execPath, [...process.execArgv, HOLDER, home, ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    children.push(child);
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+    const says = (line: string) =>
+      expect
+        .poll(() => lines.some((said) => said.startsWith(line)), { timeout: 20_000, interval: 10 })
+        .toBe(true);
+    return { child, lines, says };
+  }
+
+  async function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  }
+
+  it('refuses a second process, naming the first and what to do', async () => {
+    const first = startHolder();
+    await first.says('open');
+    const second = startHolder();
+    await second.says(`refused GATEWAY_HOME ${home} is in use by process ${first.child.pid}.`);
+    const refused = openStore({ home, log: silentLog, lockWaitMs: 50 });
+    await expect(refused).rejects.toMatchObject({ code: 'home_locked' });
+  });
+
+  it('waits for a holder that is on its way out, and takes over; refuses at once while it stays', async () => {
+    const first = await openStore({ home, log: silentLog });
+    const began = performance.now();
+    await expect(lockHome(home)).rejects.toMatchObject({ code: 'home_locked' });
+    expect(performance.now() - began).toBeLessThan(5_000);
+    await first.leaving();
+    const opening = openStore({ home, log: silentLog, lockWaitMs: 20_000 });
+    await first.close();
+    const store = await opening;
+    await store.close();
+    expect(await liveHolder(home)).toBeUndefined();
+  });
+
+  it('names a holder that says it leaves and does not', async () => {
+    const stuck = await lockHome(home);
+    await stuck.leaving();
+    await expect(lockHome(home, { waitMs: 250 })).rejects.toMatchObject({ code: 'home_locked' });
+    await stuck.release();
+  });
+
+  it('lets the command line in beside a running gateway, and opens the database itself when none runs', async () => {
+    const gateway = await openStore({ home, log: silentLog });
+    await gateway.access.addGrant('telegram', 'dm', '7');
+    const beside = await openStore({ home, log: silentLog, attach: true });
+    expect(await beside.access.hasGrant('telegram', 'dm', '7')).toBe(true);
+    await beside.access.addGrant('telegram', 'dm', '8');
+    await beside.close();
+    expect(await gateway.access.hasGrant('telegram', 'dm', '8')).toBe(true);
+    const { instance } = gateway;
+    await gateway.close();
+    const alone = await openStore({ home, log: silentLog, attach: true });
+    expect(await alone.access.grants()).toHaveLength(2);
+    expect(alone.instance).toBe(instance);
+    await alone.close();
+  });
+
+  it('loses nothing that was acknowledged before any of 5 kills', async () => {
+    const acknowledged = new Set<string>();
+    for (let round = 0; round < 5; round += 1) {
+      const writer = startHolder('write', String(round * 100_000));
+      await expect
+        .poll(() => writer.lines.length, { timeout: 20_000, interval: 5 })
+        .toBeGreaterThan(20 + round * 7);
+      await kill(writer.child, 'SIGKILL');
+      for (const line of writer.lines) if (line.startsWith('acknowledged ')) acknowledged.add(line.slice(13));
+    }
+    const store = await openStore({ home, log: silentLog });
+    const kept = new Set<string>();
+    for (let before: number | undefined; ;) {
+      const page = await store.ledger.messages('telegram:42', { limit: 200, before });
+      for (const message of page) kept.add(message.content.slice('text of '.length));
+      if (page.length === 0) break;
+      before = page[0]?.seq;
+    }
+    expect(acknowledged.size).toBeGreaterThan(100);
+    expect([...acknowledged].filter((id) => !kept.has(id))).toEqual([]);
+    const node = await store.lanes.register(store.instance, 60_000);
+    const [head] = await store.lanes.sweep(node, [{ class: 'in', room: 1 }]);
+    expect(head?.crashes).toBeGreaterThan(0);
+    await store.close();
+  }, 120_000);
+
+  it('takes over from a dead process and from another one with the same pid', async () => {
+    await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
+    const lock = await lockHome(home, { waitMs: 0 });
+    expect(await liveHolder(home)).toMatchObject({
+      started: startOf(process.pid),
+    });
+    await lock.release();
+    await writeFile(path.join(home, 'lock.9'), 'torn');
+    await (await lockHome(home, { waitMs: 0 })).release();
+    const child = spawn('true');
+    await once(child, 'exit');
+    expect(isAlive({ pid: child.pid ?? 0, started: '1' })).toBe(false);
+  });
+
+  it("lets exactly one of several that come at once have a dead process's home", async () => {
+    await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
+    const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockHome(home, { waitMs: 0 })));
+    expect(tries.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('makes the home private, keeps its instance, and names a home it cannot write', async () => {
+    const fresh = path.join(home, 'deep', 'er');
+    const lock = await lockHome(fresh);
+    expect((await stat(fresh)).mode & 0o777).toBe(0o700);
+    await lock.release();
+    const again = await lockHome(fresh);
+    expect(again.instance).toBe(lock.instance);
+    await again.release();
+    const file = path.join(home, 'file');
+    await writeFile(file, '');
+    await expect(lockHome(path.join(file, 'home'))).rejects.toMatchObject({
+      code: 'home_unwritable',
+      message: expect.stringContaining('GATEWAY_HOME'),
+    });
+  });
+
+  it('finds a short place for the socket of a home with a long path', async () => {
+    const long = path.join(home, 'x'.repeat(120));
+    await mkdir(long);
+    await rename(path.join(home, 'pg'), path.join(long, 'pg'));
+    const gateway = await openStore({ home: long, log: silentLog });
+    const beside = await openStore({ home: long, log: silentLog, attach: true });
+    expect(await beside.ledger.counts()).toMatchObject({ sessions: 0 });
+    const socketPath = (await liveHolder(long))?.socketPath ?? '';
+    expect(socketPath.startsWith(long)).toBe(false);
+    await beside.close();
+    await gateway.close();
+    await expect(stat(path.dirname(socketPath))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});

@@ -1,0 +1,249 @@
+/** `exec` against a real bubblewrap: what a program sees, what ends it, and that nothing runs without the sandbox. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createExec } from '../../../src/tools/exec/exec.ts';
+import {
+  MAX_PROCESSES,
+  MAX_SANDBOX_FILE_BYTES,
+  failedProbes,
+} from '../../../src/tools/exec/sandbox-command.ts';
+import { keepOutput, MAX_KEPT_BYTES, MAX_PRINTED_BYTES } from '../../../src/tools/exec/sandbox-output.ts';
+import { createSandbox, MAX_RUNS } from '../../../src/tools/exec/sandbox.ts';
+import type { Sandbox } from '../../../src/tools/exec/sandbox.ts';
+import type { ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import { toolContext } from '../../fakes/agent/tool-context.ts';
+
+const CANARY = 'canary-of-the-gateway';
+const BWRAP = '/usr/bin/bwrap';
+const hasSandbox = existsSync(BWRAP);
+if (!hasSandbox)
+  process.stderr.write('SKIPPED: the sandbox of exec is not tested, bubblewrap is not installed\n');
+
+const wasRoot = process.getuid?.() === 0;
+let toldRoot = '';
+let base = '';
+let workspace = '';
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  // Limits on processes do not bind root, so exec refuses to work for it: this process becomes nobody, as a gateway would.
+  if (wasRoot) {
+    workspace = await mkdtemp(path.join(os.tmpdir(), 'parley-exec-'));
+    toldRoot = await attempt({ command: 'true' }, createSandbox());
+    await rm(workspace, { recursive: true });
+    process.setgroups?.([]);
+    process.setgid?.(65_534);
+    process.setuid?.(65_534);
+  }
+  process.env['PARLEY_CANARY'] = CANARY;
+  base = await mkdtemp(path.join(os.tmpdir(), 'parley-exec-'));
+  workspace = path.join(base, 'workspace');
+  await mkdir(workspace);
+  await writeFile(path.join(base, 'secret'), CANARY);
+  sandbox = createSandbox();
+});
+
+afterAll(async () => {
+  delete process.env['PARLEY_CANARY'];
+  await rm(base, { recursive: true, force: true });
+});
+
+async function exec(
+  args: Record<string, unknown>,
+  over: Partial<ToolContext> = {},
+  using = sandbox,
+): Promise<ToolResult> {
+  const tool = createExec(using);
+  return await tool.execute(tool.parameters.parse(args), toolContext({ workspace, ...over }));
+}
+
+async function attempt(args: Record<string, unknown>, using: Sandbox | undefined): Promise<string> {
+  const tool = createExec(using);
+  const running = tool.execute(tool.parameters.parse(args), toolContext({ workspace }));
+  return await running.then((result) => result.content, String);
+}
+
+/** Processes of this machine whose command line holds `mark`. */
+async function alive(mark: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return lines.filter((line) => line.includes(mark));
+}
+
+describe('without the sandbox', () => {
+  it('is off, and says what switches it on (B-20)', async () => {
+    expect(await attempt({ command: 'id' }, undefined)).toContain('config.json');
+  });
+
+  it.runIf(wasRoot)('runs nothing for root, whom the limits do not bind', () => {
+    expect(toldRoot).toContain('runs as root');
+  });
+
+  it('runs nothing bare when bubblewrap is missing, and says what to install', async () => {
+    const answer = await attempt({ command: `touch ${workspace}/bare` }, createSandbox('/nonexistent/bwrap'));
+    expect(answer).toContain('unavailable');
+    expect(answer).toContain('apt-get install bubblewrap');
+    expect(existsSync(path.join(workspace, 'bare'))).toBe(false);
+  });
+
+  it('runs nothing when the self-test cannot show that the sandbox holds', async () => {
+    const impostor = path.join(workspace, 'impostor');
+    await writeFile(impostor, '#!/bin/sh\nwhile [ "$1" != /usr/bin/prlimit ]; do shift; done\nexec "$@"\n', {
+      mode: 0o700,
+    });
+    const answer = await attempt({ command: 'echo ran' }, createSandbox(impostor));
+    expect(answer).toContain('does not hold');
+    expect(answer).not.toContain('ran');
+  });
+
+  it('takes a probe that is missing from the answer for a failed one', () => {
+    expect(failedProbes('')).toContain('capabilities');
+    expect(failedProbes('networks=loeth0')).toContain('networks');
+  });
+
+  it('takes a command or a list of arguments, not both and not neither', () => {
+    const { parameters } = createExec(undefined);
+    expect(parameters.safeParse({}).success).toBe(false);
+    expect(parameters.safeParse({ command: 'a', argv: ['a'] }).success).toBe(false);
+    expect(parameters.safeParse({ argv: ['a\0b'] }).success).toBe(false);
+    expect(parameters.safeParse({ argv: ['a'] }).success).toBe(true);
+  });
+});
+
+describe.runIf(hasSandbox)('what a program sees', () => {
+  it('runs a line for the shell and a list of arguments in the workspace (B-20)', async () => {
+    expect(await exec({ command: 'echo hello | tee made.txt; pwd; exit 3' })).toEqual({
+      content: 'hello\n/work\n(exit 3)',
+      isError: true,
+    });
+    expect(await exec({ argv: ['cat', 'made.txt'] })).toEqual({ content: 'hello\n(exit 0)', isError: false });
+  });
+
+  it.each([
+    "tr '\\0' '\\n' </proc/1/environ",
+    'cat /proc/*/environ',
+    'env',
+    `cat /proc/self/root${os.tmpdir()}/*/secret`,
+    'ls -la ~ /home /root /etc',
+    'cat /proc/1/root/etc/passwd /etc/passwd /etc/shadow',
+  ])('never shows what is outside: %s', async (command) => {
+    const { content } = await exec({ command });
+    expect(content).not.toContain(CANARY);
+    expect(content).not.toContain('root:');
+  });
+
+  it('has no way to a server of this machine, and none to a new namespace', async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const bound = server.address();
+    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    const script = `use IO::Socket::INET; print IO::Socket::INET->new("127.0.0.1:${port}") ? "open" : "shut"`;
+    expect((await exec({ argv: ['perl', '-e', script] })).content).not.toContain('open');
+    expect((await exec({ command: 'unshare -Ur true && echo nested' })).content).not.toContain('nested');
+    expect(connections).toBe(0);
+    await new Promise((resolve) => void server.close(resolve));
+  });
+
+  it('cannot kill anything but itself', async () => {
+    expect((await exec({ command: 'kill -9 -1' })).isError).toBe(true);
+    expect((await exec({ command: 'echo still here' })).content).toContain('still here');
+  });
+});
+
+describe.runIf(hasSandbox)('what ends a program', () => {
+  it.each(['sleep 1e9', 'setsid sleep 7654321 & sleep 1e9', 'f(){ f|f& };f; sleep 1e9'])(
+    'ends with everything it started when its time is up: %s',
+    async (command) => {
+      const began = performance.now();
+      const { content, isError } = await exec({ command: `${command} #mark-of-this`, timeout_seconds: 1 });
+      expect(content).toContain('longer than 1 s');
+      expect(isError).toBe(true);
+      expect(performance.now() - began).toBeLessThan(3_000);
+      await expect.poll(() => alive('mark-of-this')).toEqual([]);
+      expect(await alive('7654321')).toEqual([]);
+    },
+  );
+
+  it('takes a child left in the background with it when it ends by itself', async () => {
+    expect((await exec({ command: 'setsid sleep 8765432 >/dev/null & echo left' })).content).toBe(
+      'left\n(exit 0)',
+    );
+    await expect.poll(() => alive('8765432')).toEqual([]);
+  });
+
+  it('ends when the turn is stopped', async () => {
+    const stop = new AbortController();
+    const running = exec({ command: 'sleep 9876543' }, { signal: stop.signal });
+    await expect.poll(() => alive('9876543')).not.toEqual([]);
+    stop.abort();
+    expect((await running).content).toContain('stopped');
+    await expect.poll(() => alive('9876543')).toEqual([]);
+  });
+
+  it('does not wait for input', async () => {
+    expect((await exec({ command: 'cat; echo end' })).content).toBe('end\n(exit 0)');
+  });
+
+  it('ends a flood and keeps its head and tail in bounded memory', async () => {
+    const before = process.memoryUsage.rss();
+    const { content } = await exec({ command: 'echo first; yes' });
+    expect(content).toContain(`more than ${MAX_PRINTED_BYTES} bytes`);
+    expect(content.startsWith('first\ny\n')).toBe(true);
+    expect(content.length).toBeLessThan(MAX_KEPT_BYTES + 300);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  it('bounds the size of a file, the memory and the number of processes', async () => {
+    const { content } = await exec({ command: 'head -c 20G /dev/zero > big; stat -c %s big; rm big' });
+    expect(content).toContain(String(MAX_SANDBOX_FILE_BYTES));
+    expect(
+      (await exec({ argv: ['perl', '-e', 'my $x = "x" x 2_000_000_000; print "got it"'] })).content,
+    ).not.toContain('got it');
+    const many = 'i=0; while [ $i -lt 200 ]; do sleep 5 & i=$((i+1)); echo $i; done';
+    const started = (await exec({ command: many })).content.match(/^\d+$/gm) ?? [];
+    expect(started.length).toBeLessThan(MAX_PROCESSES);
+    expect(started.length).toBeGreaterThan(10);
+  });
+});
+
+describe.runIf(hasSandbox)('how many run', () => {
+  it(`runs one in a session and ${MAX_RUNS} in all, and says so`, async () => {
+    const stop = new AbortController();
+    const sessions = Array.from({ length: MAX_RUNS }, (_, n) => `telegram:${n}` as const);
+    const running = sessions.map((sessionKey) =>
+      exec({ command: 'sleep 7531' }, { sessionKey, signal: stop.signal }),
+    );
+    const asleep = async (): Promise<number> =>
+      (await alive('7531')).filter((line) => line.startsWith('sleep')).length;
+    await expect.poll(asleep).toBe(MAX_RUNS);
+    await expect(exec({ command: 'true' }, { sessionKey: 'telegram:0' })).rejects.toThrow('this session');
+    await expect(exec({ command: 'true' }, { sessionKey: 'telegram:99' })).rejects.toThrow(
+      `${MAX_RUNS} programs`,
+    );
+    stop.abort();
+    await Promise.all(running);
+    expect((await exec({ command: 'echo free' })).content).toContain('free');
+  });
+});
+
+it('keeps everything up to the bound and marks what is missing beyond it', () => {
+  const kept = keepOutput();
+  expect(kept.add(Buffer.alloc(MAX_KEPT_BYTES / 2, 'a'))).toBe(true);
+  expect(kept.add(Buffer.alloc(MAX_KEPT_BYTES / 2, 'b'))).toBe(true);
+  expect(kept.text()).toHaveLength(MAX_KEPT_BYTES);
+  kept.add(Buffer.from('c'));
+  expect(kept.text()).toContain('[… 1 bytes left out …]');
+  expect(kept.text().endsWith('bc')).toBe(true);
+  expect(kept.add(Buffer.alloc(MAX_PRINTED_BYTES - MAX_KEPT_BYTES - 1))).toBe(true);
+  expect(kept.add(Buffer.from('x'))).toBe(false);
+});
