@@ -245,6 +245,19 @@ export function clockOf(config: Config): {
   return { timeZone, heartbeat: { everyMs, address, file } };
 }
 
+/** The waits of the agent that the configuration sets, in milliseconds. */
+export function limitsOf({ env, approvals }: Config): {
+  firstChunkMs: number;
+  chunkMs: number;
+  approvalMs: number;
+} {
+  return {
+    firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
+    chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
+    approvalMs: approvals.expireMinutes * 60_000,
+  };
+}
+
 /** Every secret of the configuration, for the log's redactor. */
 export function secretsOf(config: Config): string[] {
   const {

@@ -1,30 +1,51 @@
-/** The only wiring: the ground, the mind, the lanes that carry their work, the doors, and the life of it all. */
-import { urlOf } from '../channels/index.ts';
-import { createMessageBus } from './bus/index.ts';
-import type { LaneRunner, LaneBudget, MessageBus } from './contracts/bus.ts';
+/** The composition root: makes every module, hands each what it needs, and starts them. Read it from top to bottom. */
+import path from 'node:path';
+import packageFile from '../package.json' with { type: 'json' };
+import { channelEntries, urlOf } from '../channels/index.ts';
+import { createAgent, createModels, createProfileCommands, createProfiles } from './agent/index.ts';
+import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
+import { accessOf, clockOf, limitsOf } from './config.ts';
 import type { Config } from './config.ts';
-import { makeDoors } from './doors.ts';
-import type { Doors } from './doors.ts';
-import { layGround } from './ground.ts';
-import type { Voice } from './ground.ts';
+import type { Channel } from './contracts/channel.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
-import { createLeader } from './intake/index.ts';
-import { createLife } from './lifecycle.ts';
-import type { Life } from './lifecycle.ts';
-import { openMind } from './mind.ts';
+import type { Log } from './contracts/log.ts';
+import { defaultProfile } from './contracts/profile.ts';
+import type { Tool } from './contracts/tool.ts';
+import { createDelivery, createPost } from './delivery/index.ts';
+import {
+  createFollowChatMigration,
+  createGatewayApi,
+  createIntake,
+  createLeader,
+  createSendSystemMessage,
+  listingOf,
+} from './intake/index.ts';
+import { newId } from './lib/ids.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { channelHealth, createHealth, createMetrics, createUsageCommand, meterUsage } from './ops/index.ts';
+import { openModelServers } from './providers/index.ts';
+import { createScheduling } from './schedule/index.ts';
+import { createAccessPolicy, createCreatorAccess, createEgress, ensureFirstToken } from './security/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
-import type { Tool } from './contracts/tool.ts';
+import { createSandbox, createTools, openWorkspace } from './tools/index.ts';
 
-/** Deliveries, subagents in the background and held connections of one node at a time. */
+/** Deliveries, background subagents and held connections that one node works on at a time. */
 const OUT_CONCURRENCY = 128;
 const RUN_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
 
-export interface GatewayOptions extends Voice {
+/** How the process around the gateway logs and prints. */
+export interface ProcessOutput {
+  log: Log;
+  /** Shows the first token to the person at the terminal; undefined = there is no terminal, it goes to a file. */
+  announceToken?: ((token: string) => void) | undefined;
+}
+
+export interface GatewayOptions extends ProcessOutput {
   /** Answers come from a script, and the page says so. */
   demo?: boolean;
-  /** Tools beside the house's own, switched on in the default profile. */
+  /** Tools beside the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
 }
 
@@ -32,11 +53,11 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
-  /** Leaves running work where it can be taken up again and closes everything. Never throws; twice is fine. */
+  /** Leaves running work where it can be resumed and closes everything. Never throws; calling it twice is fine. */
   stop(): Promise<void>;
 }
 
-/** Starts a gateway; when it resolves, the doors are open. Throws `GatewayError` naming what keeps it from starting. */
+/** Starts a gateway; when it resolves, its channels receive. Throws `GatewayError` naming what keeps it from starting. */
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { log } = options;
   for (const warning of config.warnings) log.warn(warning);
@@ -50,33 +71,226 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   }
 }
 
+/** Every module in the order in which one needs another. */
 async function build(config: Config, options: GatewayOptions, store: HomeStore): Promise<Gateway> {
-  // The bus carries what the others make, so it is made after them; none of them needs it before the start.
-  const carrier: LaneRunner = {
-    claimingNode: (laneClass) => bus.claimingNode(laneClass),
-    run: (step) => bus.run(step),
+  const { log } = options;
+  const lifecycle = createLifecycle(log);
+  const security = await openSecurity(config, options, store);
+  const transport = await openTransport(config, log, store, security);
+  const runtime = await openAgentRuntime(config, options, { store, security, transport });
+  const parts = { log, store, security, transport, runtime };
+  const inbound = createInbound(parts);
+  const api = createApi({ ...parts, inbound, demo: options.demo ?? false, isReady: () => lifecycle.ready });
+  const { channels, bus, delivery } = transport;
+  for (const entry of channelEntries.filter((candidate) => candidate.isOn(config))) {
+    const deps = { log: log.child({ channel: entry.name }), gateway: api.gateway };
+    channels.set(entry.name, await entry.load(config, deps));
+  }
+
+  const { turns, subagents } = runtime.agent;
+  bus.handle({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
+  bus.handle({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.handle({ class: 'run', handler: subagents, concurrency: RUN_CONCURRENCY });
+  bus.handle({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
+  await lifecycle.start({ store, ...transport, ...runtime, ...inbound, ...api });
+  return {
+    url: urlOf(channels.get('http')),
+    health: () => api.health.report(),
+    stop: () => lifecycle.stop(),
   };
-  const ground = await layGround(config, store, options);
-  const { log, channels, events, delivery } = ground;
+}
+
+type Made<Make extends (...args: never[]) => unknown> = Awaited<ReturnType<Make>>;
+type Security = Made<typeof openSecurity>;
+type Transport = Made<typeof openTransport>;
+type AgentRuntime = Made<typeof openAgentRuntime>;
+
+/** Who may speak and act; prints or writes the first token. */
+async function openSecurity(config: Config, { log, announceToken }: ProcessOutput, { access }: HomeStore) {
+  const { env, home } = config;
+  const first = { access, home, fromEnvironment: env.GATEWAY_TOKEN, announce: announceToken };
+  const { file } = await ensureFirstToken(first);
+  if (file !== undefined) log.info({ file }, 'first_token_written');
+  const channelAccess = (channel: string) => accessOf(config, channel);
+  const accessPolicy = createAccessPolicy({ access, now: () => performance.now(), channelAccess });
+  return { channelAccess, accessPolicy };
+}
+
+/** The two buses, and delivery to the channels, which are loaded last. */
+async function openTransport(config: Config, log: Log, store: HomeStore, { channelAccess }: Security) {
   const { lanes, instance } = store;
-  const mind = await openMind(ground, carrier, options.tools ?? []);
-  const leader = createLeader({
-    channels,
+  const channels = new Map<string, Channel>();
+  const fanout = await chooseFanout(config.env, store.fanout, log);
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
+  const bus = createMessageBus({ lanes, instance, log, hints: events.hints });
+  const usageMeter = meterUsage(store.ledger);
+  const { ledger } = usageMeter;
+  const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
+  const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
+  return { channels, events, bus, usageMeter, ledger, followMove, delivery };
+}
+
+/** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
+async function openAgentRuntime(
+  config: Config,
+  { log, tools: added = [] }: GatewayOptions,
+  { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
+) {
+  const { env, home } = config;
+  const { ledger, bus, events, delivery } = transport;
+  const { accessPolicy, channelAccess } = security;
+  const workspaceDir = path.join(home, 'workspace');
+  const scheduling = createScheduling({
+    store: store.schedules,
+    ledger,
+    events,
+    log,
+    announce: createSendSystemMessage({ ledger, bus, events }),
+    standing: createCreatorAccess({ access: store.access, ledger, channelAccess }),
+    now: Date.now,
+    ...clockOf(config),
+  });
+  const profiles = createProfiles({ folder: path.join(home, 'profiles'), log });
+  const listProfiles = () => profiles.list();
+  const { provider, model, usual } = openModelServers(config);
+  const models = createModels({ provider, profiles: listProfiles, model, usualServer: usual });
+  const builtIn = createTools({
+    egress: createEgress({ ports: config.tools.ports }),
+    search: {
+      apiKey: env.BRAVE_API_KEY,
+      apiRoot: env.BRAVE_API_ROOT,
+      egress: createEgress({ allow: [new URL(env.BRAVE_API_ROOT).origin] }),
+    },
+    sandbox: config.tools.exec ? createSandbox() : undefined,
+    memories: store.memories,
+    todos: store.todos,
+    scratchpad: store.scratchpad,
+    profiles: {
+      profiles: listProfiles,
+      isOwner: (userId) => accessPolicy.isOwner(userId),
+      check: (id, signal) => models.checkProfile(id, signal),
+      ledger,
+    },
+    schedules: scheduling.schedules,
+    post: createPost(store.posts, bus),
+  });
+  const tools = [...builtIn, ...added];
+  const enabledTools = [...config.tools.enabled, ...added.map((tool) => tool.name)];
+  await profiles.open({
+    usual: { ...defaultProfile(config.persona), enabledTools },
+    toolNames: tools.map((tool) => tool.name),
+  });
+  const agent = createAgent({
+    ledger,
+    runs: store.runs,
+    background: { claimingNode: () => bus.claimingNode('run'), run: (step) => bus.run(step) },
+    lanes: store.lanes,
+    approvals: store.approvals,
+    plans: store.plans,
+    memories: store.memories,
+    contexts: store.contexts,
+    todos: store.todos,
+    events,
+    live: delivery.live,
+    provider,
+    models,
+    tools,
+    log,
+    profiles: listProfiles,
+    workspaceDir,
+    workspace: (session) => openWorkspace(path.join(workspaceDir, 'sessions'), session),
+    limits: limitsOf(config),
+  });
+  return { agent, models, provider, profiles, scheduling };
+}
+
+interface Parts {
+  log: Log;
+  store: HomeStore;
+  security: Security;
+  transport: Transport;
+  runtime: AgentRuntime;
+}
+
+/** `receive`, the commands and approvals; which node receives for a bot. */
+function createInbound({ log, store, security, transport, runtime }: Parts) {
+  const { bus, ledger, events, channels } = transport;
+  const { models, profiles, scheduling } = runtime;
+  const { lanes, plans, approvals, memories, runs } = store;
+  const intake = createIntake({
+    accessPolicy: security.accessPolicy,
+    bus,
+    events,
+    ledger,
     lanes,
-    bus: carrier,
-    receive: (message, how) => doors.receive(message, how),
+    approvals,
+    plans,
+    memories,
+    runs,
+    defaultModel: (id) => models.describe(id),
+    profileFaults: () => profiles.faults(),
+    commands: [
+      ...createProfileCommands({ profiles, ledger, events, models }),
+      createUsageCommand({ usage: store.usage, now: Date.now }),
+      ...scheduling.commands,
+    ],
     log,
   });
-  const budgets: LaneBudget[] = [
-    { class: 'in', handler: mind.agent.turns, concurrency: config.turns.concurrency },
-    { class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY },
-    { class: 'run', handler: mind.agent.subagents, concurrency: RUN_CONCURRENCY },
-    { class: 'poll', handler: leader.handler, concurrency: POLL_CONCURRENCY },
-  ];
-  const bus: MessageBus = createMessageBus({ lanes, instance, budgets, log, hints: events.hints });
-  const demo = options.demo ?? false;
-  const doors: Doors = await makeDoors({ ground, mind, bus, leader, demo, isReady: () => life.ready });
-  const life: Life = createLife({ ground, mind, bus, leader, doors });
-  await life.start();
-  return { url: urlOf(channels.get('http')), health: () => doors.health.report(), stop: () => life.stop() };
+  const { receive } = intake;
+  const leader = createLeader({ channels, lanes, bus, receive, log });
+  return { ...intake, leader };
+}
+
+/** What channels may ask of the gateway, with its health and metrics. */
+function createApi({
+  log,
+  store,
+  security,
+  transport,
+  runtime,
+  inbound,
+  demo,
+  isReady,
+}: Parts & { inbound: Made<typeof createInbound>; demo: boolean; isReady: () => boolean }) {
+  const { bus, ledger, events, channels, delivery, usageMeter } = transport;
+  const { agent, models, profiles, scheduling } = runtime;
+  const { approvals, commands, receive, leader } = inbound;
+  const health = createHealth({
+    ledger,
+    now: () => performance.now(),
+    log,
+    version: packageFile.version,
+    demo,
+    askModel: (signal) => models.list(signal),
+    channels: () => channelHealth(channelEntries, channels, (channel) => leader.health(channel)),
+    isReady,
+    profileFaults: () => profiles.faults(),
+  });
+  const metrics = createMetrics({
+    usage: () => usageMeter.lines(),
+    counts: () => health.counts(),
+    running: () => bus.running(),
+    delivery: () => delivery.counts(),
+  });
+  const gateway = createGatewayApi({
+    approvals,
+    ledger,
+    bus,
+    gatekeeper: security.accessPolicy,
+    events,
+    commands: listingOf(commands),
+    lanes: store.lanes,
+    plans: store.plans,
+    receive,
+    todos: store.todos,
+    chatMoved: transport.followMove,
+    agent,
+    models,
+    schedules: scheduling.schedules,
+    profileIds: () => profiles.list().map((profile) => profile.id),
+    health: () => health.report(),
+    usage: store.usage,
+    metrics: () => metrics.text(),
+  });
+  return { health, metrics, gateway };
 }

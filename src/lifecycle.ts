@@ -1,93 +1,105 @@
-/** The order in which the gateway wakes and goes to rest: what others need begins first and ends last. */
-import type { MessageBus } from './contracts/bus.ts';
-import type { Doors } from './doors.ts';
-import type { Ground } from './ground.ts';
-import type { Leader } from './intake/index.ts';
-import type { Mind } from './mind.ts';
+/** The order in which the gateway starts and stops: what others need starts first and stops last. */
+import type { EventBus, MessageBus } from './contracts/bus.ts';
+import type { Channel } from './contracts/channel.ts';
+import type { HealthReport } from './contracts/gateway-api.ts';
+import type { Log } from './contracts/log.ts';
+import type { Receive } from './contracts/receive.ts';
+import type { LaneStore } from './contracts/lanes.ts';
 import { announceState, startRetention } from './ops/index.ts';
 
-/** How long running work may take to come to a place where it can be left, in milliseconds. */
+/** How long running work may take to reach a point where it can be left, in milliseconds. */
 export const DRAIN_MS = 20_000;
 
-/** Everything that begins and ends. */
-export interface Household {
-  ground: Ground;
-  mind: Mind;
-  bus: MessageBus;
-  leader: Leader;
-  doors: Doors;
+interface Closable {
+  close(): unknown;
 }
 
-/** One life, from `start` to `stop`. */
-export interface Life {
-  /** True while the doors are open. */
+/** Everything that starts or stops, by name. */
+export interface Components {
+  store: { lanes: LaneStore; leaving(): Promise<void>; close(): Promise<void> };
+  events: EventBus;
+  bus: MessageBus;
+  scheduling: { start(): Promise<void>; stop(): Promise<void> };
+  channels: ReadonlyMap<string, Channel>;
+  leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
+  receive: Receive;
+  health: { report(): Promise<HealthReport> };
+  agent: Closable;
+  delivery: Closable;
+  metrics: Closable;
+  profiles: Closable;
+  provider: Closable;
+}
+
+/** One life of the gateway, from `start` to `stop`. */
+export interface Lifecycle {
+  /** True while the channels receive. */
   readonly ready: boolean;
-  /** Opens the doors. Throws `GatewayError` of what could not begin; everything is closed by then. */
-  start(): Promise<void>;
-  /** Leaves running work where it can be taken up again and closes everything. Never throws; twice is fine. */
+  /** Starts the components. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
+  start(components: Components): Promise<void>;
+  /** Leaves running work where it can be resumed and closes everything. Never throws; calling it twice is fine. */
   stop(): Promise<void>;
 }
 
-/** Makes the life of a household; nothing has begun yet. */
-export function createLife(house: Household): Life {
-  const { log } = house.ground;
+/** Makes a lifecycle; nothing has started yet. */
+export function createLifecycle(log: Log): Lifecycle {
   const closing = new AbortController();
+  let started: Components | undefined;
   let ready = false;
-  let ended: Promise<void> | undefined;
-  const end = async (): Promise<void> => {
+  let stopped: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
     ready = false;
     closing.abort();
-    await closeAll(house);
+    if (started !== undefined) await closeAll(started);
   };
   const stop = (): Promise<void> =>
-    (ended ??= end().catch((error: unknown) =>
-      log.error({ err: error }, 'the gateway did not stop cleanly'),
-    ));
+    (stopped ??= close().catch((error: unknown) => log.error({ err: error }, 'stop_failed')));
   return {
     get ready() {
       return ready;
     },
-    async start() {
-      startRetention(house.ground.store.lanes, log, closing.signal);
+    async start(components) {
+      started = components;
+      startRetention(components.store.lanes, log, closing.signal);
       try {
-        await openAll(house);
+        await startAll(components);
         ready = true;
       } catch (error) {
         await stop();
         throw error;
       }
-      announceState(log, house.doors.health.report(), enterAll(house, closing.signal));
+      announceState(log, components.health.report(), enterElections(components, closing.signal));
     },
     stop,
   };
 }
 
-/** Channels of which any number of nodes may receive begin here; the others wait for their lane. */
-async function openAll({ ground, mind, bus, doors }: Household): Promise<void> {
-  await ground.events.start();
+/** Channels that any number of nodes may serve start here; the others wait for the lane that elects their node. */
+async function startAll({ events, bus, scheduling, channels, receive }: Components): Promise<void> {
+  await events.start();
   await bus.start();
-  await mind.scheduling.start();
-  for (const channel of ground.channels.values()) {
-    if (channel.identify === undefined) await channel.start(doors.receive);
+  await scheduling.start();
+  for (const channel of channels.values()) {
+    if (channel.identify === undefined) await channel.start(receive);
   }
 }
 
-/** Resolves when every channel of which one node at a time receives has its place in the queue for that. */
-async function enterAll({ ground, leader }: Household, signal: AbortSignal): Promise<unknown> {
-  const led = [...ground.channels.values()].filter((channel) => channel.identify !== undefined);
-  return await Promise.all(led.map((channel) => leader.enter(channel, signal)));
+/** Resolves when every channel that one node at a time serves has queued for its election. */
+async function enterElections({ channels, leader }: Components, signal: AbortSignal): Promise<unknown> {
+  const elected = [...channels.values()].filter((channel) => channel.identify !== undefined);
+  return await Promise.all(elected.map((channel) => leader.enter(channel, signal)));
 }
 
-async function closeAll({ ground, mind, bus, doors }: Household): Promise<void> {
-  await ground.store.leaving();
-  await mind.scheduling.stop();
-  await bus.stop(DRAIN_MS);
-  await mind.agent.close();
-  for (const channel of ground.channels.values()) await channel.stop();
-  ground.delivery.close();
-  doors.metrics.close();
-  await mind.profiles.close();
-  await ground.events.stop();
-  await ground.models.provider.close();
-  await ground.store.close();
+async function closeAll(all: Components): Promise<void> {
+  await all.store.leaving();
+  await all.scheduling.stop();
+  await all.bus.stop(DRAIN_MS);
+  await all.agent.close();
+  for (const channel of all.channels.values()) await channel.stop();
+  all.delivery.close();
+  all.metrics.close();
+  await all.profiles.close();
+  await all.events.stop();
+  await all.provider.close();
+  await all.store.close();
 }

@@ -83,13 +83,11 @@ export interface AgentDeps {
   events: EventBus;
   live: LiveMessages;
   provider: LLMProvider;
+  /** Which model and profile a name means. */
+  models: Models;
   tools: readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
   profiles(): readonly Profile[];
-  /** `MODEL`; unset = the first the server names. */
-  model?: string | undefined;
-  /** Where there are several servers: a name that belongs to the one whose first model is meant. */
-  usualServer?: string | undefined;
   memories: Pick<MemoryStore, 'recall'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;

@@ -1,4 +1,5 @@
-/** The agent room's door. */
+/** Public API of the agent module. */
 export { createAgent } from './agent.ts';
 export { createProfileCommands } from './profiles/commands.ts';
-export { openProfiles } from './profiles/profiles.ts';
+export { createModels } from './model/models.ts';
+export { createProfiles } from './profiles/profiles.ts';

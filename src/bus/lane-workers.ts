@@ -30,7 +30,6 @@ interface WorkerPool extends LaneBudget {
 }
 
 export interface LaneWorkersOptions {
-  budgets: LaneBudget[];
   lanes: LaneStore;
   log: Log;
   /** The node id under which lanes are held now. */
@@ -41,7 +40,7 @@ export interface LaneWorkersOptions {
 
 export class LaneWorkers {
   readonly #options: LaneWorkersOptions;
-  readonly #crews: Map<LaneClass, WorkerPool>;
+  readonly #crews = new Map<LaneClass, WorkerPool>();
   readonly #closed = new AbortController();
   #actors = new Map<LaneKey, Actor>();
   #lives = new Set<Promise<void>>();
@@ -49,12 +48,10 @@ export class LaneWorkers {
 
   constructor(options: LaneWorkersOptions) {
     this.#options = options;
-    this.#crews = new Map(
-      options.budgets.map((budget) => [
-        budget.class,
-        { ...budget, busy: 0, waiting: new Map<LaneKey, LaneHead>(), starved: false },
-      ]),
-    );
+  }
+
+  handle(budget: LaneBudget): void {
+    this.#crews.set(budget.class, { ...budget, busy: 0, waiting: new Map(), starved: false });
   }
 
   get any(): boolean {

@@ -33,7 +33,6 @@ export interface MessageBusOptions {
   lanes: LaneStore;
   /** Kept in the home: a restarted process takes back at once what its predecessor held. */
   instance: string;
-  budgets: LaneBudget[];
   log: Log;
   /** Stop hints from and to the other nodes; the event bus has them. Without them the marks are read in time. */
   hints?: StopNotifier;
@@ -58,7 +57,7 @@ class NodeMessageBus implements MessageBus {
   #stopped: Promise<void> | undefined;
 
   constructor(options: MessageBusOptions) {
-    const { lanes, instance, budgets, log, clock = systemClock } = options;
+    const { lanes, instance, log, clock = systemClock } = options;
     this.#options = options;
     this.#intervals = {
       leaseMs: LEASE_MS,
@@ -72,7 +71,11 @@ class NodeMessageBus implements MessageBus {
     const onRegained = (): void => this.nudge();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
     const onRoom = (): void => this.nudge();
-    this.#actors = new LaneWorkers({ budgets, lanes, log, node: () => this.#lease.node, onRoom });
+    this.#actors = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onRoom });
+  }
+
+  handle(budget: LaneBudget): void {
+    this.#actors.handle(budget);
   }
 
   async start(): Promise<void> {

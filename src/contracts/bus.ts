@@ -54,6 +54,8 @@ export interface LaneBudget {
 
 /** The durable lanes of this node: one actor per lane, separate budgets, stop flags, leases. */
 export interface MessageBus {
+  /** Registers what works on a class of lanes, once for each class and before `start`; others are left to other nodes. */
+  handle(budget: LaneBudget): void;
   /** Registers the node, takes back its own lanes at once, and begins to sweep. */
   start(): Promise<void>;
   /** Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; twice is fine. */

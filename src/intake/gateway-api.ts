@@ -45,9 +45,12 @@ export interface GatewayApiDeps {
   schedules: Schedules;
   usage: UsageStore;
   profileIds: () => readonly string[];
-  /** The agent answers for models and for completions without a session. */
-  agent: Pick<GatewayApi, 'models' | 'resolveModel' | 'complete'> & {
-    /** Throws `GatewayError` when no model would answer under that profile, and waiting does not mend it. */
+  /** Completions without a session. */
+  agent: Pick<GatewayApi, 'complete'>;
+  models: {
+    list: GatewayApi['models'];
+    resolve: GatewayApi['resolveModel'];
+    /** Throws `GatewayError` when no model would answer under that profile, and waiting does not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   };
   health: () => Promise<HealthReport>;
@@ -65,7 +68,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     chatMoved: deps.chatMoved,
     commands: deps.commands,
     authenticate: (authorization) => deps.gatekeeper.authenticate(authorization),
-    resolveModel: (model, signal) => deps.agent.resolveModel(model, signal),
+    resolveModel: (model, signal) => deps.models.resolve(model, signal),
     async stop(caller, key) {
       return (await visible(caller, key)) === undefined ? undefined : await stopSession(deps, key, false);
     },
@@ -108,7 +111,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
     },
     turn: (turnId) => deps.ledger.turn(turnId),
-    models: (signal) => deps.agent.models(signal),
+    models: (signal) => deps.models.list(signal),
     complete: (caller, request, signal) => deps.agent.complete(caller, request, signal),
     subscribe: (filter, listener) => deps.events.subscribe(filter, listener),
     replay: (key, lastEventId) => deps.events.replay(key, lastEventId),
@@ -134,7 +137,7 @@ type SessionChange = Parameters<GatewayApi['updateSession']>[2];
 
 async function checkedChange(
   change: SessionChange,
-  deps: Pick<GatewayApiDeps, 'profileIds' | 'agent'>,
+  deps: Pick<GatewayApiDeps, 'profileIds' | 'models'>,
 ): Promise<Parameters<Ledger['updateSession']>[1]> {
   const { profileId, model, mode, queueMode } = change;
   const profileIds = deps.profileIds();
@@ -145,8 +148,8 @@ async function checkedChange(
     );
   }
   const signal = AbortSignal.timeout(SERVERS_MS);
-  if (profileId !== undefined) await deps.agent.checkProfile(profileId, signal);
-  if (typeof model === 'string') await deps.agent.resolveModel(model, signal);
+  if (profileId !== undefined) await deps.models.checkProfile(profileId, signal);
+  if (typeof model === 'string') await deps.models.resolve(model, signal);
   return {
     ...(profileId && { profileId }),
     ...(model !== undefined && { model }),

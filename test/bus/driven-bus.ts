@@ -102,10 +102,10 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
   const bus = createMessageBus({
     lanes: lanes.store(),
     instance,
-    budgets: classes.map(budget),
     log,
     ...(options.hints === undefined ? {} : { hints: options.hints }),
   });
+  for (const laneClass of classes) bus.handle(budget(laneClass));
   return {
     bus,
     lanes,

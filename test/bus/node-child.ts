@@ -35,10 +35,10 @@ const handler: LaneHandler = {
 const bus = createMessageBus({
   lanes: store.lanes,
   instance,
-  budgets: [{ class: 'in', handler, concurrency: 6 }],
   log,
   intervals: { leaseMs: 1_500, heartbeatMs: 250, sweepMs: 50, flagsMs: 100 },
 });
+bus.handle({ class: 'in', handler, concurrency: 6 });
 await bus.start();
 process.stdout.write('ready\n');
 // The test holds the other end: a child must not outlive it.

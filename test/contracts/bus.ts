@@ -240,9 +240,9 @@ async function startNode(
       return lanes.finish(head, error.message);
     },
   };
-  const budgets = (['in', 'poll'] as const).map((name) => ({ class: name, handler, concurrency: 8 }));
   const log = createLog({ level: 'silent', redact: (text) => text });
-  const bus = createMessageBus({ lanes, instance, budgets, log, intervals: TEST_INTERVALS });
+  const bus = createMessageBus({ lanes, instance, log, intervals: TEST_INTERVALS });
+  for (const name of ['in', 'poll'] as const) bus.handle({ class: name, handler, concurrency: 8 });
   await bus.start();
   started.push(bus);
   const send: Node['send'] = async (lane, dedupe, payload = {}) => {

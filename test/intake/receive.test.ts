@@ -3,9 +3,10 @@ import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
-import { createApprovals, createCommands } from '../../src/intake/index.ts';
-import { createGatewayApi, createReceive } from '../../src/intake/index.ts';
-import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
+import { createApprovals } from '../../src/intake/approvals.ts';
+import { createCommands } from '../../src/intake/commands.ts';
+import { createGatewayApi } from '../../src/intake/index.ts';
+import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MAX_PENDING } from '../../src/contracts/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
@@ -30,6 +31,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     stop: () => Promise.resolve(),
     run: () => undefined,
     claimingNode: () => undefined,
+    handle: () => undefined,
     hintStop: (lane: string) => void hints.push(lane),
     nudge: () => undefined,
     running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
@@ -65,7 +67,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     todos: store.todos,
     schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
     profileIds: () => ['default'],
-    agent: { models: no, resolveModel: no, complete: no, checkProfile: no },
+    agent: { complete: no },
+    models: { list: no, resolve: no, checkProfile: no },
     health: no,
     usage: { sum: no, groups: no },
     metrics: no,

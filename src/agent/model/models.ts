@@ -1,16 +1,21 @@
 /** Which model and which profile a request means. */
-import { GatewayError, ProviderError } from '../../contracts/errors.ts';
+import { GatewayError, ProviderError, toGatewayError } from '../../contracts/errors.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { LLMProvider } from '../../contracts/provider.ts';
 
 /** How long the server's list of models is believed, in milliseconds (B-26). */
 const LIST_KEPT_MS = 5 * 60_000;
 
-/** What the agent is made with; see there. */
-interface ModelsDeps {
+/** How long `/status` waits for the model server to name its models, in milliseconds. */
+const DESCRIBE_MS = 2_000;
+
+export interface ModelsDeps {
   provider: LLMProvider;
+  /** The profiles as they are now; one is called `default`. */
   profiles(): readonly Profile[];
+  /** `MODEL`; unset = the first the server names. */
   model?: string | undefined;
+  /** Where there are several servers: a name that belongs to the one whose first model is meant. */
   usualServer?: string | undefined;
 }
 
@@ -19,6 +24,8 @@ export interface Models {
   profile(id: string | undefined): Profile;
   /** The model to use when nothing names one: `MODEL`, else the server's first. Throws `ProviderError`. */
   fallback(signal: AbortSignal): Promise<string>;
+  /** The model that answers in sessions of a profile that name none, or why there is none. Never throws. */
+  describe(profileId?: string): Promise<string>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
   /** What a request's `model` means. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
@@ -63,22 +70,31 @@ export function createModels(deps: ModelsDeps, now: () => number = () => perform
     listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
 
+  const profile = (id: string | undefined): Profile => {
+    const found = (id === undefined ? undefined : find(id)) ?? find('default');
+    if (found !== undefined) return found;
+    throw new GatewayError(
+      'unknown_profile',
+      'There is no profile "default": see profiles/ in GATEWAY_HOME.',
+    );
+  };
+  const fallback = async (signal: AbortSignal): Promise<string> => {
+    const model = deps.model ?? (await usual.names(signal))[0];
+    if (model !== undefined) return model;
+    throw new ProviderError(
+      'unknown_model',
+      'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
+    );
+  };
   return {
-    profile(id) {
-      const found = (id === undefined ? undefined : find(id)) ?? find('default');
-      if (found !== undefined) return found;
-      throw new GatewayError(
-        'unknown_profile',
-        'There is no profile "default": see profiles/ in GATEWAY_HOME.',
-      );
-    },
-    async fallback(signal) {
-      const model = deps.model ?? (await usual.names(signal))[0];
-      if (model !== undefined) return model;
-      throw new ProviderError(
-        'unknown_model',
-        'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
-      );
+    profile,
+    fallback,
+    async describe(profileId) {
+      try {
+        return profile(profileId).model ?? (await fallback(AbortSignal.timeout(DESCRIBE_MS)));
+      } catch (error) {
+        return `none; ${toGatewayError(error).message}`;
+      }
     },
     async list(signal) {
       const ids = deps.profiles().map((profile) => profile.id);

@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger } from '../../contracts/ledger.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { SessionRecord } from '../../contracts/records.ts';
-import type { Agent } from '../agent.ts';
+import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
 
 /** How long the model servers may take to say what they have, in milliseconds. */
@@ -17,7 +17,7 @@ export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'faults'>;
   ledger: Pick<Ledger, 'session' | 'updateSession'>;
   events: Pick<EventBus, 'emit'>;
-  agent: Pick<Agent, 'models' | 'defaultModel' | 'resolveModel' | 'checkProfile'>;
+  models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
 }
 
 /** Makes the two commands. */
@@ -76,7 +76,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
     );
   }
   ownersOnly(call);
-  await deps.agent.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
+  await deps.models.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
   await change(deps, call, { profileId: profile.id });
   deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
   return `The profile is \`${profile.id}\` now, from the next message on.`;
@@ -84,7 +84,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
 
 async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
   const record = await deps.ledger.session(call.session);
-  const model = record?.model ?? (await deps.agent.defaultModel(record?.profileId));
+  const model = record?.model ?? (await deps.models.describe(record?.profileId));
   const whose =
     record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
   return [`Model: \`${model}\`${whose}`, ...(call.owner ? await allModels(deps, model) : [])].join('\n');
@@ -93,7 +93,7 @@ async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<s
 /** The models of all servers, the one that answers marked and first. */
 async function allModels(deps: ProfileCommandDeps, current: string): Promise<string[]> {
   try {
-    const names = await deps.agent.models(AbortSignal.timeout(SERVERS_MS));
+    const names = await deps.models.list(AbortSignal.timeout(SERVERS_MS));
     const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
     const models = names.filter((name) => !profiles.has(name));
     const isCurrent = (name: string): boolean => name === current || name === `${current}:latest`;
@@ -110,9 +110,9 @@ async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise
   ownersOnly(call);
   if (call.args === 'default') {
     const record = await change(deps, call, { model: null });
-    return `The model is the usual one again: \`${await deps.agent.defaultModel(record.profileId)}\`.`;
+    return `The model is the usual one again: \`${await deps.models.describe(record.profileId)}\`.`;
   }
-  const { model } = await deps.agent.resolveModel(call.args, AbortSignal.timeout(SERVERS_MS));
+  const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
   if (model === undefined) {
     throw new GatewayError(
       'unknown_model',

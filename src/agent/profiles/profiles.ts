@@ -1,4 +1,4 @@
-/** The profiles of the house as they are now: read at the start, read anew when their files change (N-73). */
+/** The profiles as they are now: read at the start, read again when their files change (N-73). */
 import { mkdir } from 'node:fs/promises';
 import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
@@ -7,7 +7,7 @@ import { readProfiles } from './read-profiles.ts';
 import type { ProfileRead, ProfileRules } from './read-profiles.ts';
 import { watchFolders } from './watch-folders.ts';
 
-export interface ProfilesOptions extends ProfileRules {
+export interface ProfilesOptions {
   /** `$GATEWAY_HOME/profiles`; it is made when it is missing. */
   folder: string;
   log: Log;
@@ -16,21 +16,23 @@ export interface ProfilesOptions extends ProfileRules {
 }
 
 export interface Profiles {
-  /** `default` first, then the others by id. A profile whose files changed is a new object, any other the same. */
+  /** Reads the folder and watches it. Throws one `ConfigError` naming every error: there is no older state to keep. */
+  open(rules: ProfileRules): Promise<void>;
+  /** Empty before `open`; then `default` first, then the others by id. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];
   /** What is wrong in the files now, by file and field; in use is what they said before. */
   faults(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Opens the profiles. Throws one `ConfigError` naming every fault: there is nothing older to go on with. */
-export async function openProfiles(options: ProfilesOptions): Promise<Profiles> {
-  const { folder, usual, log, pollMs } = options;
+/** Makes the profiles; none is read before `open`. */
+export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profiles {
   const kept = new Map<string, { source: string; profile: Profile }>();
-  let list: readonly Profile[] = [usual];
+  let list: readonly Profile[] = [];
+  let watcher: ReturnType<typeof watchFolders> | undefined;
   let faults: readonly string[] = [];
 
-  const take = (reads: readonly ProfileRead[]): void => {
+  const take = (reads: readonly ProfileRead[], usual: Profile): void => {
     for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
     for (const { id, source, profile } of reads) {
       if (profile === undefined || kept.get(id)?.source === source) continue;
@@ -53,29 +55,33 @@ export async function openProfiles(options: ProfilesOptions): Promise<Profiles> 
   };
 
   let last: Promise<void> = Promise.resolve();
-  const look = async (): Promise<void> => {
+  const look = async (rules: ProfileRules): Promise<void> => {
     try {
-      const { reads, folders } = await readProfiles(folder, options);
-      take(reads);
-      watcher.folders([folder, ...folders]);
+      const { reads, folders } = await readProfiles(folder, rules);
+      take(reads, rules.usual);
+      watcher?.folders([folder, ...folders]);
     } catch (error) {
       note([`profiles: the folder cannot be read (${toGatewayError(error).message})`]);
     }
   };
-  const watcher = watchFolders(() => void (last = last.then(look)), log, pollMs);
-  try {
-    await mkdir(folder, { recursive: true });
-    await look();
-    if (faults.length > 0) throw cannotBeUsed(faults);
-  } catch (error) {
-    watcher.close();
-    throw error instanceof ConfigError ? error : cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
-  }
   return {
+    async open(rules) {
+      watcher = watchFolders(() => void (last = last.then(() => look(rules))), log, pollMs);
+      try {
+        await mkdir(folder, { recursive: true });
+        await look(rules);
+        if (faults.length > 0) throw cannotBeUsed(faults);
+      } catch (error) {
+        watcher.close();
+        throw error instanceof ConfigError
+          ? error
+          : cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
+      }
+    },
     list: () => list,
     faults: () => faults,
     async close() {
-      watcher.close();
+      watcher?.close();
       await last;
     },
   };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
-import { openProfiles } from '../../../src/agent/profiles/profiles.ts';
+import { createProfiles } from '../../../src/agent/profiles/profiles.ts';
 import type { Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
 import { defaultProfile, profileSchema } from '../../../src/contracts/profile.ts';
@@ -31,8 +31,9 @@ afterEach(async () => {
 async function open(pollMs = NEVER_MS): Promise<Profiles> {
   const usual = { ...defaultProfile('You are Parley.'), enabledTools: ['read_file'] };
   const toolNames = ['list_dir', 'read_file', 'memory', 'exec'];
-  const profiles = await openProfiles({ folder, usual, toolNames, log: testLog(logged), pollMs });
+  const profiles = createProfiles({ folder, log: testLog(logged), pollMs });
   opened.push(profiles);
+  await profiles.open({ usual, toolNames });
   return profiles;
 }
 

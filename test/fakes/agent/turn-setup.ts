@@ -5,6 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createAgent } from '../../../src/agent/agent.ts';
 import type { Agent } from '../../../src/agent/agent.ts';
+import { createModels } from '../../../src/agent/model/models.ts';
 import type { AgentDeps } from '../../../src/agent/deps.ts';
 import type { EventBus, LaneOutcome } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -159,6 +160,7 @@ export class TurnWorld {
         return step;
       },
     };
+    const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
       ledger,
       lanes: store.lanes,
@@ -172,8 +174,8 @@ export class TurnWorld {
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
       tools,
-      profiles: () => [this.profile, ...(this.#options.others ?? [])],
-      model: 'model' in this.#options ? model : 'test-model',
+      profiles,
+      models: createModels({ provider, profiles, model: 'model' in this.#options ? model : 'test-model' }),
       events: this.#eventBus(),
       live: {
         open: (start) => {
