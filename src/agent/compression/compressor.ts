@@ -70,7 +70,7 @@ export function createCompressor(
   };
 
   return {
-    async *before(turn) {
+    async before(turn, emit) {
       // A subagent has no history of its own; what a journal holds was said with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
       const budget = await budgetFor(shared, turn, turn.signal);
@@ -81,7 +81,7 @@ export function createCompressor(
         if (resting.get(turn.sessionKey) === true) return;
         const gain = await compress(orderOf(turn, turn.signal));
         if (gain === undefined) return;
-        yield { type: 'context_compressed', ...gain };
+        emit({ type: 'context_compressed', ...gain });
       }
       await rereadHistory(shared, turn);
       // It gained, and still not enough: another try would gain less.

@@ -1,11 +1,9 @@
 /** A turn's plan, carried out inside the turn: from its journal to its end, and summed up for the last answer (S-02). */
-import type { EventBody } from '../../contracts/event.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanFact } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
-import { drain } from '../turn/drain.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { todosOf } from '../planner/plan-text.ts';
 import { taintOf } from '../tools/taint.ts';
 import { callMsgId } from '../state/turn-state.ts';
@@ -37,7 +35,7 @@ const MAX_ABOUT = 160;
  * rows as a call and its answer, so that the loop goes on from there to the last words. Throws `StoreError`,
  * `ApprovalWait` where a human is waited for, and the signal's reason.
  */
-export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
+export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(1) !== undefined) return;
   const known = foldFacts(factsOf(turn, plan));
@@ -47,7 +45,7 @@ export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<
   const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));
   for (const { step, result } of start.results) context.addStep(step, result);
   try {
-    const end = yield* executePlan(executorDeps(shared, turn, context), start);
+    const end = await executePlan(executorDeps(shared, turn, context, emit), start);
     await sumUp(shared, turn, end);
   } finally {
     summaries.abort();
@@ -78,27 +76,29 @@ async function journalFact(
   turn.plan = plan;
 }
 
-function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext): ExecutorDeps {
+function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
   const hands = availableExecutors(shared, turn);
-  const { gate, park } = openGate(shared, turn);
+  const { gate, park } = openGate(shared, turn, emit);
   return {
     context,
+    emit,
     signal: turn.signal,
     classify: classifyFor(turn.prepared.tools),
     journal: (n, fact, plan) => journalFact(shared, turn, n, fact, plan),
     runStep: (step, run, state) =>
-      runPlanStep(shared, turn, {
-        step,
-        run,
-        state: { ...state, plan: withUserAdditions(state.plan, turn) },
-      }),
+      runPlanStep(
+        shared,
+        turn,
+        { step, run, state: { ...state, plan: withUserAdditions(state.plan, turn) } },
+        emit,
+      ),
     correct: (failure) => {
       const { signal } = turn;
       const call = (system: string, messages: PlainQuestion['messages']): Promise<string> =>
-        drain(callWithoutHistory(shared, turn, { system, messages, signal }));
+        callWithoutHistory(shared, turn, { system, messages, signal });
       return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, hands);
     },
-    gate: withSteering(gate, shared, turn),
+    gate: withSteering(gate, shared, turn, emit),
     park,
   };
 }
@@ -119,7 +119,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
     );
     const content = `<<<\n${lines.join('\n\n')}\n>>>`;
     const messages = [{ role: 'user' as const, content }];
-    return drain(callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal }));
+    return callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal });
   });
 }
 

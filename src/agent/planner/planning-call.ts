@@ -1,12 +1,11 @@
 /** One call of the planner to the model: no tools, low temperature, bounded, and seen as thinking while it grows. */
 import { ProviderError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
@@ -42,6 +41,8 @@ export type Planning = Pick<
 export interface PlanningCall extends ShownCall {
   /** What the model is told, after the user's message. */
   instruction: string;
+  /** Grows with what the call costs. */
+  spent: Spent;
 }
 
 /** What planning has cost so far, broken calls included. */
@@ -53,38 +54,35 @@ export interface Spent {
  * Gives what the model said; adds what it cost to `spent`. A prompt that is refused as too long is tried once more,
  * shorter (B-11). Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
  */
-export async function* askPlanner(
+export async function askPlanner(
   shared: AgentShared,
   turn: Planning,
   call: PlanningCall,
-  spent: Spent,
-): AsyncGenerator<EventBody, string> {
+  emit: Emit,
+): Promise<string> {
   try {
-    return yield* callOnce(shared, turn, call, spent, 1);
+    return await callOnce(shared, turn, call, 1, emit);
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
-    return yield* callOnce(shared, turn, call, spent, OVERFLOW_SHRINK);
+    return await callOnce(shared, turn, call, OVERFLOW_SHRINK, emit);
   }
 }
 
-async function* callOnce(
+async function callOnce(
   shared: AgentShared,
   turn: Planning,
-  { instruction, ...shown }: PlanningCall,
-  spent: Spent,
+  { instruction, spent, msgId, title }: PlanningCall,
   part: number,
-): AsyncGenerator<EventBody, string> {
+  emit: Emit,
+): Promise<string> {
   const { request, estimated } = await planningRequest(shared, turn, instruction, part);
-  return yield* completeText(shared, {
-    request,
-    signal: turn.signal,
-    maxChars: MAX_PLANNING_CHARS,
-    shown,
-    paid(usage) {
-      spent.usage = addUsage(spent.usage, usage);
-      if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
-    },
-  });
+  const paid = (usage: Usage): void => {
+    spent.usage = addUsage(spent.usage, usage);
+    if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
+  };
+  const { signal } = turn;
+  const shown = { msgId, title };
+  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, paid }, emit);
 }
 
 async function planningRequest(
