@@ -6,7 +6,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Decisions want the likely answer, not a surprising one. */
 const TEMPERATURE = 0.2;
@@ -32,7 +32,7 @@ export interface PlainQuestion {
  */
 export async function callWithoutHistory(
   shared: AgentShared,
-  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'costs'>,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'costs'>,
   call: PlainQuestion,
   emit: Emit = () => undefined,
 ): Promise<string> {

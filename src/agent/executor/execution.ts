@@ -1,4 +1,4 @@
-/** What the plan executor works with: its surroundings, and the state of one plan with the way to change it. */
+/** What the plan executor works with: its promptContext, and the state of one plan with the way to change it. */
 import type { Emit } from '../deps.ts';
 import type { Plan, PlanFact, PlanStep } from '../../contracts/plan.ts';
 import type { AgentCorrection } from './correction-reply.ts';

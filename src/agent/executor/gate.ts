@@ -4,7 +4,7 @@ import type { ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { describeCommand } from './commands.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';
@@ -89,17 +89,27 @@ async function explain(
 }
 
 /** What was answered to this very question; a plan asks one question at each point of its journal. */
-function answerTo(turn: Turn, run: PlanRun, wait: PlanWait['wait']): Turn['approvals'][number] | undefined {
+function answerTo(
+  turn: TurnIdentity & TurnProgress,
+  run: PlanRun,
+  wait: PlanWait['wait'],
+): TurnProgress['approvals'][number] | undefined {
   const key = waitKey(turn, run, wait);
   return turn.approvals.find(({ callKey }) => callKey === key);
 }
 
-function waitKey({ turnId }: Turn, run: PlanRun, wait: PlanWait['wait']): string {
+function waitKey({ turnId }: TurnIdentity, run: PlanRun, wait: PlanWait['wait']): string {
   return `${turnId}.plan-${wait}-${run.facts}`;
 }
 
 /** Ends the turn until somebody answers. Throws `ApprovalWait`. */
-function waitFor(turn: Turn, step: PlanStep, run: PlanRun, wait: PlanWait['wait'], warning: string): never {
+function waitFor(
+  turn: TurnIdentity,
+  step: PlanStep,
+  run: PlanRun,
+  wait: PlanWait['wait'],
+  warning: string,
+): never {
   const callKey = waitKey(turn, run, wait);
   const subject: ApprovalSubject = {
     callKey,

@@ -7,7 +7,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { todosOf } from '../planner/plan-text.ts';
 import { taintOf } from '../tools/taint.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { analyzeFailure } from './correction.ts';
 import type { AvailableExecutors } from './correction-reply.ts';
 import type { ExecutorDeps } from './execution.ts';
@@ -53,20 +53,20 @@ export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Prom
   }
 }
 
-function factsOf(turn: Turn, { id }: Plan): PlanFact[] {
+function factsOf(turn: TurnProgress, { id }: Plan): PlanFact[] {
   return turn.rows.ofPlan.flatMap(({ entry }) =>
     entry.kind === 'plan_fact' && entry.planId === id ? [entry.fact] : [],
   );
 }
 
-async function begin(shared: AgentShared, turn: Turn, plan: Plan): Promise<PlanRun> {
+async function begin(shared: AgentShared, turn: TurnIdentity & TurnProgress, plan: Plan): Promise<PlanRun> {
   await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
   return startRun(plan);
 }
 
 async function journalFact(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   part: number,
   fact: PlanFact,
   plan: Plan,
@@ -103,7 +103,7 @@ function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, 
   };
 }
 
-function availableExecutors(shared: AgentShared, turn: Turn): AvailableExecutors {
+function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableExecutors {
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
@@ -124,7 +124,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
 }
 
 /** Both rows in one commit: the call that nobody but the house makes, and what came of the plan. */
-async function sumUp(shared: AgentShared, turn: Turn, run: PlanRun): Promise<void> {
+async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run: PlanRun): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
   turn.rows.add(1, {

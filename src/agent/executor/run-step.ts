@@ -52,7 +52,7 @@ function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emi
     case 'tool': {
       if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args }, emit);
       const task = callTask(state, step, executor.tool, window);
-      return askedCall(shared, narrowed(turn, executor.tool), work, { name: executor.tool, task }, emit);
+      return askedCall(shared, withOneTool(turn, executor.tool), work, { name: executor.tool, task }, emit);
     }
     case 'agent': {
       const task = agentTask(state, step, MAX_TASK_CHARS);
@@ -171,7 +171,7 @@ async function inStep(
 }
 
 /** The same turn with one tool. */
-function narrowed(turn: Turn, name: string): Turn {
+function withOneTool(turn: Turn, name: string): Turn {
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);
   const tools = new Map([...prepared.tools].filter(([known]) => known === name));

@@ -2,7 +2,7 @@
 import type { Plan } from '../../contracts/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
 /** Longest words of the user that a step or a repair reads, in UTF-16 units; of more, the newest. The last answer reads all. */
@@ -15,7 +15,7 @@ const PLAN_ITERATION = 1;
 export function withSteering(
   gate: ExecutorDeps['gate'],
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   emit: Emit,
 ): ExecutorDeps['gate'] {
   return async (step, state) => {
@@ -25,7 +25,7 @@ export function withSteering(
 }
 
 /** The plan as a prompt tells of it: to its goal belongs what the user added. Never throws. */
-export function withUserAdditions(plan: Plan, { rows }: Pick<Turn, 'rows'>): Plan {
+export function withUserAdditions(plan: Plan, { rows }: Pick<TurnProgress, 'rows'>): Plan {
   const words = rows.steps.flatMap(({ entry }) =>
     entry.kind === 'user' && entry.laneSeq !== undefined ? [entry.content] : [],
   );

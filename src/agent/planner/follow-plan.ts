@@ -8,13 +8,18 @@ import { todoText } from '../../contracts/notes.ts';
 import type { Todo, TodoStatus } from '../../contracts/notes.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { TODO_TOOL } from '../prompt/todo-progress.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * After the n-th answer's tools: brings the plan in line with the todo list, which the turn or a subagent of it may have
  * changed; a list that was rewritten revises the plan. Repeated after a crash it changes nothing. Throws `StoreError`.
  */
-export async function followTodos(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
+export async function followTodos(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnProgress,
+  n: number,
+  emit: Emit,
+): Promise<void> {
   const { plan } = turn;
   if (plan?.mode !== 'planner' || plan.state !== 'running') return;
   // The list that a subagent sees is its parent's (N-10), not that of its own plan.
@@ -35,7 +40,7 @@ export async function followTodos(shared: AgentShared, turn: Turn, n: number, em
 }
 
 /** Only these tools change the list. */
-function mayHaveChanged({ rows }: Turn, n: number): boolean {
+function mayHaveChanged({ rows }: TurnProgress, n: number): boolean {
   return rows.steps.some(
     ({ iteration, entry }) =>
       iteration === n &&
@@ -47,7 +52,7 @@ function mayHaveChanged({ rows }: Turn, n: number): boolean {
 /** Ends a plan that is still open with its turn: exactly one terminal event per plan. Throws `StoreError`. */
 export async function settlePlan(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   reason: TurnEndReason,
   emit: Emit,
 ): Promise<void> {

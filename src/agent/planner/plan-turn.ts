@@ -1,7 +1,7 @@
 /** Planning before a turn's tool-calling loop: the plan is made once, kept, shown, and found again after a crash. */
 import type { Plan } from '../../contracts/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NOTHING_SPENT } from './planning-call.ts';
@@ -19,7 +19,7 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
     turn.signal.throwIfAborted();
     const spent: Spent = { usage: NOTHING_SPENT };
     try {
-      await keep(shared, turn, await draftPlan(shared, turn, spent, emit), spent);
+      await storePlan(shared, turn, await draftPlan(shared, turn, spent, emit), spent);
     } catch (error) {
       // The turn ends in the middle of its planning: what that cost goes with the end.
       if (spent.usage.promptTokens > 0) turn.costs.add({ ...spent.usage, model: turn.model ?? '' });
@@ -36,7 +36,12 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
 }
 
 /** One commit: from here on a resumed turn has the same plan, or knows by the cost that it needs none. */
-async function keep(shared: AgentShared, turn: Turn, plan: Plan | undefined, spent: Spent): Promise<void> {
+async function storePlan(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnContext & TurnProgress,
+  plan: Plan | undefined,
+  spent: Spent,
+): Promise<void> {
   const { ledger } = shared.deps;
   const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
   if (plan === undefined) {

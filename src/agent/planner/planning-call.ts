@@ -9,7 +9,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 
 /** Planning wants the likely plan, not a surprising one (N-28). */
@@ -23,20 +23,7 @@ export const MAX_PLANNING_CHARS = 24_000;
 export const NOTHING_SPENT: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** Whoever plans: a turn, or a subagent that has the same things. */
-export type Planning = Pick<
-  Turn,
-  | 'turnId'
-  | 'sessionKey'
-  | 'profile'
-  | 'prepared'
-  | 'surroundings'
-  | 'model'
-  | 'mode'
-  | 'history'
-  | 'rows'
-  | 'signal'
-  | 'log'
->;
+export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> & Pick<Turn, 'signal'>;
 
 export interface PlanningCall extends ShownCall {
   /** What the model is told, after the user's message. */
@@ -98,7 +85,7 @@ async function planningRequest(
   });
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(turn.prepared, turn.surroundings),
+      system: systemPart(turn.prepared, turn.promptContext),
       history: turn.history,
       current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
       steps: [],

@@ -18,7 +18,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
@@ -136,7 +136,7 @@ function childTurn(
     userId: child.userId,
     place: child.place,
     // Its prompt is its profile's and its task is all that it knows.
-    surroundings: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
+    promptContext: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
     profile,
     prepared: shared.prepare(profile),
     model: child.model,
@@ -165,7 +165,7 @@ function knownResult(
 }
 
 /** A good end is what it said last; any other one is all that it said, and why it ended. */
-function resultOf(turn: Turn, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
+function resultOf(turn: TurnProgress, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
   const completedNormally = result.reason === 'completed' && !result.isError;
   const last = turn.rows.answers().at(-1)?.entry.content ?? '';
   const said = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;

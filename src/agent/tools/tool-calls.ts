@@ -10,7 +10,7 @@ import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { checkCall, executeTool, failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
@@ -67,7 +67,7 @@ interface Place {
 }
 
 /** The calls in their order; neighbours of a kind that may run at the same time are together. */
-function batchesOf(calls: readonly ToolCall[], turn: Turn): Pick<Place, 'callIndex' | 'call'>[][] {
+function batchesOf(calls: readonly ToolCall[], turn: TurnContext): Pick<Place, 'callIndex' | 'call'>[][] {
   const batches: Pick<Place, 'callIndex' | 'call'>[][] = [];
   let last: string | undefined;
   for (const [callIndex, call] of calls.entries()) {
@@ -153,7 +153,7 @@ async function runCall(
 /** T3. */
 async function noteIntent(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   n: number,
   callIndex: number,
   call: ToolCall,

@@ -13,7 +13,7 @@ import { followSwitch } from '../profiles/follow-switch.ts';
 import { isSilent } from './silent-token.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** How a turn ended. `text` is what people read; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {
@@ -83,7 +83,10 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
   return endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
 }
 
-function endWithAnswer(turn: Turn, answer: Answer, emit: Emit): TurnResult {
+/** What the end of a turn reads. */
+type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken'>;
+
+function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
   if (answer.content.trim() === '') {
     return endWith(turn, { reason: 'completed', text: EMPTY_ANSWER, isError: true }, emit);
   }
@@ -92,7 +95,7 @@ function endWithAnswer(turn: Turn, answer: Answer, emit: Emit): TurnResult {
 }
 
 /** Ends a turn that was stopped or failed; what belongs to another node, to a restart or to the dead letters goes on up. */
-function endEarly(turn: Turn, error: unknown, emit: Emit): TurnResult {
+function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
   if (error instanceof LaneAbort) {
     const { code } = error;
     if (code === 'interrupted') {
@@ -111,7 +114,7 @@ function endEarly(turn: Turn, error: unknown, emit: Emit): TurnResult {
  * Keeps what an open call has said, adds a last sentence of the house, and ends. Of a turn that has shown nothing so far
  * the beginning of its quiet token is taken back, and only what needs a person's attention is said.
  */
-function endWith(turn: Turn, end: TurnResult, emit: Emit): TurnResult {
+function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   const { reason, text, isError } = end;
   if (isSilent(turn.silentToken, turn.reply.text)) {
     turn.reply.forget();
@@ -135,17 +138,17 @@ function endWith(turn: Turn, end: TurnResult, emit: Emit): TurnResult {
   return { reason, text: turn.reply.text, isError };
 }
 
-function openMsgId(turn: Turn): string {
+function openMsgId(turn: EndingTurn): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
 /** The id of the house's own last sentence. */
-function endMsgId(turn: Turn): string {
+function endMsgId(turn: TurnIdentity): string {
   return `${turn.turnId}.end`;
 }
 
 /** Why a turn that met its limit stopped, and what it did (N-42, B-08). */
-function limitText(turn: Turn): string {
+function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
   const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');

@@ -14,7 +14,7 @@ import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Part of the prompt that a plan may fill and still be kept whatever happens. */
 const PLAN_SHARE = 0.25;
@@ -56,7 +56,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
 
 async function keepAnswer(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext & TurnProgress,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
@@ -171,7 +171,7 @@ async function makeRequest(
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(prepared, turn.surroundings),
+      system: systemPart(prepared, turn.promptContext),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
       note: notesFor(turn, n),
@@ -192,7 +192,7 @@ async function makeRequest(
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would crowd out what follows. */
-function ownGroups({ rows }: Turn, planBudget: number): { current: Group; steps: Group[] } {
+function ownGroups({ rows }: TurnProgress, planBudget: number): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
     thinking: false,

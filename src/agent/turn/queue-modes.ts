@@ -9,7 +9,7 @@ import { contextRow } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { messageText } from '../prompt/message-text.ts';
 import { readTurnPayload } from './turn-payload.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -67,7 +67,12 @@ export async function collectBurst(
  * Before an iteration: takes in what its user wrote meanwhile, in mode `steer`, and tells of all that has joined. Throws
  * `StoreError`.
  */
-export async function takeSteering(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
+export async function takeSteering(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnProgress,
+  n: number,
+  emit: Emit,
+): Promise<void> {
   if (turn.joining === undefined) return;
   const begun = n > 1 || turn.rows.plan !== undefined;
   if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.joining, n);
@@ -77,8 +82,8 @@ export async function takeSteering(shared: AgentShared, turn: Turn, n: number, e
 
 async function steer(
   shared: AgentShared,
-  turn: Turn,
-  { payload, unreported }: NonNullable<Turn['joining']>,
+  turn: TurnIdentity & TurnProgress,
+  { payload, unreported }: NonNullable<TurnProgress['joining']>,
   n: number,
 ): Promise<void> {
   const { ledger } = shared.deps;

@@ -27,7 +27,7 @@ import { createSubagents } from '../subagents/subagents.ts';
 import { withoutShutdown } from './turn-signals.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { failureText, runTurn } from './agent-loop.ts';
 
@@ -49,8 +49,8 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
   if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
   const { content: said, place } = payload.message;
   const listener = { userId, place, said, remembers: opened.remembers };
-  const surroundings = await loadPromptContext(shared, listener);
-  const turn = startTurn(shared, { head, payload, opened, surroundings, signal, burst });
+  const promptContext = await loadPromptContext(shared, listener);
+  const turn = startTurn(shared, { head, payload, opened, promptContext, signal, burst });
   const emitter = events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
@@ -89,12 +89,15 @@ interface Start {
   head: LaneHead;
   payload: TurnPayload;
   opened: OpenedTurn;
-  surroundings: PromptContext;
+  promptContext: PromptContext;
   signal: AbortSignal;
   burst: InitialInput | undefined;
 }
 
-function startTurn(shared: AgentShared, { head, payload, opened, surroundings, signal, burst }: Start): Turn {
+function startTurn(
+  shared: AgentShared,
+  { head, payload, opened, promptContext, signal, burst }: Start,
+): Turn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
   const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
   const { content, source } = burst?.words ?? own;
@@ -108,7 +111,7 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     address: opened.address,
     userId: userIdOf(payload.message),
     place: payload.message.place,
-    surroundings,
+    promptContext,
     profile,
     prepared: shared.prepare(profile),
     askedModel: payload.model,
@@ -159,7 +162,7 @@ function openOutput(
 /** T6. */
 async function commit(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
   result: OutputResult,
 ): Promise<LaneStep> {
