@@ -1,6 +1,7 @@
 /** What the agent is made with, and the bounds it keeps. */
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
+import type { EventBody } from '../contracts/event.ts';
 import type { ContextStore } from '../contracts/records.ts';
 import type { LaneStep, LaneStore } from '../contracts/lanes.ts';
 import type { Ledger } from '../contracts/ledger.ts';
@@ -20,6 +21,9 @@ import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
+
+/** Where the events of a turn go: down one argument, at once and in order. Never throws, never waits. */
+export type Emit = (event: EventBody) => void;
 
 /** Waits, in milliseconds. */
 export interface AgentLimits {
@@ -66,9 +70,6 @@ export const MAX_CALLS_KEPT = 256;
 export const MAX_ANSWER_CHARS = 256 * 1024;
 /** Longest tool result the model reads, in UTF-16 units; longer keeps its head and tail. */
 export const MAX_RESULT_CHARS = 16_000;
-/** Events of a running tool that wait for their turn; more are dropped, as sights may be. */
-export const MAX_WAITING_EVENTS = 1_000;
-
 /** All the agent needs from the house; the roof hands it over. */
 export interface AgentDeps {
   ledger: Ledger;

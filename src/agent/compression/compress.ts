@@ -3,12 +3,11 @@ import type { UnsummarizedRow } from '../../contracts/records.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { ChatRequest } from '../../contracts/provider.ts';
+import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { ContextRow } from '../prompt/history.ts';
 import { MAX_ANSWER_CHARS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
-import { drain } from '../turn/drain.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { ModelBudget } from '../model/model-budget.ts';
@@ -99,13 +98,14 @@ async function callModel(
   request: ChatRequest,
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
-  const said = completeText(shared, {
-    request,
-    signal,
-    maxChars: MAX_ANSWER_CHARS,
-    paid: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
-  });
-  const text = (await drain(said)).trim();
+  const paid = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
+  // Nobody is shown that a summary is made, nor that it waits.
+  const said = await completeText(
+    shared,
+    { request, signal, maxChars: MAX_ANSWER_CHARS, paid },
+    () => undefined,
+  );
+  const text = said.trim();
   if (text === '') throw new ProviderError('bad_response', 'The model gave an empty summary.');
   return text;
 }

@@ -8,7 +8,7 @@ import { systemPart } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import type { ContextSize } from './choose.ts';
 import { compressOnce } from './compress.ts';
@@ -59,7 +59,7 @@ export function createCompressor(
     const { sessionKey } = turn;
     try {
       const budget = await budgetFor(shared, turn, closing.signal);
-      if (budget === undefined || !shouldCompressAfterTurn(turn.profile, fillOf(turn), budget)) return;
+      if (budget === undefined || !shouldCompressAfterTurn(turn.profile, sizeOf(turn), budget)) return;
       const gain = await compress(orderOf(turn, closing.signal));
       if (gain !== undefined) shared.deps.events.emit(sessionKey, { type: 'context_compressed', ...gain });
     } catch (error) {
@@ -70,22 +70,22 @@ export function createCompressor(
   };
 
   return {
-    async *before(turn) {
+    async before(turn, emit) {
       // A subagent has no history of its own; what a journal holds was said with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
       const budget = await budgetFor(shared, turn, turn.signal);
-      if (budget === undefined || !exceedsThreshold(turn.profile, fillOf(turn), budget)) return;
+      if (budget === undefined || !exceedsThreshold(turn.profile, sizeOf(turn), budget)) return;
       const worker = workers.get(turn.sessionKey);
       if (worker !== undefined) await untilAborted(worker, turn.signal);
       else {
         if (resting.get(turn.sessionKey) === true) return;
         const gain = await compress(orderOf(turn, turn.signal));
         if (gain === undefined) return;
-        yield { type: 'context_compressed', ...gain };
+        emit({ type: 'context_compressed', ...gain });
       }
       await rereadHistory(shared, turn);
       // It gained, and still not enough: another try would gain less.
-      if (exceedsThreshold(turn.profile, fillOf(turn), budget)) resting.set(turn.sessionKey, true);
+      if (exceedsThreshold(turn.profile, sizeOf(turn), budget)) resting.set(turn.sessionKey, true);
     },
     after(turn, reason) {
       const { sessionKey } = turn;
@@ -103,13 +103,13 @@ export function createCompressor(
 /** What the conversation may fill, in estimated tokens; undefined when the model's server does not say. */
 async function budgetFor(
   shared: Omit<AgentShared, 'compressor'>,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
     const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
-    const { prepared, surroundings } = turn;
-    return budget - systemPart(prepared, surroundings).tokens - (can.tools ? prepared.toolTokens : 0);
+    const { prepared, promptContext } = turn;
+    return budget - systemPart(prepared, promptContext).tokens - (can.tools ? prepared.toolTokens : 0);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
@@ -120,19 +120,22 @@ async function budgetFor(
 }
 
 /** What the next turn would read, with this one's own rows. */
-function fillOf({ history, past, rows }: Turn): ContextSize {
+function sizeOf({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
   const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
     all.reduce((total, { tokens }) => total + tokens, 0);
   return { tokens: sum(history) + sum(own), rows: past.length + own.length };
 }
 
-function orderOf(turn: Turn, signal: AbortSignal): CompressionOrder {
+function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionOrder {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }
 
-async function rereadHistory(shared: Omit<AgentShared, 'compressor'>, turn: Turn): Promise<void> {
+async function rereadHistory(
+  shared: Omit<AgentShared, 'compressor'>,
+  turn: TurnIdentity & TurnContext,
+): Promise<void> {
   const rows = await shared.deps.contexts.uncovered(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });

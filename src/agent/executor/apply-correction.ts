@@ -1,5 +1,5 @@
 /** What is done about a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
-import type { EventBody } from '../../contracts/event.ts';
+import type { Emit } from '../deps.ts';
 import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
 import { describeCommand } from './commands.ts';
@@ -14,30 +14,26 @@ export const MAX_RETRIES_PER_STEP = 3;
 export const BUDGET_WARNING_SHARE = 0.3;
 
 /** Decides about a failed step and applies the decision. Throws `StoreError` and the signal's reason. */
-export async function* correctStep(
-  execution: Execution,
-  step: PlanStep,
-  result: StepResult,
-): AsyncGenerator<EventBody, void> {
-  const { deps, run } = execution;
+export async function correctStep(execution: Execution, step: PlanStep, result: StepResult): Promise<void> {
+  const { deps, run, emit } = execution;
   const place = `Step ${step.index + 1}`;
   if ((run.retries[step.id] ?? 0) >= MAX_RETRIES_PER_STEP) {
-    yield* getStuck(execution, step, `${place} still fails after ${MAX_RETRIES_PER_STEP} corrections.`);
+    await getStuck(execution, step, `${place} still fails after ${MAX_RETRIES_PER_STEP} corrections.`);
     return;
   }
   const remaining = correctionsLeft(run.plan);
   if (remaining <= 0) {
     const reason = `The plan has used up its ${MAX_CORRECTIONS} corrections; ${place.toLowerCase()} still fails.`;
-    yield* getStuck(execution, step, reason);
+    await getStuck(execution, step, reason);
     return;
   }
-  yield { type: 'agent_thinking', step };
-  if (isWarningDue(remaining)) yield { type: 'budget_warning', remaining, total: MAX_CORRECTIONS };
+  emit({ type: 'agent_thinking', step });
+  if (isWarningDue(remaining)) emit({ type: 'budget_warning', remaining, total: MAX_CORRECTIONS });
   const before = deps.context.toContextString();
   const correction = await deps.correct({ plan: run.plan, step, result, before, refusal: run.refusal });
   // A call that a stop cut short answers `abort`: that is no decision.
   deps.signal.throwIfAborted();
-  yield* applyCorrection(execution, step, correction);
+  await applyCorrection(execution, step, correction);
 }
 
 /** True at the one count where the warning is given, so that it comes once (S-34). */
@@ -46,23 +42,19 @@ function isWarningDue(remaining: number): boolean {
   return remaining <= last && remaining + 1 > last;
 }
 
-async function* getStuck(
-  execution: Execution,
-  step: PlanStep,
-  reason: string,
-): AsyncGenerator<EventBody, void> {
-  yield { type: 'agent_stuck', step, reason };
-  yield* execution.cancel(reason);
+async function getStuck(execution: Execution, step: PlanStep, reason: string): Promise<void> {
+  execution.emit({ type: 'agent_stuck', step, reason });
+  await execution.cancel(reason);
 }
 
-async function* applyCorrection(
+async function applyCorrection(
   execution: Execution,
   step: PlanStep,
   correction: AgentCorrection,
-): AsyncGenerator<EventBody, void> {
+): Promise<void> {
   const { run } = execution;
   if (correction.action === 'abort') {
-    yield* execution.cancel(correction.reason);
+    await execution.cancel(correction.reason);
     return;
   }
   const edit = editOf(execution, step, correction);
@@ -72,16 +64,16 @@ async function* applyCorrection(
         ? `There is room for ${edit.left} more steps, not for as many as were to be added.`
         : `The plan has no step "${edit.stepId}".`;
     // Told once already, and it insists: the plan ends.
-    if (run.refusal !== undefined) yield* execution.cancel(reason);
+    if (run.refusal !== undefined) await execution.cancel(reason);
     else {
       await execution.note({ type: 'refused', stepId: step.id, reason });
-      yield* execution.changed(step.id);
+      execution.emitStep(step.id);
     }
     return;
   }
   const { action, reason } = correction;
   await execution.note({ type: 'corrected', stepId: step.id, action, reason, plan: edit.plan });
-  yield* tellOf(execution, step, correction);
+  announce(execution, step, correction);
 }
 
 /** A decision that lets the plan go on. */
@@ -120,29 +112,26 @@ function editOf(execution: Execution, step: PlanStep, correction: Amendment): Pl
   }
 }
 
-async function* tellOf(
-  execution: Execution,
-  failed: PlanStep,
-  correction: Amendment,
-): AsyncGenerator<EventBody, void> {
+function announce(execution: Execution, failed: PlanStep, correction: Amendment): void {
+  const emit: Emit = execution.emit;
   const { plan, retries } = execution.run;
   const step = execution.step(failed.id) ?? failed;
   switch (correction.action) {
     case 'retry': {
       const attempt = retries[failed.id] ?? 0;
-      if (correction.command === undefined) yield { type: 'retry_attempt', step, attempt };
+      if (correction.command === undefined) emit({ type: 'retry_attempt', step, attempt });
       else {
-        yield { type: 'retry_attempt', step, attempt, newCommand: describeCommand(correction.command) };
-        yield { type: 'plan_revised', plan, reason: correction.reason };
+        emit({ type: 'retry_attempt', step, attempt, newCommand: describeCommand(correction.command) });
+        emit({ type: 'plan_revised', plan, reason: correction.reason });
       }
       return;
     }
     case 'modify':
     case 'insert_steps':
-      yield { type: 'plan_revised', plan, reason: correction.reason };
+      emit({ type: 'plan_revised', plan, reason: correction.reason });
       return;
     case 'skip':
-      yield { type: 'step_skipped', step };
+      emit({ type: 'step_skipped', step });
       return;
     default:
       correction satisfies never;

@@ -1,13 +1,12 @@
 /** A plain call of the model beside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
-import type { EventBody } from '../../contracts/event.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage, ChatRequest } from '../../contracts/provider.ts';
-import type { AgentShared } from '../deps.ts';
+import type { ChatMessage, ChatRequest, Usage } from '../../contracts/provider.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Decisions want the likely answer, not a surprising one. */
 const TEMPERATURE = 0.2;
@@ -29,13 +28,14 @@ export interface PlainQuestion {
 
 /**
  * Gives what the model said. A message too long for the window keeps its head and tail. What it cost is counted to the
- * turn. Throws `ProviderError`, or the signal's reason.
+ * turn. `emit` gets what people see of it, and that it waits; unset = nothing. Throws `ProviderError`, or the signal's reason.
  */
-export async function* callWithoutHistory(
+export async function callWithoutHistory(
   shared: AgentShared,
-  turn: Pick<Turn, 'model' | 'profile' | 'sessionKey' | 'costs'>,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'costs'>,
   call: PlainQuestion,
-): AsyncGenerator<EventBody, string> {
+  emit: Emit = () => undefined,
+): Promise<string> {
   const { model, can, contextWindow, budget } = await modelBudget(
     shared,
     { ...turn, signal: call.signal },
@@ -53,13 +53,9 @@ export async function* callWithoutHistory(
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),
   };
-  return yield* completeText(shared, {
-    request,
-    signal: call.signal,
-    maxChars: MAX_CHARS,
-    shown: call.shown,
-    paid: (usage) => turn.costs.add({ ...usage, model }),
-  });
+  const { signal, shown } = call;
+  const paid = (usage: Usage): void => turn.costs.add({ ...usage, model });
+  return await completeText(shared, { request, signal, maxChars: MAX_CHARS, shown, paid }, emit);
 }
 
 /** Messages cut to equal parts of a room in tokens. */

@@ -1,5 +1,5 @@
-/** What the plan executor works with: its surroundings, and the state of one plan with the way to change it. */
-import type { EventBody } from '../../contracts/event.ts';
+/** What the plan executor works with: its promptContext, and the state of one plan with the way to change it. */
+import type { Emit } from '../deps.ts';
 import type { Plan, PlanFact, PlanStep } from '../../contracts/plan.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { Failure } from './correction.ts';
@@ -28,17 +28,18 @@ export interface ExecutorDeps {
   /** Commits fact number `n` and the plan as it is after it; a number that is there already stays. Throws `StoreError`. */
   journal(n: number, fact: PlanFact, plan: Plan): Promise<void>;
   /** Carries a step out; `run` names this run of it for its own journal. What it throws as a plain `GatewayError` is a failed step. */
-  runStep(step: PlanStep, run: number, state: PlanRun): AsyncGenerator<EventBody, StepOutcome>;
+  runStep(step: PlanStep, run: number, state: PlanRun): Promise<StepOutcome>;
   /** The correction call; never throws (S-11). */
   correct(failure: Failure): Promise<AgentCorrection>;
   classify: Classify;
   /** What the correction call knows of earlier steps. */
   context: RollingContext;
   /** Asked before each step, and before each correction. May end the turn by throwing (it waits for a human). */
-  gate(step: PlanStep, state: PlanRun): AsyncGenerator<EventBody, GateVerdict>;
+  gate(step: PlanStep, state: PlanRun): Promise<GateVerdict>;
   /** Waits for the plan to be resumed, by ending the turn. */
-  park(step: PlanStep, state: PlanRun): AsyncGenerator<EventBody, void>;
+  park(step: PlanStep, state: PlanRun): Promise<void>;
   signal: AbortSignal;
+  emit: Emit;
 }
 
 /** The state of one plan while it is carried out. What happens is a fact first, committed, and an event then. */
@@ -53,6 +54,10 @@ export class Execution {
 
   get run(): PlanRun {
     return this.#run;
+  }
+
+  get emit(): Emit {
+    return this.deps.emit;
   }
 
   get open(): boolean {
@@ -70,14 +75,16 @@ export class Execution {
     return this.#run.plan.steps.find((step) => step.id === id);
   }
 
-  async *changed(id: string): AsyncGenerator<EventBody, void> {
+  /** Shows the step of that id as it is now. */
+  emitStep(id: string): void {
     const step = this.step(id);
-    if (step !== undefined) yield { type: 'step_changed', step };
+    if (step !== undefined) this.emit({ type: 'step_changed', step });
   }
 
-  async *cancel(reason: string): AsyncGenerator<EventBody, void> {
+  /** Ends a plan that is still open. Throws `StoreError`. */
+  async cancel(reason: string): Promise<void> {
     if (!this.open) return;
     await this.note({ type: 'cancelled', reason });
-    yield { type: 'plan_cancelled', reason: this.#run.plan.reason ?? reason };
+    this.emit({ type: 'plan_cancelled', reason: this.#run.plan.reason ?? reason });
   }
 }

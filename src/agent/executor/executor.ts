@@ -1,7 +1,6 @@
 /** The plan executor: a loop over a plan that may change while it runs, inside four breakers (S-01, S-20…S-38). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { correctStep } from './apply-correction.ts';
@@ -18,86 +17,86 @@ const MAX_REASON_CHARS = 400;
  * had begun runs under the same number. Throws `StoreError`, the signal's reason (a stop cancels the plan first), and
  * what `gate` and `park` throw.
  */
-export async function* executePlan(deps: ExecutorDeps, start: PlanRun): AsyncGenerator<EventBody, PlanRun> {
+export async function executePlan(deps: ExecutorDeps, start: PlanRun): Promise<PlanRun> {
   const execution = new Execution(deps, start);
   try {
-    return yield* carryOut(execution);
+    return await runSteps(execution);
   } catch (error) {
     const ended = error instanceof LaneAbort && (error.code === 'stopped' || error.code === 'interrupted');
-    if (ended) yield* execution.cancel(error.message);
+    if (ended) await execution.cancel(error.message);
     throw error;
   }
 }
 
-async function* carryOut(execution: Execution): AsyncGenerator<EventBody, PlanRun> {
+async function runSteps(execution: Execution): Promise<PlanRun> {
   const { deps } = execution;
   while (execution.open) {
     deps.signal.throwIfAborted();
     const step = currentStep(execution.run);
     if (step === undefined) {
       await execution.note({ type: 'completed' });
-      yield { type: 'plan_completed' };
+      execution.emit({ type: 'plan_completed' });
       break;
     }
-    if (execution.run.running === undefined && !(yield* mayGoOn(execution, step))) continue;
+    if (execution.run.running === undefined && !(await mayGoOn(execution, step))) continue;
     const { failed, plan } = execution.run;
-    if (failed === undefined) yield* runStep(execution, step);
-    else if (plan.mode === 'agentic') yield* correctStep(execution, step, failed);
+    if (failed === undefined) await runStep(execution, step);
+    else if (plan.mode === 'agentic') await correctStep(execution, step, failed);
     else {
       const why = clipMiddle(failed.content, MAX_REASON_CHARS);
-      yield* execution.cancel(`Step ${step.index + 1} failed: ${why}`);
+      await execution.cancel(`Step ${step.index + 1} failed: ${why}`);
     }
   }
   return execution.run;
 }
 
 /** Asks the gate; false when something was decided there and the loop has to look anew. */
-async function* mayGoOn(execution: Execution, step: PlanStep): AsyncGenerator<EventBody, boolean> {
-  const { deps } = execution;
-  const verdict = yield* deps.gate(step, execution.run);
+async function mayGoOn(execution: Execution, step: PlanStep): Promise<boolean> {
+  const { deps, emit } = execution;
+  const verdict = await deps.gate(step, execution.run);
   const paused = execution.run.plan.state === 'paused';
   if (verdict.kind === 'pause') {
     if (!paused) {
       await execution.note({ type: 'paused' });
-      yield { type: 'plan_paused' };
+      emit({ type: 'plan_paused' });
     }
-    yield* deps.park(step, execution.run);
+    await deps.park(step, execution.run);
     return false;
   }
   if (verdict.kind === 'cancel') {
-    yield* execution.cancel(verdict.reason);
+    await execution.cancel(verdict.reason);
     return false;
   }
   if (paused) {
     await execution.note({ type: 'resumed' });
-    yield { type: 'plan_resumed' };
+    emit({ type: 'plan_resumed' });
   }
   if (verdict.kind === 'go') return true;
   await execution.note({ type: 'step_skipped', stepId: step.id });
-  yield { type: 'step_skipped', step: execution.step(step.id) ?? step };
+  emit({ type: 'step_skipped', step: execution.step(step.id) ?? step });
   return false;
 }
 
 /** One run of a step: begun and ended as facts; the number of a run that was begun before a crash is kept. */
-async function* runStep(execution: Execution, step: PlanStep): AsyncGenerator<EventBody, void> {
+async function runStep(execution: Execution, step: PlanStep): Promise<void> {
   const { deps } = execution;
   if (execution.run.running === undefined) {
     await execution.note({ type: 'step_began', stepId: step.id, run: execution.run.runs + 1 });
   }
-  yield* execution.changed(step.id);
+  execution.emitStep(step.id);
   const begun = execution.step(step.id) ?? step;
-  const outcome = yield* outcomeOf(execution, begun);
+  const outcome = await outcomeOf(execution, begun);
   const result = { ...outcome, attemptIndex: begun.attempts - 1 };
   await execution.note({ type: 'step_ended', stepId: step.id, result });
   const ended = execution.step(step.id) ?? step;
   deps.context.addStep(ended, result);
-  yield { type: 'step_changed', step: ended };
+  execution.emit({ type: 'step_changed', step: ended });
 }
 
-async function* outcomeOf(execution: Execution, step: PlanStep): AsyncGenerator<EventBody, StepOutcome> {
+async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutcome> {
   const { deps, run } = execution;
   try {
-    return yield* deps.runStep(step, run.running ?? run.runs, run);
+    return await deps.runStep(step, run.running ?? run.runs, run);
   } catch (error) {
     // What ends the turn, or belongs to the store, is no matter of the plan.
     deps.signal.throwIfAborted();

@@ -1,11 +1,10 @@
 /** What stands before a step: people's wishes, and in teacher mode the user's Run (S-02). Waiting ends the turn until somebody answers. */
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
-import type { AgentShared } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { describeCommand } from './commands.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';
@@ -18,20 +17,22 @@ import { stepTitle } from './step-words.ts';
 const MAX_RESULTS = 4_000;
 
 /** The executor's gate and its way to wait, for one turn. */
-export function openGate(shared: AgentShared, turn: Turn): Pick<ExecutorDeps, 'gate' | 'park'> {
+export function openGate(shared: AgentShared, turn: Turn, emit: Emit): Pick<ExecutorDeps, 'gate' | 'park'> {
   return {
-    gate: (step, run) => verdict(shared, turn, step, run),
-    park: (step, run) =>
+    gate: (step, run) => verdict(shared, turn, { step, run }, emit),
+    park: async (step, run) =>
       waitFor(turn, step, run, 'pause', `The plan is paused before step ${step.index + 1}.`),
   };
 }
 
-async function* verdict(
-  shared: AgentShared,
-  turn: Turn,
-  step: PlanStep,
-  run: PlanRun,
-): AsyncGenerator<EventBody, GateVerdict> {
+/** A step that is next, and the plan as it stands. */
+interface NextStep {
+  step: PlanStep;
+  run: PlanRun;
+}
+
+async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
+  const { step, run } = next;
   const { plans } = shared.deps;
   const wish = await plans.wishes(run.plan.id);
   const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
@@ -44,20 +45,16 @@ async function* verdict(
     return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
   if (wish.skip === step.id) return { kind: 'skip' };
   if (run.plan.mode !== 'teacher' || run.failed !== undefined) return { kind: 'go' };
-  return yield* askToRun(shared, turn, step, run);
+  return await askToRun(shared, turn, next, emit);
 }
 
 /** Explains the step and waits for Run; a step that is not let run is left out. */
-async function* askToRun(
-  shared: AgentShared,
-  turn: Turn,
-  step: PlanStep,
-  run: PlanRun,
-): AsyncGenerator<EventBody, GateVerdict> {
+async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
+  const { step, run } = next;
   const answer = answerTo(turn, run, 'step');
-  if (answer === undefined) yield* waitFor(turn, step, run, 'step', yield* explain(shared, turn, step, run));
-  if (answer?.decision === 'approved') return { kind: 'go' };
-  if (answer?.decidedBy !== 'expiry') return { kind: 'skip' };
+  if (answer === undefined) waitFor(turn, step, run, 'step', await explain(shared, turn, next, emit));
+  if (answer.decision === 'approved') return { kind: 'go' };
+  if (answer.decidedBy !== 'expiry') return { kind: 'skip' };
   return { kind: 'cancel', reason: whyDenied('expiry', `let step ${step.index + 1} run`) };
 }
 
@@ -66,12 +63,12 @@ function whyDenied(decidedBy: string, what: string): string {
 }
 
 /** The words before a step runs. Without them the step's own description has to do. */
-async function* explain(
+async function explain(
   shared: AgentShared,
   turn: Turn,
-  step: PlanStep,
-  run: PlanRun,
-): AsyncGenerator<EventBody, string> {
+  { step, run }: NextStep,
+  emit: Emit,
+): Promise<string> {
   const content = [
     `Goal: ${run.plan.goal}`,
     `The step, number ${step.index + 1} of ${run.plan.steps.length}: ${step.description} (${describeCommand(step)})`,
@@ -81,12 +78,8 @@ async function* explain(
   try {
     const messages = [{ role: 'user' as const, content }];
     const shown = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step) };
-    const words = yield* callWithoutHistory(shared, turn, {
-      system: EXPLAIN_PROMPT,
-      messages,
-      signal,
-      shown,
-    });
+    const question = { system: EXPLAIN_PROMPT, messages, signal, shown };
+    const words = await callWithoutHistory(shared, turn, question, emit);
     if (words.trim() !== '') return words.trim();
   } catch (error) {
     signal.throwIfAborted();
@@ -96,24 +89,27 @@ async function* explain(
 }
 
 /** What was answered to this very question; a plan asks one question at each point of its journal. */
-function answerTo(turn: Turn, run: PlanRun, wait: PlanWait['wait']): Turn['approvals'][number] | undefined {
+function answerTo(
+  turn: TurnIdentity & TurnProgress,
+  run: PlanRun,
+  wait: PlanWait['wait'],
+): TurnProgress['approvals'][number] | undefined {
   const key = waitKey(turn, run, wait);
   return turn.approvals.find(({ callKey }) => callKey === key);
 }
 
-function waitKey({ turnId }: Turn, run: PlanRun, wait: PlanWait['wait']): string {
+function waitKey({ turnId }: TurnIdentity, run: PlanRun, wait: PlanWait['wait']): string {
   return `${turnId}.plan-${wait}-${run.facts}`;
 }
 
 /** Ends the turn until somebody answers. Throws `ApprovalWait`. */
-async function* waitFor(
-  turn: Turn,
+function waitFor(
+  turn: TurnIdentity,
   step: PlanStep,
   run: PlanRun,
   wait: PlanWait['wait'],
   warning: string,
-): AsyncGenerator<EventBody, void> {
-  yield* [];
+): never {
   const callKey = waitKey(turn, run, wait);
   const subject: ApprovalSubject = {
     callKey,

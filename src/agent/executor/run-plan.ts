@@ -1,15 +1,13 @@
 /** A turn's plan, carried out inside the turn: from its journal to its end, and summed up for the last answer (S-02). */
-import type { EventBody } from '../../contracts/event.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanFact } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
-import { drain } from '../turn/drain.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { todosOf } from '../planner/plan-text.ts';
 import { taintOf } from '../tools/taint.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { analyzeFailure } from './correction.ts';
 import type { AvailableExecutors } from './correction-reply.ts';
 import type { ExecutorDeps } from './execution.ts';
@@ -37,7 +35,7 @@ const MAX_ABOUT = 160;
  * rows as a call and its answer, so that the loop goes on from there to the last words. Throws `StoreError`,
  * `ApprovalWait` where a human is waited for, and the signal's reason.
  */
-export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
+export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(1) !== undefined) return;
   const known = foldFacts(factsOf(turn, plan));
@@ -47,7 +45,7 @@ export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<
   const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));
   for (const { step, result } of start.results) context.addStep(step, result);
   try {
-    const end = yield* executePlan(executorDeps(shared, turn, context), start);
+    const end = await executePlan(executorDeps(shared, turn, context, emit), start);
     await sumUp(shared, turn, end);
   } finally {
     summaries.abort();
@@ -55,20 +53,20 @@ export async function* runPlan(shared: AgentShared, turn: Turn): AsyncGenerator<
   }
 }
 
-function factsOf(turn: Turn, { id }: Plan): PlanFact[] {
+function factsOf(turn: TurnProgress, { id }: Plan): PlanFact[] {
   return turn.rows.ofPlan.flatMap(({ entry }) =>
     entry.kind === 'plan_fact' && entry.planId === id ? [entry.fact] : [],
   );
 }
 
-async function begin(shared: AgentShared, turn: Turn, plan: Plan): Promise<PlanRun> {
+async function begin(shared: AgentShared, turn: TurnIdentity & TurnProgress, plan: Plan): Promise<PlanRun> {
   await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
   return startRun(plan);
 }
 
 async function journalFact(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   part: number,
   fact: PlanFact,
   plan: Plan,
@@ -78,32 +76,34 @@ async function journalFact(
   turn.plan = plan;
 }
 
-function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext): ExecutorDeps {
+function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
   const hands = availableExecutors(shared, turn);
-  const { gate, park } = openGate(shared, turn);
+  const { gate, park } = openGate(shared, turn, emit);
   return {
     context,
+    emit,
     signal: turn.signal,
     classify: classifyFor(turn.prepared.tools),
     journal: (n, fact, plan) => journalFact(shared, turn, n, fact, plan),
     runStep: (step, run, state) =>
-      runPlanStep(shared, turn, {
-        step,
-        run,
-        state: { ...state, plan: withUserAdditions(state.plan, turn) },
-      }),
+      runPlanStep(
+        shared,
+        turn,
+        { step, run, state: { ...state, plan: withUserAdditions(state.plan, turn) } },
+        emit,
+      ),
     correct: (failure) => {
       const { signal } = turn;
       const call = (system: string, messages: PlainQuestion['messages']): Promise<string> =>
-        drain(callWithoutHistory(shared, turn, { system, messages, signal }));
+        callWithoutHistory(shared, turn, { system, messages, signal });
       return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, hands);
     },
-    gate: withSteering(gate, shared, turn),
+    gate: withSteering(gate, shared, turn, emit),
     park,
   };
 }
 
-function availableExecutors(shared: AgentShared, turn: Turn): AvailableExecutors {
+function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableExecutors {
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
@@ -119,12 +119,12 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
     );
     const content = `<<<\n${lines.join('\n\n')}\n>>>`;
     const messages = [{ role: 'user' as const, content }];
-    return drain(callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal }));
+    return callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal });
   });
 }
 
 /** Both rows in one commit: the call that nobody but the house makes, and what came of the plan. */
-async function sumUp(shared: AgentShared, turn: Turn, run: PlanRun): Promise<void> {
+async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run: PlanRun): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
   turn.rows.add(1, {

@@ -1,12 +1,11 @@
 /** Carries one step out: a call of a tool, a task for another agent, or work of the agent's own (N-21). */
-import type { EventBody } from '../../contracts/event.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { askModel } from '../turn/iteration.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
@@ -16,7 +15,7 @@ import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, saysFailed, selfTask } from './step-prompt.ts';
 import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
-import { asThinking, stepTitle } from './step-words.ts';
+import { StepWords, stepTitle } from './step-words.ts';
 
 /** Model calls that one run of a step may make. */
 export const MAX_STEP_ITERATIONS = 10;
@@ -35,32 +34,33 @@ export interface StepRun {
  * Does one run of a step; what its own journal holds of it is not done again. Throws what `askModel` and `runToolCalls`
  * throw: a plain `GatewayError` means that the step failed.
  */
-export async function* runPlanStep(
+export async function runPlanStep(
   shared: AgentShared,
   turn: Turn,
   work: StepRun,
-): AsyncGenerator<EventBody, StepOutcome> {
-  const { content, isError } = yield* carryOut(shared, turn, work);
+  emit: Emit,
+): Promise<StepOutcome> {
+  const { content, isError } = await runByExecutor(shared, turn, work, emit);
   return { content: clipMiddle(content, MAX_STEP_RESULT_CHARS), isError };
 }
 
-function carryOut(shared: AgentShared, turn: Turn, work: StepRun): AsyncGenerator<EventBody, StepOutcome> {
+function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emit): Promise<StepOutcome> {
   const { step, state } = work;
   const { executor, args } = step;
   const window = turn.profile.contextWindow ?? SAFE_WINDOW;
   switch (executor.kind) {
     case 'tool': {
-      if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args });
+      if (args !== undefined) return givenCall(shared, turn, work, { name: executor.tool, args }, emit);
       const task = callTask(state, step, executor.tool, window);
-      return askedCall(shared, narrowed(turn, executor.tool), work, { name: executor.tool, task });
+      return askedCall(shared, withOneTool(turn, executor.tool), work, { name: executor.tool, task }, emit);
     }
     case 'agent': {
       const task = agentTask(state, step, MAX_TASK_CHARS);
       const call = { name: SPAWN_TOOL, args: { task, profile_id: executor.profileId } };
-      return givenCall(shared, turn, work, call);
+      return givenCall(shared, turn, work, call, emit);
     }
     case 'self':
-      return ownWork(shared, turn, work, selfTask(state, step, window));
+      return ownWork(shared, turn, work, selfTask(state, step, window), emit);
     default:
       return executor satisfies never;
   }
@@ -72,9 +72,10 @@ function givenCall(
   turn: Turn,
   work: StepRun,
   call: Omit<ToolCall, 'id'>,
-): AsyncGenerator<EventBody, StepOutcome> {
+  emit: Emit,
+): Promise<StepOutcome> {
   const n = stepIteration(work.run, 1);
-  return inStep(shared, turn, work, '', async function* (own) {
+  return inStep(shared, turn, { ...work, task: '' }, emit, async (own, emitWords) => {
     let answer = own.rows.answer(n);
     if (answer === undefined) {
       const toolCalls = [{ ...call, id: `step_${work.run}` }];
@@ -82,7 +83,7 @@ function givenCall(
       own.rows.add(n, answer);
       await journalFresh(shared, own);
     }
-    return yield* firstCall(shared, own, n, answer);
+    return await firstCall(shared, own, { n, answer }, emitWords);
   });
 }
 
@@ -92,27 +93,29 @@ function askedCall(
   turn: Turn,
   work: StepRun,
   { name, task }: { name: string; task: string },
-): AsyncGenerator<EventBody, StepOutcome> {
+  emit: Emit,
+): Promise<StepOutcome> {
   const n = stepIteration(work.run, 1);
-  return inStep(shared, turn, work, task, async function* (own) {
+  return inStep(shared, turn, { ...work, task }, emit, async (own, emitWords) => {
     const known = own.rows.answer(n);
     // Profiles are read anew while plans wait: nobody is asked for a call that cannot be made.
     if (known === undefined && !own.prepared.tools.has(name))
       return { content: `There is no tool "${name}" any more.`, isError: true };
-    const answer = known ?? (yield* askModel(shared, own, n));
-    if (answer.toolCalls.length > 0) return yield* firstCall(shared, own, n, answer);
+    const answer = known ?? (await askModel(shared, own, n, emitWords));
+    if (answer.toolCalls.length > 0) return await firstCall(shared, own, { n, answer }, emitWords);
     return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
   });
 }
 
 /** Runs the first call of an answer; the step is one call, so there is no second. */
-async function* firstCall(
+async function firstCall(
   shared: AgentShared,
   own: Turn,
-  n: number,
-  answer: Answer,
-): AsyncGenerator<EventBody, StepOutcome> {
-  yield* runToolCalls(shared, own, n, { ...answer, toolCalls: answer.toolCalls.slice(0, 1) });
+  { n, answer }: { n: number; answer: Answer },
+  emit: Emit,
+): Promise<StepOutcome> {
+  const first = { ...answer, toolCalls: answer.toolCalls.slice(0, 1) };
+  await runToolCalls(shared, own, { n, answer: first }, emit);
   const { content, isError } = own.rows.result(n, 0) ?? {
     content: 'The call gave no result.',
     isError: true,
@@ -126,18 +129,19 @@ function ownWork(
   turn: Turn,
   work: StepRun,
   task: string,
-): AsyncGenerator<EventBody, StepOutcome> {
-  return inStep(shared, turn, work, task, async function* (own) {
+  emit: Emit,
+): Promise<StepOutcome> {
+  return inStep(shared, turn, { ...work, task }, emit, async (own, emitWords) => {
     for (let i = 1; i <= MAX_STEP_ITERATIONS; i += 1) {
       own.signal.throwIfAborted();
       const n = stepIteration(work.run, i);
-      const answer = own.rows.answer(n) ?? (yield* askModel(shared, own, n));
+      const answer = own.rows.answer(n) ?? (await askModel(shared, own, n, emitWords));
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
         if (content.trim() === '') return { content: 'The model gave an empty answer.', isError: true };
         return { content, isError: saysFailed(content) };
       }
-      yield* runToolCalls(shared, own, n, answer);
+      await runToolCalls(shared, own, { n, answer }, emitWords);
     }
     const content = `The step was not finished within ${MAX_STEP_ITERATIONS} model calls, the most a step may make.`;
     return { content, isError: true };
@@ -145,25 +149,29 @@ function ownWork(
 }
 
 /** Works in the step's own conversation; what came of it is journaled with its last answer. */
-async function* inStep(
+async function inStep(
   shared: AgentShared,
   turn: Turn,
-  { step, run }: StepRun,
-  task: string,
-  act: (own: Turn) => AsyncGenerator<EventBody, StepOutcome>,
-): AsyncGenerator<EventBody, StepOutcome> {
+  { step, run, task }: StepRun & { task: string },
+  emit: Emit,
+  act: (own: Turn, emit: Emit) => Promise<StepOutcome>,
+): Promise<StepOutcome> {
   const own = stepTurn(turn, run, task);
+  const words = new StepWords(stepTitle(step), emit);
   try {
-    const outcome = yield* asThinking(stepTitle(step), act(own));
+    const outcome = await act(own, (event) => words.pass(event));
     await journalFresh(shared, own);
     return outcome;
+  } catch (error) {
+    words.close();
+    throw error;
   } finally {
     turn.rows.keep(own.rows.steps);
   }
 }
 
 /** The same turn with one tool. */
-function narrowed(turn: Turn, name: string): Turn {
+function withOneTool(turn: Turn, name: string): Turn {
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);
   const tools = new Map([...prepared.tools].filter(([known]) => known === name));

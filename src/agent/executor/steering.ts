@@ -1,10 +1,9 @@
 /** What the user writes while a plan is carried out, in queue mode `steer`: the next step, the next repair and the last words know it. */
-import type { EventBody } from '../../contracts/event.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
-import type { Turn } from '../state/turn-state.ts';
-import type { ExecutorDeps, GateVerdict } from './execution.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { ExecutorDeps } from './execution.ts';
 
 /** Longest words of the user that a step or a repair reads, in UTF-16 units; of more, the newest. The last answer reads all. */
 export const MAX_STEERING_CHARS = 600;
@@ -16,16 +15,17 @@ const PLAN_ITERATION = 1;
 export function withSteering(
   gate: ExecutorDeps['gate'],
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
+  emit: Emit,
 ): ExecutorDeps['gate'] {
-  return async function* (step, state): AsyncGenerator<EventBody, GateVerdict> {
-    yield* takeSteering(shared, turn, PLAN_ITERATION);
-    return yield* gate(step, state);
+  return async (step, state) => {
+    await takeSteering(shared, turn, PLAN_ITERATION, emit);
+    return await gate(step, state);
   };
 }
 
 /** The plan as a prompt tells of it: to its goal belongs what the user added. Never throws. */
-export function withUserAdditions(plan: Plan, { rows }: Pick<Turn, 'rows'>): Plan {
+export function withUserAdditions(plan: Plan, { rows }: Pick<TurnProgress, 'rows'>): Plan {
   const words = rows.steps.flatMap(({ entry }) =>
     entry.kind === 'user' && entry.laneSeq !== undefined ? [entry.content] : [],
   );

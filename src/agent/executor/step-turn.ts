@@ -7,7 +7,7 @@ import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
 import type { Taint } from '../tools/taint.ts';
 import { TurnRows } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { modePrompt } from './mode-prompts.ts';
 
 /** The turn as one run of a step sees it. Its n-th answer is the iteration `stepIteration(run, n)`. */
@@ -54,7 +54,7 @@ export function stepIteration(run: number, n: number): number {
 }
 
 /** Journals what of a step is not in the journal yet. Throws `StoreError`. */
-export async function journalFresh(shared: AgentShared, own: Turn): Promise<void> {
+export async function journalFresh(shared: AgentShared, own: TurnIdentity & TurnProgress): Promise<void> {
   const fresh = own.rows.fresh();
   if (fresh.length === 0) return;
   await shared.deps.ledger.journalAnswer(own.fence, own.turnId, fresh);

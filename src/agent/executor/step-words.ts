@@ -1,6 +1,7 @@
 /** What a step says while it is done: seen as thinking, because it is for the plan and not for the answer. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
+import type { Emit } from '../deps.ts';
 
 /** What people read above the words of a step. */
 export function stepTitle({ index, description }: PlanStep): string {
@@ -9,79 +10,63 @@ export function stepTitle({ index, description }: PlanStep): string {
 
 /**
  * Passes a step's events on, its model calls as thinking under `title`, one piece of it a call; a call that says nothing,
- * because it only calls a tool, is not seen. Gives what `events` gives; throws what it throws.
+ * because it only calls a tool, is not seen.
  */
-export async function* asThinking<T>(
-  title: string,
-  events: AsyncGenerator<EventBody, T>,
-): AsyncGenerator<EventBody, T> {
-  const words = new StepWords(title);
-  try {
-    for (;;) {
-      const next = await events.next();
-      if (next.done === true) return next.value;
-      yield* words.take(next.value);
-    }
-  } catch (error) {
-    yield* words.close();
-    throw error;
-  }
-}
-
-/** The words of one call after the other. */
-class StepWords {
+export class StepWords {
   readonly #title: string;
+  readonly #emit: Emit;
   /** The call whose words are being shown. */
   #open: string | undefined;
   /** The model's own thinking came last: its answer begins a paragraph. */
   #mused = false;
 
-  constructor(title: string) {
+  constructor(title: string, emit: Emit) {
     this.#title = title;
+    this.#emit = emit;
   }
 
-  *take(body: EventBody): Generator<EventBody, void> {
+  pass(body: EventBody): void {
     switch (body.type) {
       case 'stream_start':
       case 'thinking_started':
       case 'thinking_finished':
         return;
       case 'thinking_delta':
-        yield* this.#say(body.msgId, body.delta);
+        this.#say(body.msgId, body.delta);
         this.#mused = true;
         return;
       case 'stream_chunk':
-        yield* this.#say(body.msgId, this.#mused ? `\n\n${body.delta}` : body.delta);
+        this.#say(body.msgId, this.#mused ? `\n\n${body.delta}` : body.delta);
         this.#mused = false;
         return;
       case 'stream_reset':
-        yield* this.close();
-        yield body;
+        this.close();
+        this.#emit(body);
         return;
       case 'stream_end':
         if (this.#open === undefined) return;
-        yield { type: 'thinking_finished', msgId: body.msgId, usage: body.usage };
+        this.#emit({ type: 'thinking_finished', msgId: body.msgId, usage: body.usage });
         this.#open = undefined;
         this.#mused = false;
         return;
       default:
-        yield body;
+        this.#emit(body);
     }
   }
 
   /** Ends what a broken call left open. */
-  *close(): Generator<EventBody, void> {
-    if (this.#open !== undefined) yield { type: 'thinking_finished', msgId: this.#open };
+  close(): void {
+    if (this.#open !== undefined) this.#emit({ type: 'thinking_finished', msgId: this.#open });
     this.#open = undefined;
     this.#mused = false;
   }
 
-  *#say(msgId: string, delta: string): Generator<EventBody, void> {
+  #say(msgId: string, delta: string): void {
     if (delta === '') return;
     if (this.#open === undefined) {
-      yield { type: 'thinking_started', msgId, title: this.#title };
+      this.#emit({ type: 'thinking_started', msgId, title: this.#title });
       this.#open = msgId;
     }
-    yield { type: 'thinking_delta', msgId, delta };
+    this.#emit({ type: 'thinking_delta', msgId, delta });
   }
 }

@@ -1,9 +1,8 @@
 /** One call of the model that is nobody's answer: its text as a whole, its cost, and what people see of it while it grows. */
-import type { EventBody } from '../../contracts/event.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
-import type { AgentDeps } from '../deps.ts';
-import { openStream, readChunks } from './model-call.ts';
+import type { AgentDeps, Emit } from '../deps.ts';
+import { openStream } from './model-call.ts';
 import type { StreamLimits } from './stream-guard.ts';
 import { meterCall } from '../state/turn-usage.ts';
 import type { CallMeter } from '../state/turn-usage.ts';
@@ -27,51 +26,36 @@ export interface TextCall {
 }
 
 /**
- * Gives what the model said, without its thinking. Yields the call as thinking where it is shown, and always that it
+ * Gives what the model said, without its thinking. Emits the call as thinking where it is shown, and always that it
  * waits for a place at the model. Throws `ProviderError`, the signal's reason, or what `paid` throws.
  */
-export async function* completeText(
+export async function completeText(
   { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
-  call: TextCall,
-): AsyncGenerator<EventBody, string> {
-  const { request, signal, maxChars, shown } = call;
+  { request, signal, maxChars, shown, paid }: TextCall,
+  emit: Emit,
+): Promise<string> {
   let meter: CallMeter | undefined;
   let text = '';
   let length = 0;
-  yield* begin(shown);
+  if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
+  const stream = openStream({ provider: deps.provider, request, limits, signal }, emit);
   try {
-    const stream = yield* openStream({ provider: deps.provider, request, limits, signal });
-    meter = meterCall(request, 0, stream.since);
-    for await (const chunk of readChunks(stream)) {
+    for await (const chunk of stream.chunks) {
+      meter ??= meterCall(request, 0, stream.since);
       meter.see(chunk);
       if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
       if (chunk.type === 'text') text += chunk.delta;
       const delta = cleanText(chunk.delta);
-      if (shown !== undefined && delta !== '') yield { type: 'thinking_delta', msgId: shown.msgId, delta };
+      if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
       length += delta.length;
       if (length > maxChars) break;
     }
-  } catch (error) {
-    yield* finish(call, meter);
-    throw error;
+  } finally {
+    const usage = meter?.spent();
+    if (usage !== undefined) await paid(usage);
+    if (shown !== undefined) {
+      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
+    }
   }
-  yield* finish(call, meter);
   return cleanText(text);
-}
-
-async function* begin(shown: ShownCall | undefined): AsyncGenerator<EventBody, void> {
-  if (shown === undefined) return;
-  const { msgId, title } = shown;
-  yield { type: 'thinking_started', msgId, title };
-}
-
-async function* finish(
-  { shown, paid }: TextCall,
-  meter: CallMeter | undefined,
-): AsyncGenerator<EventBody, void> {
-  const usage = meter?.spent();
-  if (usage !== undefined) await paid(usage);
-  if (shown !== undefined) {
-    yield { type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) };
-  }
 }

@@ -1,27 +1,30 @@
 /** One streaming call to the model: chunks become events and add up to an answer (B-09, B-10, N-47…N-49). */
-import type { EventBody } from '../../contracts/event.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, LLMResponse, Usage } from '../../contracts/provider.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
+import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { guardStream } from './stream-guard.ts';
 import type { StreamLimits } from './stream-guard.ts';
 import { reckonUsage } from '../state/turn-usage.ts';
-import { whileRunning } from '../turn/while-running.ts';
 
+/** One call: what stays the same for its repeats, and what is known of it while it runs. */
 export interface ModelCall {
   provider: LLMProvider;
-  request: ChatRequest;
   msgId: string;
   reply: Reply;
   limits: StreamLimits;
   signal: AbortSignal;
-  /** The prompt's tokens, as estimated. */
-  promptTokens: number;
   /** Set at the first chunk: a stream that broke later had begun. */
   heard: boolean;
   /** What the call cost, once the model had begun: also when it broke. */
   spent?: Usage;
+}
+
+/** What the model is asked; `promptTokens` are the prompt's, as estimated. */
+export interface ModelQuestion {
+  request: ChatRequest;
+  promptTokens: number;
 }
 
 /**
@@ -29,7 +32,11 @@ export interface ModelCall {
  * stays open: the caller ends it, or takes it back. What the server did not report of the usage is estimated. Throws
  * `ProviderError`, or the signal's reason.
  */
-export async function* streamAnswer(call: ModelCall): AsyncGenerator<EventBody, LLMResponse> {
+export async function streamAnswer(
+  call: ModelCall,
+  { request, promptTokens }: ModelQuestion,
+  emit: Emit,
+): Promise<LLMResponse> {
   const { msgId, reply } = call;
   const answer: LLMResponse = {
     content: '',
@@ -38,94 +45,83 @@ export async function* streamAnswer(call: ModelCall): AsyncGenerator<EventBody, 
     finishReason: 'length',
     usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
   };
-  let told: Usage | undefined;
+  let reported: Usage | undefined;
   let thinking = false;
-  let since = 0;
   reply.begin();
-  yield { type: 'stream_start', msgId };
+  emit({ type: 'stream_start', msgId });
+  const stream = openStream({ ...call, request }, emit);
+  const spent = (): Usage => {
+    const calls = answer.toolCalls.length === 0 ? '' : JSON.stringify(answer.toolCalls);
+    const said = answer.thinking + answer.content + calls;
+    return reckonUsage(reported, { promptTokens, said, ms: performance.now() - stream.since });
+  };
   try {
-    const stream = yield* openStream(call);
-    since = stream.since;
-    for await (const chunk of readChunks(stream)) {
+    for await (const chunk of stream.chunks) {
       call.heard = true;
       if (chunk.type === 'thinking') {
         const delta = cleanText(chunk.delta);
         if (!thinking && answer.thinking === '' && answer.content === '') {
           thinking = true;
-          yield { type: 'thinking_started', msgId };
+          emit({ type: 'thinking_started', msgId });
         }
         answer.thinking += delta;
-        if (thinking) yield { type: 'thinking_delta', msgId, delta };
+        if (thinking) emit({ type: 'thinking_delta', msgId, delta });
       } else {
         if (thinking) {
           thinking = false;
-          yield { type: 'thinking_finished', msgId };
+          emit({ type: 'thinking_finished', msgId });
         }
         if (chunk.type === 'text' && chunk.delta !== '') {
           const words = cleanText(chunk.delta);
           answer.content += words;
-          yield { type: 'stream_chunk', msgId, delta: reply.add(words) };
+          emit({ type: 'stream_chunk', msgId, delta: reply.add(words) });
         } else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
           answer.toolCalls.push(chunk.call);
         } else if (chunk.type === 'done') {
           answer.finishReason = chunk.finishReason;
-          told = chunk.usage;
+          reported = chunk.usage;
         }
       }
       if (answer.content.length + answer.thinking.length > MAX_ANSWER_CHARS) break;
     }
   } catch (error) {
-    if (call.heard) call.spent = spentOn(call, answer, told, since);
-    if (thinking) yield { type: 'thinking_finished', msgId };
+    if (call.heard) call.spent = spent();
+    if (thinking) emit({ type: 'thinking_finished', msgId });
     throw error;
   }
-  if (thinking) yield { type: 'thinking_finished', msgId };
-  answer.usage = call.spent = spentOn(call, answer, told, since);
+  if (thinking) emit({ type: 'thinking_finished', msgId });
+  answer.usage = call.spent = spent();
   return answer;
 }
 
-function spentOn(call: ModelCall, answer: LLMResponse, told: Usage | undefined, since: number): Usage {
-  const calls = answer.toolCalls.length === 0 ? '' : JSON.stringify(answer.toolCalls);
-  const said = answer.thinking + answer.content + calls;
-  return reckonUsage(told, { promptTokens: call.promptTokens, said, ms: performance.now() - since });
-}
-
-/** A call whose first chunk has come. */
+/** A call that is being read. */
 export interface OpenStream {
-  chunks: AsyncGenerator<ChatChunk, void>;
-  first: IteratorResult<ChatChunk, void>;
-  /** When the model began to work: without the wait for a place. */
+  /** Ending the reading closes the connection. */
+  chunks: AsyncIterable<ChatChunk>;
+  /** When the model began to work, by `performance.now()`: of a call that waited for a place, its first chunk. */
   since: number;
 }
 
-/** Begins the call and waits for its first chunk; tells the user when it must wait for a place at the model. */
-export async function* openStream(
-  call: Pick<ModelCall, 'provider' | 'request' | 'limits' | 'signal'>,
-): AsyncGenerator<EventBody, OpenStream> {
-  return yield* whileRunning(async (emit) => {
-    const asked = performance.now();
-    let waited = false;
-    const open = (signal: AbortSignal, queued: () => void): AsyncIterable<ChatChunk> => {
-      const onQueued = (ahead: number): void => {
-        queued();
-        waited = true;
-        emit({ type: 'notice', code: 'model_busy', text: busyText(ahead) });
-      };
-      return call.provider.streamChat({ ...call.request, onQueued }, signal);
+/** Makes a call whose silence ends it; tells the user when it must wait for a place at the model. */
+export function openStream(
+  call: Pick<ModelCall, 'provider' | 'limits' | 'signal'> & Pick<ModelQuestion, 'request'>,
+  emit: Emit,
+): OpenStream {
+  let queued = false;
+  const open = (signal: AbortSignal, noteQueued: () => void): AsyncIterable<ChatChunk> => {
+    const onQueued = (ahead: number): void => {
+      noteQueued();
+      queued = true;
+      emit({ type: 'notice', code: 'model_busy', text: busyText(ahead) });
     };
-    const chunks = guardStream(open, call.signal, call.limits);
-    const first = await chunks.next();
-    return { chunks, first, since: waited ? performance.now() : asked };
-  });
-}
-
-/** The chunks of an open call; ending the reading closes the connection. */
-export async function* readChunks({ chunks, first }: OpenStream): AsyncGenerator<ChatChunk, void> {
-  try {
-    for (let next = first; next.done !== true; next = await chunks.next()) yield next.value;
-  } finally {
-    await chunks.return();
-  }
+    return call.provider.streamChat({ ...call.request, onQueued }, signal);
+  };
+  const onFirstChunk = (): void => {
+    if (queued) stream.since = performance.now();
+  };
+  const chunks = guardStream(open, call.signal, call.limits, onFirstChunk);
+  const stream: OpenStream = { chunks, since: performance.now() };
+  return stream;
 }
 
 function busyText(ahead: number): string {

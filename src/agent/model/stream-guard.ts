@@ -14,13 +14,15 @@ export interface StreamLimits {
 
 /**
  * Passes on what `open` streams. Its signal aborts with `signal`, on silence, and when the reader stops reading, so the
- * provider closes the connection at once; its `queued` is to be called when the call must wait for a place. Throws `ProviderError('timeout_first_chunk' | 'timeout_chunk')`, else what
- * the stream throws. A chunk costs one clock reading: one timer looks at the clock, it is not set anew per chunk.
+ * provider closes the connection at once; its `queued` is to be called when the call must wait for a place;
+ * `onFirstChunk` is called before the first chunk is passed on. Throws
+ * `ProviderError('timeout_first_chunk' | 'timeout_chunk')`, else what the stream throws. A chunk costs one clock reading: one timer looks at the clock, it is not set anew per chunk.
  */
 export async function* guardStream<T>(
   open: (signal: AbortSignal, queued: () => void) => AsyncIterable<T>,
   signal: AbortSignal,
   limits: StreamLimits,
+  onFirstChunk?: () => void,
 ): AsyncGenerator<T, void> {
   const connection = new AbortController();
   let silentSince = performance.now();
@@ -49,8 +51,11 @@ export async function* guardStream<T>(
     signal.throwIfAborted();
     for await (const chunk of open(connection.signal, queued)) {
       silentSince = performance.now();
-      heard = true;
-      limitMs = limits.chunkMs;
+      if (!heard) {
+        heard = true;
+        limitMs = limits.chunkMs;
+        onFirstChunk?.();
+      }
       yield chunk;
       if (timeout !== undefined || signal.aborted) break;
     }

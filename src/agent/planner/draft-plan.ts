@@ -1,9 +1,8 @@
 /** The three phases of planning: analysis, review where it is asked for, and the plan (N-14 to N-24). */
 import { StoreError, toGatewayError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import type { Plan } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { ANALYSIS, planInstruction, reviewInstruction } from './instructions.ts';
 import type { Offer } from './instructions.ts';
 import { makePlan } from './make-plan.ts';
@@ -20,37 +19,39 @@ const MAX_ABOUT = 160;
  * failed, which is logged and told in a notice. `spent` grows with every call. Throws only `StoreError` and the
  * signal's reason.
  */
-export async function* draftPlan(
+export async function draftPlan(
   shared: AgentShared,
   turn: Planning,
   spent: Spent,
-): AsyncGenerator<EventBody, Plan | undefined> {
+  emit: Emit,
+): Promise<Plan | undefined> {
   try {
-    return yield* threePhases(shared, turn, spent);
+    return await threePhases(shared, turn, spent, emit);
   } catch (error) {
     turn.signal.throwIfAborted();
     if (error instanceof StoreError) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
     const text = `There is no plan for this answer: ${toGatewayError(error).message}`;
-    yield { type: 'notice', code: 'planning_failed', text };
+    emit({ type: 'notice', code: 'planning_failed', text });
     return undefined;
   }
 }
 
-async function* threePhases(
+async function threePhases(
   shared: AgentShared,
   turn: Planning,
   spent: Spent,
-): AsyncGenerator<EventBody, Plan | undefined> {
-  const ask = (phase: number, title: string, instruction: string): AsyncGenerator<EventBody, string> =>
-    askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction }, spent);
+  emit: Emit,
+): Promise<Plan | undefined> {
+  const ask = (phase: number, title: string, instruction: string): Promise<string> =>
+    askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent }, emit);
 
-  const analysis = readAnalysis(yield* ask(1, 'Does this need a plan?', ANALYSIS));
+  const analysis = readAnalysis(await ask(1, 'Does this need a plan?', ANALYSIS));
   if (analysis.direct) return undefined;
 
   let review: string | undefined;
   if (turn.profile.planningPhase2Enabled && analysis.reflect) {
-    review = reviewText(yield* ask(2, 'A second look', reviewInstruction(analysis.text)));
+    review = reviewText(await ask(2, 'A second look', reviewInstruction(analysis.text)));
   }
 
   const tools = [...turn.prepared.tools.values()].map(({ name, description }) => offer(name, description));
@@ -59,7 +60,7 @@ async function* threePhases(
     ? shared.deps.profiles().map(({ id, systemPrompt }) => offer(id, systemPrompt))
     : [];
   const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
-  const written = readPlan(yield* ask(3, 'The plan', instruction), {
+  const written = readPlan(await ask(3, 'The plan', instruction), {
     tools: new Set(turn.prepared.tools.keys()),
     profiles: new Set(agents.map(({ name }) => name)),
   });

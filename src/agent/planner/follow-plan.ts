@@ -1,24 +1,25 @@
 /** In planner mode the model follows the plan through its todo list, and the plan follows the list: its steps tick. */
-import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
+import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { todoText } from '../../contracts/notes.ts';
 import type { Todo, TodoStatus } from '../../contracts/notes.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { TODO_TOOL } from '../prompt/todo-progress.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * After the n-th answer's tools: brings the plan in line with the todo list, which the turn or a subagent of it may have
  * changed; a list that was rewritten revises the plan. Repeated after a crash it changes nothing. Throws `StoreError`.
  */
-export async function* followTodos(
+export async function followTodos(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   n: number,
-): AsyncGenerator<EventBody, void> {
+  emit: Emit,
+): Promise<void> {
   const { plan } = turn;
   if (plan?.mode !== 'planner' || plan.state !== 'running') return;
   // The list that a subagent sees is its parent's (N-10), not that of its own plan.
@@ -33,13 +34,13 @@ export async function* followTodos(
   const next: Plan = { ...plan, steps, state: completed ? 'completed' : 'running' };
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (revised) yield { type: 'plan_revised', plan: next, reason: 'The todo list was rewritten.' };
-  else for (const step of changed) yield { type: 'step_changed', step };
-  if (completed) yield { type: 'plan_completed' };
+  if (revised) emit({ type: 'plan_revised', plan: next, reason: 'The todo list was rewritten.' });
+  else for (const step of changed) emit({ type: 'step_changed', step });
+  if (completed) emit({ type: 'plan_completed' });
 }
 
 /** Only these tools change the list. */
-function mayHaveChanged({ rows }: Turn, n: number): boolean {
+function mayHaveChanged({ rows }: TurnProgress, n: number): boolean {
   return rows.steps.some(
     ({ iteration, entry }) =>
       iteration === n &&
@@ -49,19 +50,20 @@ function mayHaveChanged({ rows }: Turn, n: number): boolean {
 }
 
 /** Ends a plan that is still open with its turn: exactly one terminal event per plan. Throws `StoreError`. */
-export async function* settlePlan(
+export async function settlePlan(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   reason: TurnEndReason,
-): AsyncGenerator<EventBody, void> {
+  emit: Emit,
+): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || !isOpenPlan(plan)) return;
   const next: Plan =
     reason === 'completed' ? { ...plan, state: 'completed' } : cancelPlan(plan, CANCELLED[reason]);
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (reason === 'completed') yield { type: 'plan_completed' };
-  else yield { type: 'plan_cancelled', reason: CANCELLED[reason] };
+  if (reason === 'completed') emit({ type: 'plan_completed' });
+  else emit({ type: 'plan_cancelled', reason: CANCELLED[reason] });
 }
 
 /** Why a plan is given up whose turn ended like this. */

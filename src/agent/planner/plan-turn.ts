@@ -1,8 +1,7 @@
 /** Planning before a turn's tool-calling loop: the plan is made once, kept, shown, and found again after a crash. */
-import type { EventBody } from '../../contracts/event.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import type { AgentShared } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { AgentShared, Emit } from '../deps.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NOTHING_SPENT } from './planning-call.ts';
@@ -13,14 +12,14 @@ import type { Spent } from './planning-call.ts';
  * shows the plan again, and its end if that has come, so that each run of a turn tells of exactly one end.
  * Throws only `StoreError` and the signal's reason.
  */
-export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator<EventBody, void> {
+export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
   const { profile, rows } = turn;
   const over = turn.planned === true || rows.plan !== undefined || rows.answers().length > 0;
   if (profile.planningEnabled && !over) {
     turn.signal.throwIfAborted();
     const spent: Spent = { usage: NOTHING_SPENT };
     try {
-      await keep(shared, turn, yield* draftPlan(shared, turn, spent), spent);
+      await storePlan(shared, turn, await draftPlan(shared, turn, spent, emit), spent);
     } catch (error) {
       // The turn ends in the middle of its planning: what that cost goes with the end.
       if (spent.usage.promptTokens > 0) turn.costs.add({ ...spent.usage, model: turn.model ?? '' });
@@ -29,15 +28,20 @@ export async function* planTurn(shared: AgentShared, turn: Turn): AsyncGenerator
   }
   if (turn.plan === undefined) return;
   // Whoever watches the resumed run of a turn has not seen the plan of its first one.
-  yield { type: 'plan_ready', plan: turn.plan };
-  yield { type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) };
+  emit({ type: 'plan_ready', plan: turn.plan });
+  emit({ type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) });
   // It was over before this run of the turn began, and its process may have died before anybody knew.
-  if (turn.plan.state === 'completed') yield { type: 'plan_completed' };
-  if (turn.plan.state === 'cancelled') yield { type: 'plan_cancelled', reason: turn.plan.reason ?? '' };
+  if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
+  if (turn.plan.state === 'cancelled') emit({ type: 'plan_cancelled', reason: turn.plan.reason ?? '' });
 }
 
 /** One commit: from here on a resumed turn has the same plan, or knows by the cost that it needs none. */
-async function keep(shared: AgentShared, turn: Turn, plan: Plan | undefined, spent: Spent): Promise<void> {
+async function storePlan(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnContext & TurnProgress,
+  plan: Plan | undefined,
+  spent: Spent,
+): Promise<void> {
   const { ledger } = shared.deps;
   const cost = { userId: turn.userId, model: turn.model ?? '', usage: spent.usage };
   if (plan === undefined) {

@@ -1,16 +1,15 @@
 /** One call of the planner to the model: no tools, low temperature, bounded, and seen as thinking while it grows. */
 import { ProviderError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 
 /** Planning wants the likely plan, not a surprising one (N-28). */
@@ -24,24 +23,13 @@ export const MAX_PLANNING_CHARS = 24_000;
 export const NOTHING_SPENT: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** Whoever plans: a turn, or a subagent that has the same things. */
-export type Planning = Pick<
-  Turn,
-  | 'turnId'
-  | 'sessionKey'
-  | 'profile'
-  | 'prepared'
-  | 'surroundings'
-  | 'model'
-  | 'mode'
-  | 'history'
-  | 'rows'
-  | 'signal'
-  | 'log'
->;
+export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> & Pick<Turn, 'signal'>;
 
 export interface PlanningCall extends ShownCall {
   /** What the model is told, after the user's message. */
   instruction: string;
+  /** Grows with what the call costs. */
+  spent: Spent;
 }
 
 /** What planning has cost so far, broken calls included. */
@@ -53,38 +41,35 @@ export interface Spent {
  * Gives what the model said; adds what it cost to `spent`. A prompt that is refused as too long is tried once more,
  * shorter (B-11). Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
  */
-export async function* askPlanner(
+export async function askPlanner(
   shared: AgentShared,
   turn: Planning,
   call: PlanningCall,
-  spent: Spent,
-): AsyncGenerator<EventBody, string> {
+  emit: Emit,
+): Promise<string> {
   try {
-    return yield* callOnce(shared, turn, call, spent, 1);
+    return await callOnce(shared, turn, call, 1, emit);
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
-    return yield* callOnce(shared, turn, call, spent, OVERFLOW_SHRINK);
+    return await callOnce(shared, turn, call, OVERFLOW_SHRINK, emit);
   }
 }
 
-async function* callOnce(
+async function callOnce(
   shared: AgentShared,
   turn: Planning,
-  { instruction, ...shown }: PlanningCall,
-  spent: Spent,
+  { instruction, spent, msgId, title }: PlanningCall,
   part: number,
-): AsyncGenerator<EventBody, string> {
+  emit: Emit,
+): Promise<string> {
   const { request, estimated } = await planningRequest(shared, turn, instruction, part);
-  return yield* completeText(shared, {
-    request,
-    signal: turn.signal,
-    maxChars: MAX_PLANNING_CHARS,
-    shown,
-    paid(usage) {
-      spent.usage = addUsage(spent.usage, usage);
-      if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
-    },
-  });
+  const paid = (usage: Usage): void => {
+    spent.usage = addUsage(spent.usage, usage);
+    if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
+  };
+  const { signal } = turn;
+  const shown = { msgId, title };
+  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, paid }, emit);
 }
 
 async function planningRequest(
@@ -100,7 +85,7 @@ async function planningRequest(
   });
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(turn.prepared, turn.surroundings),
+      system: systemPart(turn.prepared, turn.promptContext),
       history: turn.history,
       current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
       steps: [],

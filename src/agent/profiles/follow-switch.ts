@@ -1,13 +1,17 @@
 /** A profile switched in the middle of a turn: the next iteration has its prompt, its tools and its model (N-55). */
 import { SWITCH_PROFILE } from '../../contracts/profile.ts';
 import type { AgentShared } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * After the n-th answer's tools: takes the session's profile when one of them switched it. What the journal says of a
  * switch before a crash counts as well. Throws only `StoreError` and `GatewayError('unknown_profile')`.
  */
-export async function followSwitch(shared: AgentShared, turn: Turn, n: number): Promise<void> {
+export async function followSwitch(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnContext & TurnProgress,
+  n: number,
+): Promise<void> {
   const switched = turn.rows.steps.some(
     ({ iteration, entry }) =>
       iteration === n && entry.kind === 'tool_result' && entry.toolName === SWITCH_PROFILE && !entry.isError,

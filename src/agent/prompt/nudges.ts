@@ -1,16 +1,15 @@
 /** What the house whispers to the model before an answer: transient system words, never stored (N-44 to N-46). */
 import { estimateTokens } from '../../lib/tokens.ts';
 import { todoText } from '../../contracts/notes.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
 import { failedIn, idleIterations, newestTodos, TODO_TOOL } from './todo-progress.ts';
 
 /** Open todos that a reminder names. */
 const MAX_NAMED = 5;
 
 /** Whoever iterates: a turn, or a subagent that has the same things. */
-export type Iterating = Pick<Turn, 'profile' | 'rows'> & {
-  prepared: { tools: Pick<Turn['prepared']['tools'], 'has'> };
-};
+export type Iterating = Pick<TurnContext, 'profile'> &
+  Pick<TurnProgress, 'rows'> & { prepared: { tools: Pick<TurnContext['prepared']['tools'], 'has'> } };
 
 /**
  * The notes of the n-th iteration in the sources' order: the budget and the goal (step 2), the warning of a stall (3),

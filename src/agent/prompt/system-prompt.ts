@@ -24,7 +24,7 @@ export interface PromptContext {
   untrusted: boolean;
 }
 
-/** Where the surroundings come from. */
+/** Where the promptContext come from. */
 interface Sources {
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   deps: { memories: Pick<MemoryStore, 'recall'>; log: Log };
@@ -40,7 +40,7 @@ export interface Listener {
   remembers: boolean;
 }
 
-/** Gathers the surroundings. Never throws: a turn is better without its memory than not at all. */
+/** Gathers the promptContext. Never throws: a turn is better without its memory than not at all. */
 export async function loadPromptContext(sources: Sources, listener: Listener): Promise<PromptContext> {
   const [house, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources.deps, listener)]);
   return { house, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };

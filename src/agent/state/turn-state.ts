@@ -16,15 +16,14 @@ import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
 import type { UnjournaledUsage } from './unjournaled-usage.ts';
 
-/** One turn while it runs. */
-export interface Turn {
+/** Which turn it is, for whom it answers, and where. Stays as it is. */
+export interface TurnIdentity {
+  /** The head of the lane that it holds. */
   fence: Fence;
   /** In a subagent its own id, under which its journal stands. */
   turnId: string;
   /** Set in a subagent: the turn that made it. */
   parentTurnId?: string | undefined;
-  /** Makes subagents; a subagent has none. */
-  agents?: Subagents | undefined;
   sessionKey: SessionKey;
   /** Where the answer goes. */
   address: Address;
@@ -32,31 +31,33 @@ export interface Turn {
   userId: string;
   /** Whether others read the answer. */
   place: 'private' | 'group';
+  log: Log;
+}
+
+/** What the model is asked with. A switched profile, or a compressed history, changes it between two calls. */
+export interface TurnContext {
   profile: Profile;
   prepared: PreparedProfile;
   /** The model asked for with the message: it stays whatever the profile. */
   askedModel?: string | undefined;
   /** Found at the first model call when nothing named one. */
   model?: string | undefined;
-  /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
-  silentToken?: string | undefined;
   /** What is read besides the conversation. */
-  surroundings: PromptContext;
+  promptContext: PromptContext;
   /** Earlier turns. */
   history: readonly Group[];
   /** The rows they are made of. */
   past: readonly ContextRow[];
-  /** What humans were asked in this turn, newest first. */
-  approvals: readonly TurnApproval[];
-  /** False in a subagent that nobody waits for: no human can be asked there. */
-  mayAsk?: boolean | undefined;
+  /** How a plan of this turn is followed: the session's mode when the turn began. */
+  mode: ExecutionMode;
+  /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
+  silentToken?: string | undefined;
+}
+
+/** What the turn has done so far, this run of it or one before a crash. */
+export interface TurnProgress {
   rows: TurnRows;
   reply: Reply;
-  /**
-   * What its user writes meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are turns
-   * whose messages joined this one and that nobody was told of yet.
-   */
-  joining?: { payload: TurnPayload; unreported: string[] } | undefined;
   /** Of calls that broke or were stopped after the model had begun to answer, and of those beside the conversation. */
   costs: UnjournaledUsage;
   /** An earlier run of this turn may have put words on screen that are not in the journal. */
@@ -65,14 +66,26 @@ export interface Turn {
   cutOff: boolean;
   /** True for a turn that was planned before a crash, also when that gave no plan. */
   planned?: boolean | undefined;
-  /** How a plan of this turn is followed: the session's mode when the turn began. */
-  mode: ExecutionMode;
   /** The turn's plan as it stands, once there is one. */
   plan?: Plan | undefined;
+  /** What humans were asked in this turn, newest first. */
+  approvals: readonly TurnApproval[];
+  /**
+   * What its user writes meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are
+   * turns whose messages joined this one and that nobody was told of yet.
+   */
+  joining?: { payload: TurnPayload; unreported: string[] } | undefined;
+}
+
+/** One turn while it runs. A function that reads a part of it asks for that part. */
+export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
   signal: AbortSignal;
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
-  log: Log;
+  /** Makes subagents; a subagent has none. */
+  agents?: Subagents | undefined;
+  /** False in a subagent that nobody waits for: no human can be asked there. */
+  mayAsk?: boolean | undefined;
 }
 
 /**
@@ -80,7 +93,7 @@ export interface Turn {
  * whose model calls; `signal` ends the call, as it ends the turn or before.
  */
 export interface Subagents {
-  forCall(reader: Turn, callKey: string, signal: AbortSignal): SubagentCall;
+  forCall(reader: TurnContext & TurnProgress, callKey: string, signal: AbortSignal): SubagentCall;
 }
 
 /** The rows of one turn: those of the journal, then those made since. */
@@ -203,6 +216,6 @@ export function replySoFar(rows: TurnRows): Reply {
 }
 
 /** The id of a turn's n-th model call; a repeated call keeps it, after a `stream_reset` (B-37). */
-export function callMsgId(turn: Turn, iteration: number): string {
-  return `${turn.turnId}.${iteration}`;
+export function callMsgId({ turnId }: Pick<TurnIdentity, 'turnId'>, iteration: number): string {
+  return `${turnId}.${iteration}`;
 }

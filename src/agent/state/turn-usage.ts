@@ -1,12 +1,10 @@
 /** What model calls cost: as the server reports it, else estimated, because a local model is never free. */
 import type { Ledger } from '../../contracts/ledger.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { SessionKey } from '../../contracts/message.ts';
 import type { ChatChunk, ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
-import type { UnjournaledUsage } from './unjournaled-usage.ts';
 import { sumByModel } from './unjournaled-usage.ts';
-import type { TurnRows } from './turn-state.ts';
+import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 
 /** What was seen of a call from here. */
 export interface SeenCall {
@@ -64,30 +62,20 @@ export function meterCall(
  */
 export async function recordUnreported(
   ledger: Pick<Ledger, 'noteUsage'>,
-  { turnId, parentTurnId, sessionKey: session, userId, costs }: LeftTurn,
+  { turnId, parentTurnId, sessionKey: session, userId, costs }: TurnIdentity & Pick<TurnProgress, 'costs'>,
 ): Promise<void> {
   const whose = { turnId: parentTurnId ?? turnId, session, userId };
   const purpose = parentTurnId === undefined ? 'turn' : 'subagent';
   for (const spent of costs.take().spent ?? []) await ledger.noteUsage({ ...spent, ...whose, purpose });
 }
 
-interface LeftTurn {
-  turnId: string;
-  parentTurnId?: string | undefined;
-  sessionKey: SessionKey;
-  userId: string;
-  costs: UnjournaledUsage;
-}
-
 /**
  * What a turn's calls cost, by model: its answers and what was spent beside them, those from before a crash included.
  * `model` is that of answers which do not name theirs.
  */
-export function usageOf(turn: {
-  rows: TurnRows;
-  costs: UnjournaledUsage;
-  model?: string | undefined;
-}): ModelUsage[] {
+export function usageOf(
+  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'costs'>,
+): ModelUsage[] {
   const answers = turn.rows.paidAnswers().flatMap(({ usage, model = turn.model ?? '' }) => {
     return usage === undefined ? [] : [{ ...usage, model }];
   });

@@ -14,14 +14,13 @@ import { SUBAGENT_TOKENS } from '../../contracts/subagents.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
-import { drain } from '../turn/drain.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
-import { CUT_OFF_MARK, runStream } from '../turn/agent-loop.ts';
+import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
 
 const NOTHING = { bootstrap: NO_PART, skills: NO_PART };
@@ -56,7 +55,7 @@ export interface Child extends Pick<
   /** Milliseconds it may take from now on. */
   timeMs: number;
   log: Log;
-  emit(body: EventBody): void;
+  emit: Emit;
 }
 
 /** What came of it. `completedNormally` is false at the iteration limit, out of time or tokens, stopped, or failed; the text says which. */
@@ -82,13 +81,13 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
   try {
     if (ended !== undefined) return { ...ended, usage: usageOf(turn), known: true };
     let last: EventBody['type'] | undefined;
-    const result = await drain(runStream(own, turn), (body) => {
-      bounds.watch(body);
+    const result = await runTurn(own, turn, { planning: true }, (event) => {
+      bounds.watch(event);
       // It is the parent's turn that has started, not another one; and a plan of its own is not the session's list.
       const isParents =
-        body.type === 'turn_started' || (body.type === 'todo_changed' && last === 'plan_ready');
-      if (!isParents) child.emit(body);
-      last = body.type;
+        event.type === 'turn_started' || (event.type === 'todo_changed' && last === 'plan_ready');
+      if (!isParents) child.emit(event);
+      last = event.type;
     });
     return { ...resultOf(turn, result), usage: usageOf(turn), known: false };
   } catch (error) {
@@ -137,7 +136,7 @@ function childTurn(
     userId: child.userId,
     place: child.place,
     // Its prompt is its profile's and its task is all that it knows.
-    surroundings: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
+    promptContext: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
     profile,
     prepared: shared.prepare(profile),
     model: child.model,
@@ -166,7 +165,7 @@ function knownResult(
 }
 
 /** A good end is what it said last; any other one is all that it said, and why it ended. */
-function resultOf(turn: Turn, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
+function resultOf(turn: TurnProgress, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
   const completedNormally = result.reason === 'completed' && !result.isError;
   const last = turn.rows.answers().at(-1)?.entry.content ?? '';
   const said = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;
@@ -176,7 +175,7 @@ function resultOf(turn: Turn, result: TurnResult): Pick<Ephemeral, 'text' | 'com
 interface Bounds {
   /** Ends with the reason that the subagent's text gives. */
   signal: AbortSignal;
-  watch(body: EventBody): void;
+  watch: Emit;
   end(): void;
 }
 

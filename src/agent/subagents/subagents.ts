@@ -18,7 +18,7 @@ import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
 import { isInterruption, runEphemeral } from './run-subagent.ts';
 import type { Ephemeral } from './run-subagent.ts';
-import type { Subagents, Turn } from '../state/turn-state.ts';
+import type { Subagents, Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** How long a turn that ends waits for its subagent to end with it, in milliseconds. */
 const ENDING_MS = 5_000;
@@ -41,7 +41,7 @@ interface Parent {
   shared: AgentShared;
   turn: Turn;
   /** Whose words make the task. */
-  reader: Turn;
+  reader: TurnContext & TurnProgress;
   emitter: TurnEmitter;
   profileId: string | undefined;
   crowd: SubagentSlots;
@@ -178,7 +178,7 @@ async function runToResult(
     address: turn.address,
     userId: turn.userId,
     place: turn.place,
-    untrusted: turn.surroundings.untrusted,
+    untrusted: turn.promptContext.untrusted,
     tools: new Set(turn.prepared.tools.keys()),
     profile,
     model: modelOf({ shared, turn, reader, ...parent }, profile),
@@ -242,7 +242,7 @@ async function startInBackground(
 const STRANGEST_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
 
 /** Whose words the turn has read besides its user's: in what it says now, they may be anywhere. */
-function sourceOfTask(reader: Turn): TextSource | undefined {
+function sourceOfTask(reader: TurnContext & TurnProgress): TextSource | undefined {
   const { sources } = turnTaint(reader);
   return STRANGEST_FIRST.find((source) => sources.has(source));
 }
@@ -250,12 +250,12 @@ function sourceOfTask(reader: Turn): TextSource | undefined {
 /** How many of them there are. */
 class SubagentSlots {
   readonly #shared: AgentShared;
-  readonly #turn: Turn;
+  readonly #turn: TurnIdentity & TurnProgress;
   /** Calls that made one, those from before a crash included. */
   readonly #made: Set<string>;
   readonly #waitedFor = new Set<string>();
 
-  constructor(shared: AgentShared, turn: Turn) {
+  constructor(shared: AgentShared, turn: TurnIdentity & TurnProgress) {
     this.#shared = shared;
     this.#turn = turn;
     this.#made = new Set(

@@ -7,7 +7,7 @@ import { judgeCall, mustAsk } from './risk.ts';
 import { taintOf } from './taint.ts';
 import { failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Thrown where a turn must wait for a human; nothing of it may go on before the dispatcher has parked it. */
 export class ApprovalWait extends Error {
@@ -32,10 +32,14 @@ export interface GatedCall {
 }
 
 /** What the gate needs of a turn. */
-type Gated = Pick<Turn, 'sessionKey' | 'address' | 'userId' | 'profile' | 'approvals' | 'mayAsk'> & TaintSeen;
+type Gated = TurnIdentity &
+  Pick<TurnContext, 'profile'> &
+  Pick<TurnProgress, 'approvals'> &
+  Pick<Turn, 'mayAsk'> &
+  TaintSeen;
 
 /** Where a turn's taint is read from. */
-type TaintSeen = Pick<Turn, 'past' | 'rows' | 'surroundings'>;
+type TaintSeen = Pick<TurnContext, 'past' | 'promptContext'> & Pick<TurnProgress, 'rows'>;
 
 /**
  * Undefined when the call may run; a result for the model when a human said no, or nobody did in time. The answer is
@@ -62,8 +66,8 @@ export function passGate(turn: Gated, call: GatedCall): Outcome | undefined {
 }
 
 /** What the turn's context holds of others' words by now. */
-export function turnTaint({ past, rows, surroundings }: TaintSeen): ReturnType<typeof taintOf> {
-  return taintOf([...past, rows.user, ...rows.steps], surroundings.untrusted ? ['local'] : []);
+export function turnTaint({ past, rows, promptContext }: TaintSeen): ReturnType<typeof taintOf> {
+  return taintOf([...past, rows.user, ...rows.steps], promptContext.untrusted ? ['local'] : []);
 }
 
 /** Equal exactly for the same call with the same arguments, whichever order their fields came in. */

@@ -2,37 +2,60 @@
 import path from 'node:path';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/subagents.ts';
 import type { ToolContext } from '../../contracts/tool.ts';
 import { passGate, turnTaint } from './approval-gate.ts';
 import type { Answer } from '../prompt/history.ts';
-import type { AgentShared } from '../deps.ts';
-import { sideBySide } from './side-by-side.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { checkCall, executeTool, failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
-import type { Turn } from '../state/turn-state.ts';
-import { whileRunning } from '../turn/while-running.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
  * `ApprovalWait` where a human must be asked first, and, between two calls, the signal's reason.
  */
-export async function* runToolCalls(
+export async function runToolCalls(
   shared: AgentShared,
   turn: Turn,
-  n: number,
-  answer: Answer,
-): AsyncGenerator<EventBody, void> {
+  { n, answer }: { n: number; answer: Answer },
+  emit: Emit,
+): Promise<void> {
   for (const batch of batchesOf(answer.toolCalls, turn)) {
     const leaving = new AbortController();
     const signal = AbortSignal.any([turn.signal, leaving.signal]);
-    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }));
+    const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
     // What ends one of them ends the turn: the others are left where they can be taken up again.
-    yield* sideBySide(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
+    await runSideBySide(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
   }
   turn.signal.throwIfAborted();
+}
+
+/**
+ * Runs the tasks at the same time, at most `width` at once. When one of them throws, `leave` is called, no further one
+ * begins, the others are waited for, and the first error is thrown.
+ */
+export async function runSideBySide(
+  tasks: readonly (() => Promise<void>)[],
+  width: number,
+  leave: () => void,
+): Promise<void> {
+  const waiting = tasks.values();
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (const task of waiting) {
+      if (failures.length > 0) return;
+      try {
+        await task();
+      } catch (error) {
+        failures.push(error);
+        leave();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, work));
+  if (failures.length > 0) throw failures[0];
 }
 
 /** A call of the n-th answer; `signal` is the turn's, or ends before it. */
@@ -44,7 +67,7 @@ interface Place {
 }
 
 /** The calls in their order; neighbours of a kind that may run at the same time are together. */
-function batchesOf(calls: readonly ToolCall[], turn: Turn): Pick<Place, 'callIndex' | 'call'>[][] {
+function batchesOf(calls: readonly ToolCall[], turn: TurnContext): Pick<Place, 'callIndex' | 'call'>[][] {
   const batches: Pick<Place, 'callIndex' | 'call'>[][] = [];
   let last: string | undefined;
   for (const [callIndex, call] of calls.entries()) {
@@ -57,13 +80,13 @@ function batchesOf(calls: readonly ToolCall[], turn: Turn): Pick<Place, 'callInd
 }
 
 /** One call to its result in the journal (T4). */
-async function* finishCall(shared: AgentShared, turn: Turn, place: Place): AsyncGenerator<EventBody, void> {
+async function finishCall(shared: AgentShared, turn: Turn, place: Place, emit: Emit): Promise<void> {
   const { n, callIndex, call, signal } = place;
   if (turn.rows.result(n, callIndex) !== undefined) return;
   signal.throwIfAborted();
   const { id: toolCallId, name, args } = call;
-  yield { type: 'tool_call', toolCallId, name, args };
-  const outcome = yield* runCall(shared, turn, place);
+  emit({ type: 'tool_call', toolCallId, name, args });
+  const outcome = await runCall(shared, turn, place, emit);
   const { content, isError } = outcome;
   const entry = { toolCallId, toolName: name, callIndex, ...outcome };
   const row = turn.rows.add(n, { kind: 'tool_result', ...entry });
@@ -75,50 +98,54 @@ async function* finishCall(shared: AgentShared, turn: Turn, place: Place): Async
     row.tokens,
   );
   turn.rows.journaled([row]);
-  yield { type: 'tool_result', toolCallId, name, result: content, isError };
+  emit({ type: 'tool_result', toolCallId, name, result: content, isError });
 }
 
-async function* runCall(
+async function runCall(
   shared: AgentShared,
   turn: Turn,
   { n, callIndex, call, signal }: Place,
-): AsyncGenerator<EventBody, Outcome> {
+  emit: Emit,
+): Promise<Outcome> {
   const checked = checkCall(call, turn.prepared.tools);
   // What was begun before a crash may have taken effect, though a reload or a switched profile has taken the tool away.
   const begun = turn.rows.intended(n, callIndex);
-  if ('refusal' in checked) return begun ? yield* outcomeUnknown(call.name) : checked.refusal;
+  if ('refusal' in checked) return begun ? outcomeUnknown(call.name, emit) : checked.refusal;
   const { tool, args } = checked;
   const workspace = await shared.deps.workspace(turn.sessionKey).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const callKey = `${turn.turnId}.${n}.${callIndex}`;
-  if (begun && tool.effect === 'unsafe') return yield* outcomeUnknown(tool.name);
+  if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, emit);
   // What was begun had passed the gate.
   const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
   const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
   if (refusal !== undefined) return refusal;
   if (!begun && tool.effect !== 'pure') await noteIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
-  const outcome = yield* whileRunning((emit) => {
-    const ctx: ToolContext = {
-      sessionKey: turn.sessionKey,
-      address: turn.address,
-      userId: turn.userId,
-      place: turn.place,
-      turnId: turn.parentTurnId ?? turn.turnId,
-      agentId,
-      profileId: turn.profile.id,
-      stepValidation: turn.profile.stepValidationEnabled,
-      workspace,
-      skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),
-      callKey,
-      tainted: turnTaint(turn).sources.size > 0,
-      signal: turn.toolSignal,
-      log: turn.log,
-      emit,
-      spawn: subagent?.spawn,
-    };
-    return executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
-  });
+  let running = true;
+  const ctx: ToolContext = {
+    sessionKey: turn.sessionKey,
+    address: turn.address,
+    userId: turn.userId,
+    place: turn.place,
+    turnId: turn.parentTurnId ?? turn.turnId,
+    agentId,
+    profileId: turn.profile.id,
+    stepValidation: turn.profile.stepValidationEnabled,
+    workspace,
+    skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),
+    callKey,
+    tainted: turnTaint(turn).sources.size > 0,
+    signal: turn.toolSignal,
+    log: turn.log,
+    // A tool that was left behind is heard no more: its call has its result.
+    emit: (event) => {
+      if (running) emit(event);
+    },
+    spawn: subagent?.spawn,
+  };
+  const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
+  running = false;
   await subagent?.settled();
   return outcome;
 }
@@ -126,7 +153,7 @@ async function* runCall(
 /** T3. */
 async function noteIntent(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   n: number,
   callIndex: number,
   call: ToolCall,
@@ -136,8 +163,8 @@ async function noteIntent(
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 
-async function* outcomeUnknown(name: string): AsyncGenerator<EventBody, Outcome> {
+function outcomeUnknown(name: string, emit: Emit): Outcome {
   const text = `${name} was interrupted and is not run again: it may or may not have taken effect.`;
-  yield { type: 'notice', code: 'outcome_unknown', text: `Outcome unknown: ${text}` };
+  emit({ type: 'notice', code: 'outcome_unknown', text: `Outcome unknown: ${text}` });
   return failure(`Outcome unknown: ${text} Check before you repeat it.`);
 }

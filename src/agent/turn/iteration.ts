@@ -1,6 +1,5 @@
 /** One answer of the model within a turn: its context, the call, what is done when the call fails, and its journal row. */
 import { ProviderError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
@@ -9,13 +8,13 @@ import type { Answer, Group } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { MAX_CALLS_RUN, RETRY_CAP_MS } from '../deps.ts';
-import type { AgentLimits, AgentShared } from '../deps.ts';
+import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import { callMsgId } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Part of the prompt that a plan may fill and still be kept whatever happens. */
 const PLAN_SHARE = 0.25;
@@ -25,22 +24,39 @@ const PLAN_SHARE = 0.25;
  * that T6 commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the
  * signal's reason; the reply then still holds what the broken call said.
  */
-export async function* askModel(
-  shared: AgentShared,
-  turn: Turn,
-  n: number,
-): AsyncGenerator<EventBody, Answer> {
+export async function askModel(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<Answer> {
   const msgId = callMsgId(turn, n);
-  const response = yield* callUntilAnswered(shared, turn, n);
-  turn.cutOff = response.finishReason === 'length';
-  const content = turn.reply.end();
-  yield { type: 'stream_end', msgId, content, usage: response.usage };
-  return await keepAnswer(shared, turn, n, response);
+  const tries: Tries = { shrunk: false, repeated: false, waits: 0 };
+  for (;;) {
+    const call: ModelCall = {
+      provider: shared.deps.provider,
+      msgId,
+      reply: turn.reply,
+      limits: shared.limits,
+      signal: turn.signal,
+      heard: false,
+    };
+    let response: LLMResponse;
+    try {
+      const { request, estimated } = await makeRequest(shared, turn, n, tries.shrunk);
+      const promptTokens = estimated * shared.scale.of(request.model);
+      response = await streamAnswer(call, { request, promptTokens }, emit);
+      if (!response.usage.estimated) {
+        shared.scale.learn(request.model, estimated, response.usage.promptTokens);
+      }
+    } catch (error) {
+      await prepareRepeat(shared, turn, { n, call, tries, error }, emit);
+      continue;
+    }
+    turn.cutOff = response.finishReason === 'length';
+    emit({ type: 'stream_end', msgId, content: turn.reply.end(), usage: response.usage });
+    return await keepAnswer(shared, turn, n, response);
+  }
 }
 
 async function keepAnswer(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext & TurnProgress,
   n: number,
   response: LLMResponse,
 ): Promise<Answer> {
@@ -80,47 +96,34 @@ interface Tries {
   refusedSince?: number;
 }
 
-async function* callUntilAnswered(
-  shared: AgentShared,
+interface BrokenCall {
+  n: number;
+  call: ModelCall;
+  tries: Tries;
+  error: unknown;
+}
+
+/** Takes back what a broken call said and waits until it may be repeated. Throws its error when it is given up. */
+async function prepareRepeat(
+  { limits }: AgentShared,
   turn: Turn,
-  n: number,
-): AsyncGenerator<EventBody, LLMResponse> {
-  const msgId = callMsgId(turn, n);
-  const tries: Tries = { shrunk: false, repeated: false, waits: 0 };
-  for (;;) {
-    const call: Omit<ModelCall, 'request' | 'promptTokens'> = {
-      provider: shared.deps.provider,
-      msgId,
-      reply: turn.reply,
-      limits: shared.limits,
-      signal: turn.signal,
-      heard: false,
-    };
-    try {
-      const { request, estimated } = await makeRequest(shared, turn, n, tries.shrunk);
-      const promptTokens = estimated * shared.scale.of(request.model);
-      const response = yield* streamAnswer(Object.assign(call, { request, promptTokens }));
-      if (!response.usage.estimated)
-        shared.scale.learn(request.model, estimated, response.usage.promptTokens);
-      return response;
-    } catch (error) {
-      if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
-      turn.signal.throwIfAborted();
-      const wait =
-        error instanceof ProviderError ? pauseAfter(error, call.heard, tries, shared.limits) : undefined;
-      if (wait === undefined || !(error instanceof ProviderError)) throw error;
-      if (turn.reply.open) {
-        turn.reply.reset();
-        yield { type: 'stream_reset', msgId };
-      }
-      if (wait > 0 && tries.waits === 1) {
-        const text = `The model is not available, trying again. ${error.message}`;
-        yield { type: 'notice', code: 'model_unavailable', text };
-      }
-      turn.log.warn({ err: error, iteration: n, waitMs: wait }, 'model_call_repeated');
-      await sleep(wait, turn.signal);
-    }
+  { n, call, tries, error }: BrokenCall,
+  emit: Emit,
+): Promise<void> {
+  if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
+  turn.signal.throwIfAborted();
+  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.heard, tries, limits) : undefined;
+  if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
+  if (turn.reply.open) {
+    turn.reply.reset();
+    emit({ type: 'stream_reset', msgId: call.msgId });
   }
+  if (waitMs > 0 && tries.waits === 1) {
+    const text = `The model is not available, trying again. ${error.message}`;
+    emit({ type: 'notice', code: 'model_unavailable', text });
+  }
+  turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
+  await sleep(waitMs, turn.signal);
 }
 
 /**
@@ -168,7 +171,7 @@ async function makeRequest(
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(prepared, turn.surroundings),
+      system: systemPart(prepared, turn.promptContext),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
       note: notesFor(turn, n),
@@ -189,7 +192,7 @@ async function makeRequest(
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would crowd out what follows. */
-function ownGroups({ rows }: Turn, planBudget: number): { current: Group; steps: Group[] } {
+function ownGroups({ rows }: TurnProgress, planBudget: number): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
     thinking: false,

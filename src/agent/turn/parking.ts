@@ -4,7 +4,7 @@ import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * Leaves the turn to whoever decides: journal, question and released head are one commit. The id is all a button needs
@@ -12,7 +12,7 @@ import type { Turn } from '../state/turn-state.ts';
  */
 export async function parkTurn(
   { deps, limits }: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
 ): Promise<LaneOutcome> {
@@ -31,7 +31,7 @@ export async function parkTurn(
  */
 export async function announceDecision(
   { deps }: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnProgress,
   emitter: TurnEmitter,
 ): Promise<void> {
   const [newest] = turn.approvals;
@@ -46,7 +46,7 @@ export async function announceDecision(
 }
 
 /** The call has its result already: it was told of when that was made. */
-function isAnswered(turn: Turn, callKey: string): boolean {
+function isAnswered(turn: TurnIdentity & TurnProgress, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.
   if (callKey !== `${turn.turnId}${place}`) return false;

@@ -1,16 +1,15 @@
 /** Messages that come while a turn runs, or in a burst: when they become part of it, and as what (queue modes). */
 import { GatewayError } from '../../contracts/errors.ts';
-import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import type { TurnPayload, WaitingBehind } from '../../contracts/ledger.ts';
 import { sourceOf } from '../../contracts/message.ts';
 import type { OpenedTurn } from '../../contracts/records.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import { contextRow } from '../prompt/history.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { messageText } from '../prompt/message-text.ts';
 import { readTurnPayload } from './turn-payload.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -68,18 +67,23 @@ export async function collectBurst(
  * Before an iteration: takes in what its user wrote meanwhile, in mode `steer`, and tells of all that has joined. Throws
  * `StoreError`.
  */
-export async function* takeSteering(shared: AgentShared, turn: Turn, n: number): AsyncGenerator<EventBody> {
+export async function takeSteering(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnProgress,
+  n: number,
+  emit: Emit,
+): Promise<void> {
   if (turn.joining === undefined) return;
   const begun = n > 1 || turn.rows.plan !== undefined;
   if (begun && turn.rows.answer(n) === undefined) await steer(shared, turn, turn.joining, n);
   const turnIds = turn.joining.unreported.splice(0);
-  if (turnIds.length > 0) yield { type: 'messages_joined', turnIds };
+  if (turnIds.length > 0) emit({ type: 'messages_joined', turnIds });
 }
 
 async function steer(
   shared: AgentShared,
-  turn: Turn,
-  { payload, unreported }: NonNullable<Turn['joining']>,
+  turn: TurnIdentity & TurnProgress,
+  { payload, unreported }: NonNullable<TurnProgress['joining']>,
   n: number,
 ): Promise<void> {
   const { ledger } = shared.deps;

@@ -1,36 +1,37 @@
 /** Turns that may have nothing to say: an answer that is only the quiet token opens no screen and leaves nothing behind. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { LiveTurn } from '../../contracts/delivery.ts';
+import type { Emit } from '../deps.ts';
 import { isSilent, mayBeSilent, isSilentReply } from './silent-token.ts';
 import type { TurnResult } from './agent-loop.ts';
 
 /** Events held back until it is known whether the turn speaks; of more, only the text is kept. */
 export const MAX_HELD = 200;
 
-export interface ScreenStart {
+export interface LiveOutputStart {
   /** Undefined = the turn speaks from the start. */
   silentToken: string | undefined;
   /** What the turn has said before a crash. */
   textSoFar: string;
   open: () => LiveTurn;
-  emit: (body: EventBody) => void;
+  emit: Emit;
 }
 
 /** Where a turn is seen. */
-export interface Screen {
-  readonly watch: (body: EventBody) => void;
+export interface LiveOutput {
+  readonly emit: Emit;
   /** The result as it is to be committed: without a text when the turn was quiet. */
-  end(result: TurnResult): ScreenResult;
+  end(result: TurnResult): OutputResult;
   /** As `LiveTurn.settle`. */
   settle(): Promise<void>;
 }
 
-export interface ScreenResult extends TurnResult {
+export interface OutputResult extends TurnResult {
   quiet: boolean;
 }
 
 /** Opens the screen at once, or, with a quiet token, as soon as the text can no longer be that token. Never throws. */
-export function openLiveOutput({ silentToken, textSoFar, open, emit }: ScreenStart): Screen {
+export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutputStart): LiveOutput {
   let live: LiveTurn | undefined;
   let unheard = textSoFar;
   let held: EventBody[] = [];
@@ -71,7 +72,7 @@ export function openLiveOutput({ silentToken, textSoFar, open, emit }: ScreenSta
   // From the start nothing is unheard: whoever watches is given the text so far.
   if (!isSilent(silentToken, textSoFar)) live = open();
   return {
-    watch: (body) => (live === undefined ? hold(body) : emit(body)),
+    emit: silentToken === undefined ? emit : (event) => (live === undefined ? hold(event) : emit(event)),
     end(result) {
       if (live === undefined && silentToken !== undefined && isSilentReply(result.text, silentToken)) {
         return { ...result, text: '', quiet: true };

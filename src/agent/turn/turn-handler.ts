@@ -13,34 +13,33 @@ import { toGroups } from '../prompt/history.ts';
 import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
-import { drain } from './drain.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { announceDecision, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
 import { messageText } from '../prompt/message-text.ts';
 import { CANCELLED } from '../planner/follow-plan.ts';
 import { openLiveOutput } from './silent-reply.ts';
-import type { ScreenResult } from './silent-reply.ts';
+import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
 import { withoutShutdown } from './turn-signals.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
-import type { Turn } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
-import { failureText, run, runStream } from './agent-loop.ts';
+import { failureText, runTurn } from './agent-loop.ts';
 
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
 export function createTurnHandler(shared: AgentShared): LaneHandler {
   return {
-    run: (head, signal) => runHead(shared, head, signal),
+    run: (head, signal) => handleTurn(shared, head, signal),
     dead: (head, error) => endDead(shared, head, error),
   };
 }
 
-async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
+async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
   const { ledger, events } = shared.deps;
@@ -50,8 +49,8 @@ async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal)
   if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
   const { content: said, place } = payload.message;
   const listener = { userId, place, said, remembers: opened.remembers };
-  const surroundings = await loadPromptContext(shared, listener);
-  const turn = startTurn(shared, { head, payload, opened, surroundings, signal, burst });
+  const promptContext = await loadPromptContext(shared, listener);
+  const turn = startTurn(shared, { head, payload, opened, promptContext, signal, burst });
   const emitter = events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
@@ -61,7 +60,15 @@ async function runHead(shared: AgentShared, head: LaneHead, signal: AbortSignal)
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   try {
     await announceDecision(shared, turn, emitter);
-    const result = await runOnScreen(shared, { turn, payload, opened, emitter });
+    const output = openOutput(shared, { turn, payload, opened, emitter });
+    let result: OutputResult;
+    try {
+      const planning = payload.entry !== 'run';
+      result = output.end(await runTurn(shared, turn, { planning }, output.emit));
+    } finally {
+      // Nothing of the turn is on its way to the platform after this.
+      await output.settle();
+    }
     const step = await commit(shared, turn, opened.address, result);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     shared.compressor.after(turn, result.reason);
@@ -82,12 +89,15 @@ interface Start {
   head: LaneHead;
   payload: TurnPayload;
   opened: OpenedTurn;
-  surroundings: PromptContext;
+  promptContext: PromptContext;
   signal: AbortSignal;
   burst: InitialInput | undefined;
 }
 
-function startTurn(shared: AgentShared, { head, payload, opened, surroundings, signal, burst }: Start): Turn {
+function startTurn(
+  shared: AgentShared,
+  { head, payload, opened, promptContext, signal, burst }: Start,
+): Turn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
   const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
   const { content, source } = burst?.words ?? own;
@@ -101,7 +111,7 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
     address: opened.address,
     userId: userIdOf(payload.message),
     place: payload.message.place,
-    surroundings,
+    promptContext,
     profile,
     prepared: shared.prepare(profile),
     askedModel: payload.model,
@@ -126,11 +136,11 @@ function startTurn(shared: AgentShared, { head, payload, opened, surroundings, s
   };
 }
 
-/** Runs the turn while its answer grows on screen; when it resolves, nothing of it is on its way to the platform. */
-async function runOnScreen(
+/** Where the events of the turn go: its channel, where the answer grows, and whoever listens. */
+function openOutput(
   shared: AgentShared,
   start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter },
-): Promise<ScreenResult> {
+): LiveOutput {
   const { turn, payload, opened, emitter } = start;
   const { placeholder } = payload.message;
   const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
@@ -145,29 +155,16 @@ async function runOnScreen(
       plan: opened.plan,
       noteCard: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
     });
-  const screen = openLiveOutput({
-    silentToken: turn.silentToken,
-    textSoFar,
-    open,
-    emit: (body) => emitter.emit(body),
-  });
-  try {
-    return screen.end(
-      payload.entry === 'run'
-        ? await run(shared, turn, screen.watch)
-        : await drain(runStream(shared, turn), screen.watch),
-    );
-  } finally {
-    await screen.settle();
-  }
+  const emit: Emit = (event) => emitter.emit(event);
+  return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
 }
 
 /** T6. */
 async function commit(
   shared: AgentShared,
-  turn: Turn,
+  turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
-  result: ScreenResult,
+  result: OutputResult,
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
   return await shared.deps.ledger.finishTurn(turn.fence, {

@@ -1,7 +1,6 @@
 /** A call of the model that is nobody's answer: what is given, what is seen of it, and what it cost however it ends. */
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
-import { drain } from '../../../src/agent/turn/drain.ts';
 import { completeText } from '../../../src/agent/model/complete-text.ts';
 import type { TextCall } from '../../../src/agent/model/complete-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -23,7 +22,7 @@ async function gather(step: ScriptStep, over: Partial<TextCall> = {}) {
     ...over,
   };
   const shared = { deps: { provider }, limits: DEFAULT_LIMITS };
-  const read = drain(completeText(shared, call), (body) => void events.push(body));
+  const read = completeText(shared, call, (event) => void events.push(event));
   const text = await read.catch((error: unknown) => (error instanceof ProviderError ? error.code : error));
   return { text, events, paid, provider };
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
 import { streamAnswer } from '../../../src/agent/model/model-call.ts';
-import type { ModelCall } from '../../../src/agent/model/model-call.ts';
+import type { ModelCall, ModelQuestion } from '../../../src/agent/model/model-call.ts';
 import { Reply } from '../../../src/agent/state/reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -14,15 +14,15 @@ import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
 const thinks = (...deltas: string[]): ChatChunk[] => deltas.map((delta) => ({ type: 'thinking', delta }));
 
+const QUESTION: ModelQuestion = { request: REQUEST, promptTokens: 12 };
+
 function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
   return {
     provider: new ScriptedProvider(step),
-    request: REQUEST,
     msgId: 'm1',
     reply,
     limits: { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 },
     signal: new AbortController().signal,
-    promptTokens: 12,
     heard: false,
   };
 }
@@ -32,13 +32,9 @@ async function play(
   reply?: Reply,
 ): Promise<{ events: EventBody[]; answer?: LLMResponse; error?: unknown }> {
   const events: EventBody[] = [];
-  const stream = streamAnswer(callOf(step, reply));
   try {
-    for (;;) {
-      const next = await stream.next();
-      if (next.done === true) return { events, answer: next.value };
-      events.push(next.value);
-    }
+    const answer = await streamAnswer(callOf(step, reply), QUESTION, (event) => void events.push(event));
+    return { events, answer };
   } catch (error) {
     return { events, error };
   }
@@ -63,15 +59,21 @@ it('shows thinking once and before the text, then the words as they come (N-48, 
 
 it('says how many answers are before this one while it waits for a place at the model', async () => {
   const place = Promise.withResolvers<void>();
-  const stream = streamAnswer(callOf({ ...says('Now.'), ahead: 3, before: () => place.promise }));
-  expect((await stream.next()).value).toEqual({ type: 'stream_start', msgId: 'm1' });
-  expect((await stream.next()).value).toMatchObject({
-    type: 'notice',
-    text: expect.stringContaining('3 answers'),
+  const noticed = Promise.withResolvers<void>();
+  const events: EventBody[] = [];
+  const call = callOf({ ...says('Now.'), ahead: 3, before: () => place.promise });
+  const answer = streamAnswer(call, QUESTION, (event) => {
+    events.push(event);
+    if (event.type === 'notice') noticed.resolve();
   });
+  await noticed.promise;
+  expect(events).toEqual([
+    { type: 'stream_start', msgId: 'm1' },
+    { type: 'notice', code: 'model_busy', text: expect.stringContaining('3 answers') },
+  ]);
   place.resolve();
-  expect((await stream.next()).value).toEqual({ type: 'stream_chunk', msgId: 'm1', delta: 'Now.' });
-  expect((await stream.next()).done).toBe(true);
+  await answer;
+  expect(events.slice(2)).toEqual([{ type: 'stream_chunk', msgId: 'm1', delta: 'Now.' }]);
 });
 
 it('finds tool calls in any chunk, not only the last (N-50)', async () => {

@@ -1,11 +1,9 @@
 /** One tool call: whatever goes wrong becomes a result that the model can read. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { MAX_RESULT_CHARS, MAX_WAITING_EVENTS } from '../../../src/agent/deps.ts';
+import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
 import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
-import { whileRunning } from '../../../src/agent/turn/while-running.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
-import type { EventBody } from '../../../src/contracts/event.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
@@ -106,40 +104,5 @@ describe('running a call', () => {
   it('takes out what no database stores', async () => {
     const nasty = probe(async () => ({ content: 'a\0b\ud800' }));
     expect((await executeTool(nasty, {}, toolContext(), 1_000)).content).toBe('a\u2400b\ufffd');
-  });
-});
-
-describe('events of a running tool', () => {
-  const notice = (text: string): EventBody => ({ type: 'notice', code: 'n', text });
-
-  async function collect<T>(events: AsyncGenerator<EventBody, T>): Promise<{ seen: EventBody[]; result: T }> {
-    const seen: EventBody[] = [];
-    for (;;) {
-      const next = await events.next();
-      if (next.done === true) return { seen, result: next.value };
-      seen.push(next.value);
-    }
-  }
-
-  it('are passed on while it runs, in order (N-56)', async () => {
-    const hold = Promise.withResolvers<void>();
-    const events = whileRunning(async (emit) => {
-      emit(notice('early'));
-      await hold.promise;
-      emit(notice('late'));
-      return 'result';
-    });
-    expect(await events.next()).toEqual({ done: false, value: notice('early') });
-    hold.resolve();
-    expect(await collect(events)).toEqual({ seen: [notice('late')], result: 'result' });
-  });
-
-  it(`are dropped beyond ${MAX_WAITING_EVENTS} waiting ones`, async () => {
-    const { seen } = await collect(
-      whileRunning(async (emit) => {
-        for (let n = 0; n <= MAX_WAITING_EVENTS; n += 1) emit(notice(String(n)));
-      }),
-    );
-    expect(seen).toHaveLength(MAX_WAITING_EVENTS);
   });
 });

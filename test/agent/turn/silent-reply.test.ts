@@ -31,9 +31,9 @@ function screenOf(over: { silentToken?: string | undefined; textSoFar?: string }
     ...over,
   });
   const say = (...deltas: string[]): void => {
-    screen.watch({ type: 'stream_start', msgId: 'm1' });
-    for (const delta of deltas) screen.watch({ type: 'stream_chunk', msgId: 'm1', delta });
-    screen.watch({ type: 'stream_end', msgId: 'm1', content: deltas.join(''), usage });
+    screen.emit({ type: 'stream_start', msgId: 'm1' });
+    for (const delta of deltas) screen.emit({ type: 'stream_chunk', msgId: 'm1', delta });
+    screen.emit({ type: 'stream_end', msgId: 'm1', content: deltas.join(''), usage });
   };
   const end = (text: string) => screen.end({ reason: 'completed', text, isError: false });
   return { screen, seen, say, end };
@@ -79,17 +79,17 @@ describe('a screen with a quiet token', () => {
     });
     expect(fc.check(told)).toMatchObject({ failed: false });
     const { seen, screen } = screenOf();
-    screen.watch({ type: 'stream_start', msgId: 'm1' });
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'HEART' });
+    screen.emit({ type: 'stream_start', msgId: 'm1' });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEART' });
     expect(seen.opened).toBe(0);
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'y' });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'y' });
     expect(seen.opened).toBe(1);
   });
 
   it('forgets the words of a call that is repeated', () => {
     const { screen, seen, say, end } = screenOf();
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
-    screen.watch({ type: 'stream_reset', msgId: 'm1' });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
+    screen.emit({ type: 'stream_reset', msgId: 'm1' });
     say('HEARTBEAT_OK');
     expect(end(TOKEN).quiet).toBe(true);
     expect(seen.opened).toBe(0);
@@ -111,8 +111,8 @@ describe('a screen with a quiet token', () => {
 
   it('forgets everything the turn takes back, before a crash and since', () => {
     const { screen, seen, say } = screenOf({ textSoFar: 'HEART' });
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
-    screen.watch({ type: 'snapshot', text: '' });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
+    screen.emit({ type: 'snapshot', text: '' });
     say('Sorry.');
     expect(seen.events.filter(({ type }) => type === 'snapshot')).toEqual([]);
     expect(chunks(seen.events)).toBe('Sorry.');
@@ -121,11 +121,11 @@ describe('a screen with a quiet token', () => {
   it(`holds at most ${MAX_HELD} events, and takes ${MAX_SILENT_CHARS} characters of marks for words`, () => {
     const { screen, seen } = screenOf();
     const call: EventBody = { type: 'tool_call', toolCallId: 'c', name: 'list_dir', args: {} };
-    for (let n = 0; n < MAX_HELD + 50; n += 1) screen.watch(call);
+    for (let n = 0; n < MAX_HELD + 50; n += 1) screen.emit(call);
     expect(seen.opened).toBe(0);
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: '*'.repeat(MAX_SILENT_CHARS) });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: '*'.repeat(MAX_SILENT_CHARS) });
     expect(seen.opened).toBe(0);
-    screen.watch({ type: 'stream_chunk', msgId: 'm1', delta: '*' });
+    screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: '*' });
     expect(seen.opened).toBe(1);
     expect(seen.events.filter(({ type }) => type === 'tool_call')).toHaveLength(MAX_HELD);
     expect(chunks(seen.events)).toHaveLength(MAX_SILENT_CHARS + 1);

@@ -77,6 +77,8 @@ export class PlanWorld {
   /** Told of each event as it happens. */
   onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
   readonly #options: PlanWorldOptions;
+  /** Settles when every event so far was told: nothing goes on before. */
+  #told: Promise<void> = Promise.resolve();
 
   constructor(options: PlanWorldOptions) {
     this.#options = options;
@@ -88,13 +90,9 @@ export class PlanWorld {
   async run(): Promise<PlanRun> {
     const start = foldFacts(this.facts);
     if (start === undefined) throw new Error('There is no plan.');
-    const events = executePlan(this.#deps(start), deepFreeze(start));
-    for (;;) {
-      const next = await events.next();
-      if (next.done === true) return next.value;
-      this.events.push(next.value);
-      await this.onEvent?.(next.value);
-    }
+    const end = await executePlan(this.#deps(start), deepFreeze(start));
+    await this.#told;
+    return end;
   }
 
   types(): string[] {
@@ -109,35 +107,39 @@ export class PlanWorld {
       context,
       classify: classifyByName,
       signal: signal ?? new AbortController().signal,
+      emit: (event) => {
+        this.events.push(event);
+        const { onEvent } = this;
+        if (onEvent !== undefined) this.#told = this.#told.then(() => onEvent(event));
+      },
       journal: async (n, fact, plan) => {
+        await this.#told;
         commit?.(n, fact, false);
         if (this.facts.length !== n) throw new Error(`Fact ${n} came when there were ${this.facts.length}.`);
         this.facts.push(deepFreeze(fact));
         this.stored = deepFreeze(plan);
         commit?.(n, fact, true);
       },
-      runStep: (ran, run) =>
-        quietly(() => {
-          this.runs.push(`${ran.id}#${run}`);
-          return step(ran, run);
-        }),
+      runStep: async (ran, run) => {
+        await this.#told;
+        this.runs.push(`${ran.id}#${run}`);
+        return step(ran, run);
+      },
       correct: async (failure) => {
+        await this.#told;
         this.failures.push(failure);
         return deepFreeze(correct(failure, this.failures.length));
       },
-      gate: (next, run) => quietly(() => gate(next, run)),
-      park: () =>
-        quietly(() => {
-          this.parked += 1;
-        }),
+      gate: async (next, run) => {
+        await this.#told;
+        return gate(next, run);
+      },
+      park: async () => {
+        await this.#told;
+        this.parked += 1;
+      },
     };
   }
-}
-
-/** What `act` gives, without an event before it. */
-async function* quietly<T>(act: () => T): AsyncGenerator<EventBody, T> {
-  yield* [];
-  return act();
 }
 
 const worked = (): { content: string; isError: boolean } => ({ content: 'ok', isError: false });

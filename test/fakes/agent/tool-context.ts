@@ -1,4 +1,4 @@
-/** A tool's surroundings for tests: silent log, a signal that never ends, unless told otherwise. */
+/** A tool's promptContext for tests: silent log, a signal that never ends, unless told otherwise. */
 import { createLog } from '../../../src/contracts/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { ToolContext } from '../../../src/contracts/tool.ts';

@@ -1,0 +1,61 @@
+/** What a running tool emits is seen at once; what it emits after its call has ended is not. */
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import { defineTool } from '../../../src/contracts/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+
+const notice = (text: string): EventBody => ({ type: 'notice', code: 'probe', text });
+const noticesIn = (events: readonly EventBody[]): string[] =>
+  events.flatMap((event) => (event.type === 'notice' ? [event.text] : []));
+
+function probe(execute: (ctx: ToolContext) => Promise<ToolResult>): Tool {
+  return defineTool({
+    name: 'probe',
+    description: 'For tests.',
+    parameters: z.strictObject({}),
+    effect: 'pure',
+    risk: () => 'safe',
+    execute: (_args, ctx) => execute(ctx),
+  });
+}
+
+describeEachDatabase('events of a tool', (databases) => {
+  it('are seen while it runs, in order (N-56)', async () => {
+    const seenWhileRunning: string[][] = [];
+    const tool = probe(async (ctx) => {
+      ctx.emit(notice('early'));
+      seenWhileRunning.push(noticesIn(world.events));
+      await Promise.resolve();
+      ctx.emit(notice('late'));
+      return { content: 'result' };
+    });
+    const provider = new ScriptedProvider(asks([{ name: 'probe', args: {} }]), says('ok'));
+    const world = await openWorld(databases, { provider, tools: [tool] });
+    await world.ask('Go');
+    expect(seenWhileRunning).toEqual([['early']]);
+    expect(noticesIn(world.events)).toEqual(['early', 'late']);
+    const types = world.types();
+    expect(types.lastIndexOf('notice')).toBeLessThan(types.indexOf('tool_result'));
+  });
+
+  it('are not seen once its call has ended without it', async () => {
+    const hold = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const tool = probe(async (ctx) => {
+      await hold.promise;
+      ctx.emit(notice('late'));
+      ended.resolve();
+      return { content: 'late' };
+    });
+    const provider = new ScriptedProvider(asks([{ name: 'probe', args: {} }]), says('ok'));
+    const world = await openWorld(databases, { provider, tools: [tool], limits: { toolMs: 1 } });
+    await world.ask('Go');
+    hold.resolve();
+    await ended.promise;
+    expect(noticesIn(world.events)).toEqual([]);
+  });
+});
