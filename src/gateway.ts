@@ -54,7 +54,7 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   // The bus carries what the others make, so it is made after them; none of them needs it before the start.
   const carrier: LaneRunner = {
     claimingNode: (laneClass) => bus.claimingNode(laneClass),
-    run: (step) => bus.run(step),
+    runHeads: (step) => bus.runHeads(step),
   };
   const ground = await layGround(config, store, options);
   const { log, channels, events, delivery } = ground;

@@ -49,7 +49,7 @@ export async function openMind(ground: Ground, carrier: LaneRunner, added: reado
   const agent = createAgent({
     ...store,
     ledger,
-    background: { claimingNode: () => carrier.claimingNode('run'), run: carrier.run },
+    background: { claimingNode: () => carrier.claimingNode('run'), run: carrier.runHeads },
     events,
     live: ground.delivery.live,
     provider,

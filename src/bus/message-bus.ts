@@ -69,9 +69,9 @@ class NodeMessageBus implements MessageBus {
     };
     const { leaseMs, heartbeatMs } = this.#intervals;
     const onLost = (): void => this.#actors.loseAll();
-    const onRegained = (): void => this.nudge();
+    const onRegained = (): void => this.sweepSoon();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
-    const onRoom = (): void => this.nudge();
+    const onRoom = (): void => this.sweepSoon();
     this.#actors = new LaneWorkers({ budgets, lanes, log, node: () => this.#lease.node, onRoom });
   }
 
@@ -91,7 +91,7 @@ class NodeMessageBus implements MessageBus {
     return this.#stopped;
   }
 
-  run(step: LaneStep): void {
+  runHeads(step: LaneStep): void {
     this.#actors.take(step.heads);
   }
 
@@ -100,12 +100,12 @@ class NodeMessageBus implements MessageBus {
     return this.#actors.hasRoom(laneClass) ? this.#lease.node : undefined;
   }
 
-  hintStop(lane: LaneKey): void {
+  notifyStop(lane: LaneKey): void {
     this.#lookAt(lane);
     this.#options.hints?.tell(lane);
   }
 
-  nudge(): void {
+  sweepSoon(): void {
     this.#sweeps?.soon();
   }
 

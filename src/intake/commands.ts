@@ -9,7 +9,7 @@ import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
 
 export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
+  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
   ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
   runs: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
@@ -96,8 +96,8 @@ export async function stopSession(
   fresh: boolean,
 ): Promise<StopResult> {
   const result = await deps.lanes.stop(session, { fresh });
-  deps.bus.hintStop(`in:${session}`);
-  deps.bus.nudge();
+  deps.bus.notifyStop(`in:${session}`);
+  deps.bus.sweepSoon();
   return result;
 }
 

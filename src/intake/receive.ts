@@ -181,8 +181,8 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
   });
   if (accepted.position > 0)
     deps.events.emit(accepted.session, { type: 'queue_position', position: accepted.position });
-  deps.bus.run(accepted);
-  if (accepted.interrupts) deps.bus.hintStop(`in:${accepted.session}`);
+  deps.bus.runHeads(accepted);
+  if (accepted.interrupts) deps.bus.notifyStop(`in:${accepted.session}`);
   if (accepted.position > 0) await tellOfWaiting(deps, message, accepted.session);
   return { kind: 'accepted', turnId, seq, position: accepted.position };
 }
@@ -210,7 +210,7 @@ async function answer(deps: IntakeDeps, message: InboundMessage, receipt: Answer
     { ref, message: outbound },
     deps.bus.claimingNode('out'),
   );
-  deps.bus.run(step);
+  deps.bus.runHeads(step);
   const { reply: _queued, ...rest } = receipt;
   return rest;
 }

@@ -76,7 +76,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   return added ?? { id, session, address, place, creatorId, timing, task, nextAt, createdAt: new Date(now) };
 }
 
-function tooMany(full: 'session_full' | 'house_full'): GatewayError {
+function tooMany(full: 'session_full' | 'gateway_full'): GatewayError {
   return new GatewayError(
     'too_many_schedules',
     full === 'session_full'

@@ -22,14 +22,14 @@ const log = createLog({
 const store = await openStoreAt({ url, schema, applicationName: instance }, { log, migrate: false });
 
 const handler: LaneHandler = {
-  async run(head) {
+  async handle(head) {
     const { lane, seq, epoch, node } = head;
     await diary`insert into diary (lane, seq, epoch, node, instance) values (${lane}, ${seq}, ${epoch}, ${node}, ${instance})`;
     // Deaf to its signal on purpose: only the fence keeps what a frozen process does afterwards out.
     await work(Number(workMs));
     return { kind: 'finished', step: await store.lanes.finish(head) };
   },
-  dead: (head, error) => store.lanes.finish(head, error.message),
+  onDeadLetter: (head, error) => store.lanes.finish(head, error.message),
 };
 
 const bus = createMessageBus({

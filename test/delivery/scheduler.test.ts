@@ -212,7 +212,7 @@ async function stream(
       crashes: 0,
       stopped: false,
     } as const;
-    const outcome = await house.delivery.out.run({ ...head, payload: { ref: turnId, message } }, quiet);
+    const outcome = await house.delivery.out.handle({ ...head, payload: { ref: turnId, message } }, quiet);
     if (outcome.kind !== 'finished') continue;
     finals.push({ chat, ms: house.clock.now() - asked });
     expect(house.channel.screen(`${chat}`).at(-1)).toBe(text.trim());

@@ -28,10 +28,10 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const bus = {
     start: () => Promise.resolve(),
     stop: () => Promise.resolve(),
-    run: () => undefined,
+    runHeads: () => undefined,
     claimingNode: () => undefined,
-    hintStop: (lane: string) => void hints.push(lane),
-    nudge: () => undefined,
+    notifyStop: (lane: string) => void hints.push(lane),
+    sweepSoon: () => undefined,
     running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
   };
   const deps = {

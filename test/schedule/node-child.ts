@@ -10,7 +10,7 @@ const place: DatabasePlace = JSON.parse(given);
 const log = testLog();
 const { ledger, schedules } = await openStoreAt(place, { log, migrate: false });
 const events = { emit: () => undefined };
-const bus = { claimingNode: () => undefined, run: () => undefined };
+const bus = { claimingNode: () => undefined, runHeads: () => undefined };
 const scheduling = createScheduling({
   store: {
     ...schedules,

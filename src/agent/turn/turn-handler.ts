@@ -35,8 +35,8 @@ import { failureText, run, runStream } from './agent-loop.ts';
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
 export function createTurnHandler(shared: AgentShared): LaneHandler {
   return {
-    run: (head, signal) => runHead(shared, head, signal),
-    dead: (head, error) => endDead(shared, head, error),
+    handle: (head, signal) => runHead(shared, head, signal),
+    onDeadLetter: (head, error) => endDead(shared, head, error),
   };
 }
 
