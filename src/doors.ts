@@ -50,11 +50,11 @@ export async function makeDoors(behind: Behind) {
       runs: store.runs,
       defaultModel: (id) => agent.defaultModel(id),
       profileFaults,
-      now: Date.now,
+      epochNow: Date.now,
     },
     [
       ...createProfileCommands({ profiles, ledger, events, agent }),
-      createUsageCommand({ usage: store.usage, now: Date.now }),
+      createUsageCommand({ usage: store.usage, epochNow: Date.now }),
       ...createMemoryCommands(store.memories),
       ...createApprovalCommands(approvals),
       ...createPlanCommands({ ...control, events }),
@@ -64,10 +64,10 @@ export async function makeDoors(behind: Behind) {
   );
   const common = { approvals, ledger, bus, gatekeeper, events };
   const buttons = [createPlanButtons(control)];
-  const receive = createReceive({ ...common, commands, buttons, log, now });
+  const receive = createReceive({ ...common, commands, buttons, log, monotonicNow: now });
   const health = createHealth({
     ledger,
-    now,
+    monotonicNow: now,
     log,
     version: packageFile.version,
     demo: behind.demo,

@@ -29,7 +29,7 @@ export async function openMind(ground: Ground, carrier: LaneRunner, added: reado
     log,
     announce: createSendSystemMessage({ ledger, bus: carrier, events }),
     standing: createCreatorAccess({ access, ledger, channelAccess }),
-    now: Date.now,
+    epochNow: Date.now,
     ...clockOf(config),
   });
   const isOwner = (userId: string) => gatekeeper.isOwner(userId);

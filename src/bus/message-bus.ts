@@ -3,8 +3,8 @@ import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
 import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
-import { systemClock } from './clock.ts';
-import type { BusClock } from './clock.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';
 import { startTicker } from './ticker.ts';
@@ -39,7 +39,7 @@ export interface MessageBusOptions {
   hints?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;
-  clock?: BusClock;
+  clock?: Clock;
 }
 
 /** Makes the message bus of this process. */

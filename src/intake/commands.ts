@@ -13,7 +13,7 @@ export interface CommandDeps {
   ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
   runs: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
-  now(): number;
+  epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined): Promise<string>;
   /** What is wrong in the files of the profiles. */
@@ -125,7 +125,7 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
     `Profile: ${record?.profileId ?? 'default'}`,
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
-    ...agents.map((agent) => agentLine(agent, deps.now())),
+    ...agents.map((agent) => agentLine(agent, deps.epochNow())),
     ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have faults: /profile tells which.']),
   ].join('\n');
 }

@@ -34,12 +34,12 @@ export interface IntakeDeps {
   events: EventBus;
   log: Log;
   /** Milliseconds of a steady clock. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
-  const rules: Rules = { limit: createRateLimiter(deps.now), read: readCommands(deps.commands) };
+  const rules: Rules = { limit: createRateLimiter(deps.monotonicNow), read: readCommands(deps.commands) };
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
     const receipt = await admit(deps, rules, message, options);

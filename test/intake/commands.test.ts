@@ -12,7 +12,7 @@ const commands = createCommands({
   bus: { notifyStop: none, sweepSoon: none },
   ledger: { session: none, queue: none, newSessions: SESSION_START },
   runs: { working: none },
-  now: none,
+  epochNow: none,
   defaultModel: none,
   profileFaults: none,
 });

@@ -43,7 +43,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     gatekeeper,
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
     log: silentLog,
-    now: () => clock.ms,
+    monotonicNow: () => clock.ms,
+    epochNow: () => Date.now(),
   };
   const approvals = createApprovals({ ...deps, store: store.approvals });
   const commands = createCommands({

@@ -24,7 +24,7 @@ const scheduling = createScheduling({
   announce: createSendSystemMessage({ ledger, bus, events }),
   standing: { placeOf: async () => 'private', isStillAllowed: async () => true },
   log,
-  now: Date.now,
+  epochNow: Date.now,
 });
 await scheduling.start();
 // The test holds the other end: a child must not outlive it.

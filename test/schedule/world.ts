@@ -44,7 +44,7 @@ export function nodeOf(
     standing: anybody,
     log: testLog(log),
     timeZone: 'UTC',
-    now: Date.now,
+    epochNow: Date.now,
     ...change,
   });
   onTestFinished(() => scheduling.stop());
