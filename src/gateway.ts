@@ -88,10 +88,10 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   }
 
   const { turns, subagents } = runtime.agent;
-  bus.handle({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.handle({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
-  bus.handle({ class: 'run', handler: subagents, concurrency: RUN_CONCURRENCY });
-  bus.handle({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
+  bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
+  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({ class: 'run', handler: subagents, concurrency: RUN_CONCURRENCY });
+  bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   await lifecycle.start({ store, ...transport, ...runtime, ...inbound, ...api });
   return {
     url: urlOf(channels.get('http')),
@@ -147,7 +147,7 @@ async function openAgentRuntime(
     log,
     announce: createSendSystemMessage({ ledger, bus, events }),
     standing: createCreatorAccess({ access: store.access, ledger, channelAccess }),
-    now: Date.now,
+    epochNow: Date.now,
     ...clockOf(config),
   });
   const profiles = createProfiles({ folder: path.join(home, 'profiles'), log });
@@ -183,7 +183,7 @@ async function openAgentRuntime(
   const agent = createAgent({
     ledger,
     runs: store.runs,
-    background: { claimingNode: () => bus.claimingNode('run'), run: (step) => bus.run(step) },
+    background: { claimingNode: () => bus.claimingNode('run'), run: (step) => bus.runHeads(step) },
     lanes: store.lanes,
     approvals: store.approvals,
     plans: store.plans,
@@ -231,7 +231,7 @@ function createInbound({ log, store, security, transport, runtime }: Parts) {
     profileFaults: () => profiles.faults(),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models }),
-      createUsageCommand({ usage: store.usage, now: Date.now }),
+      createUsageCommand({ usage: store.usage, epochNow: Date.now }),
       ...scheduling.commands,
     ],
     log,
@@ -257,7 +257,7 @@ function createApi({
   const { approvals, commands, receive, leader } = inbound;
   const health = createHealth({
     ledger,
-    now: () => performance.now(),
+    monotonicNow: () => performance.now(),
     log,
     version: packageFile.version,
     demo,

@@ -80,7 +80,7 @@ function whySpent(head: LaneHead, attemptsAllowed: number): GatewayError | undef
 
 async function runHead(head: LaneHead, signal: AbortSignal, deps: AttemptDeps): Promise<Verdict> {
   try {
-    return judgeOutcome(head, await deps.handler.run(head, signal), signal, deps);
+    return judgeOutcome(head, await deps.handler.handle(head, signal), signal, deps);
   } catch (error) {
     return judgeError(head, error, signal, deps);
   }
@@ -142,7 +142,7 @@ function pauseFor(head: LaneHead, error: GatewayError): number {
 async function bury(head: LaneHead, error: GatewayError, deps: AttemptDeps): Promise<LaneHead[]> {
   const { lane, seq, attempts, crashes } = head;
   try {
-    const { heads } = await deps.handler.dead(head, error);
+    const { heads } = await deps.handler.onDeadLetter(head, error);
     deps.log.error({ err: error, lane, seq, attempts, crashes }, 'a message became a dead letter');
     return heads;
   } catch (failure) {

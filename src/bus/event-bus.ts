@@ -11,8 +11,8 @@ import type { AgentEvent, EventBody } from '../contracts/event.ts';
 import type { LaneKey } from '../contracts/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import { systemClock } from './clock.ts';
-import type { BusClock } from './clock.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { Listeners } from './listeners.ts';
 import type { NodeRecord } from './node-records.ts';
 import { NodeLink } from './node-link.ts';
@@ -30,7 +30,7 @@ export interface EventBusOptions {
   /** Unique for this process, at most 40 characters without spaces. */
   nodeId: string;
   log: Log;
-  clock?: BusClock;
+  clock?: Clock;
 }
 
 /**
@@ -44,7 +44,7 @@ export function createEventBus(options: EventBusOptions): EventBus & { hints: St
 
 class NodeEventBus implements EventBus {
   readonly hints: StopNotifier;
-  readonly #clock: BusClock;
+  readonly #clock: Clock;
   readonly #listeners: Listeners;
   readonly #rings = new TurnRings();
   readonly #peers: NodeLink | undefined;
@@ -67,7 +67,10 @@ class NodeEventBus implements EventBus {
 
   async start(): Promise<void> {
     await this.#peers?.start();
-    this.#expireTimer = setInterval(() => this.#rings.expire(this.#clock.steady()), EXPIRE_EVERY_MS).unref();
+    this.#expireTimer = setInterval(
+      () => this.#rings.expire(this.#clock.monotonicMs()),
+      EXPIRE_EVERY_MS,
+    ).unref();
   }
 
   async stop(): Promise<void> {
@@ -77,7 +80,7 @@ class NodeEventBus implements EventBus {
 
   emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void {
     const of = from && { agentId: from.agentId, isSubagent: true };
-    this.#announce({ sessionKey, at: this.#clock.wall(), ...of, ...body });
+    this.#announce({ sessionKey, at: this.#clock.epochMs(), ...of, ...body });
   }
 
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
@@ -87,7 +90,7 @@ class NodeEventBus implements EventBus {
       emit: (body, from) => {
         // Another node runs the turn now: this one lost its lease and only has not noticed yet.
         if (ring.superseded) return;
-        const place = { sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at: this.#clock.wall() };
+        const place = { sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at: this.#clock.epochMs() };
         const event: AgentEvent = from
           ? { ...place, agentId: from.agentId, isSubagent: true, ...body }
           : { ...place, ...body };
@@ -102,11 +105,11 @@ class NodeEventBus implements EventBus {
   }
 
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay {
-    return { events: this.#rings.replay(sessionKey, lastEventId, this.#clock.wall()) };
+    return { events: this.#rings.replay(sessionKey, lastEventId, this.#clock.epochMs()) };
   }
 
   #openTurn(run: TurnRun, text: string): TurnRing {
-    this.#rings.expire(this.#clock.steady());
+    this.#rings.expire(this.#clock.monotonicMs());
     const known = this.#rings.ofTurn(run);
     if (known?.local && known.epoch === run.epoch) return known;
     const ring = this.#ringOf(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
@@ -116,14 +119,14 @@ class NodeEventBus implements EventBus {
   }
 
   #ringOf(run: TurnRun, start: { local: boolean; seq: number; text: string; whole: boolean }): TurnRing {
-    const ring = new TurnRing(run, { ...start, at: this.#clock.wall() });
+    const ring = new TurnRing(run, { ...start, at: this.#clock.epochMs() });
     this.#rings.add(ring);
     return ring;
   }
 
   #keep(ring: TurnRing, event: AgentEvent): void {
     ring.push(event, this.#rings.maxBytes);
-    if (event.type === 'turn_ended') this.#rings.end(ring, this.#clock.steady());
+    if (event.type === 'turn_ended') this.#rings.end(ring, this.#clock.monotonicMs());
   }
 
   #announce(event: AgentEvent): void {

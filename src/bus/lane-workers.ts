@@ -50,7 +50,7 @@ export class LaneWorkers {
     this.#options = options;
   }
 
-  handle(budget: LaneBudget): void {
+  register(budget: LaneBudget): void {
     this.#crews.set(budget.class, { ...budget, busy: 0, waiting: new Map(), starved: false });
   }
 

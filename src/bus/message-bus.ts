@@ -3,8 +3,8 @@ import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
 import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
-import { systemClock } from './clock.ts';
-import type { BusClock } from './clock.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';
 import { startTicker } from './ticker.ts';
@@ -38,7 +38,7 @@ export interface MessageBusOptions {
   hints?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;
-  clock?: BusClock;
+  clock?: Clock;
 }
 
 /** Makes the message bus of this process. */
@@ -68,14 +68,14 @@ class NodeMessageBus implements MessageBus {
     };
     const { leaseMs, heartbeatMs } = this.#intervals;
     const onLost = (): void => this.#actors.loseAll();
-    const onRegained = (): void => this.nudge();
+    const onRegained = (): void => this.sweepSoon();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
-    const onRoom = (): void => this.nudge();
+    const onRoom = (): void => this.sweepSoon();
     this.#actors = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onRoom });
   }
 
-  handle(budget: LaneBudget): void {
-    this.#actors.handle(budget);
+  register(budget: LaneBudget): void {
+    this.#actors.register(budget);
   }
 
   async start(): Promise<void> {
@@ -94,7 +94,7 @@ class NodeMessageBus implements MessageBus {
     return this.#stopped;
   }
 
-  run(step: LaneStep): void {
+  runHeads(step: LaneStep): void {
     this.#actors.take(step.heads);
   }
 
@@ -103,12 +103,12 @@ class NodeMessageBus implements MessageBus {
     return this.#actors.hasRoom(laneClass) ? this.#lease.node : undefined;
   }
 
-  hintStop(lane: LaneKey): void {
+  notifyStop(lane: LaneKey): void {
     this.#lookAt(lane);
     this.#options.hints?.tell(lane);
   }
 
-  nudge(): void {
+  sweepSoon(): void {
     this.#sweeps?.soon();
   }
 

@@ -2,7 +2,7 @@
 import type { LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
-import type { BusClock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { startTicker } from './ticker.ts';
 import type { Ticker } from './ticker.ts';
 
@@ -16,7 +16,7 @@ export interface NodeLeaseOptions {
   instance: string;
   leaseMs: number;
   heartbeatMs: number;
-  clock: BusClock;
+  clock: Clock;
   log: Log;
   /** The lease is gone: whatever runs under the old id must end. */
   onLost: () => void;
@@ -73,7 +73,7 @@ export class NodeLease {
 
   async #register(): Promise<void> {
     const { lanes, instance, leaseMs, clock } = this.#options;
-    const asked = clock.steady();
+    const asked = clock.monotonicMs();
     const node = await lanes.register(instance, leaseMs);
     if (this.#stopped) {
       await lanes.unregister(node);
@@ -91,7 +91,7 @@ export class NodeLease {
       onRegained();
       return;
     }
-    const asked = clock.steady();
+    const asked = clock.monotonicMs();
     const renewed = await lanes.heartbeat(node, leaseMs);
     // Meanwhile the watchdog may have given the lease up, or `stop` ended it.
     if (this.#node !== node) return;
@@ -107,7 +107,7 @@ export class NodeLease {
   /** Looks again when the lease would run out: a heartbeat that hangs or fails must not keep stale work alive. */
   #watch(): void {
     clearTimeout(this.#watchdog);
-    const left = this.#validUntil - this.#options.clock.steady();
+    const left = this.#validUntil - this.#options.clock.monotonicMs();
     if (left <= 0) this.#lose('no heartbeat reached the database in time');
     else this.#watchdog = setTimeout(() => this.#watch(), left);
   }

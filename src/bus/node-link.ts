@@ -2,7 +2,7 @@
 import type { Fanout } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 import { BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from './batches.ts';
-import type { BusClock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { parseRecord } from './node-records.ts';
 import type { NodeRecord } from './node-records.ts';
 
@@ -25,7 +25,7 @@ export interface NodeLinkOptions {
   fanout: Fanout;
   /** Unique for this process: batches that carry it are this node's own. At most 40 characters without spaces. */
   nodeId: string;
-  clock: BusClock;
+  clock: Clock;
   log: Log;
   /** Takes a record of another node; must not throw. */
   onRecord: (record: NodeRecord) => void;
@@ -111,12 +111,12 @@ export class NodeLink {
       this.#peers.set(node, (peer = { joiner: new BatchJoiner(), heardAt: 0 }));
       this.tell({ hello: true });
     }
-    peer.heardAt = this.#options.clock.steady();
+    peer.heardAt = this.#options.clock.monotonicMs();
     return peer;
   }
 
   #forgetSilent(): void {
-    const now = this.#options.clock.steady();
+    const now = this.#options.clock.monotonicMs();
     for (const [node, peer] of this.#peers) {
       if (now - peer.heardAt >= PEER_GONE_MS) this.#peers.delete(node);
     }

@@ -51,22 +51,22 @@ export class TurnRings {
   }
 
   /** Notes that the ring's turn is over: it is kept for readers that reconnect soon. */
-  end(ring: TurnRing, steadyNow: number): void {
+  end(ring: TurnRing, monotonicNow: number): void {
     if (!this.#open.delete(ring)) return;
-    ring.endedAt = steadyNow;
+    ring.endedAt = monotonicNow;
     this.#ended.add(ring);
   }
 
   /** Forgets rings whose turn ended long enough ago. */
-  expire(steadyNow: number): void {
+  expire(monotonicNow: number): void {
     for (const ring of this.#ended) {
-      if (steadyNow - (ring.endedAt ?? 0) < RING_KEPT_MS) return;
+      if (monotonicNow - (ring.endedAt ?? 0) < RING_KEPT_MS) return;
       this.#remove(ring);
     }
   }
 
   /** What a reader at `lastEventId` missed; a place nobody knows any more gets one snapshot. */
-  replay(sessionKey: SessionKey, lastEventId: string | undefined, wallNow: number): AgentEvent[] {
+  replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#bySession.get(sessionKey) ?? [];
     const newest = rings.at(-1);
     if (lastEventId === undefined) {
@@ -76,7 +76,7 @@ export class TurnRings {
     const index =
       place === undefined ? -1 : rings.findIndex((ring) => ring.covers(place.epoch, place.eventSeq));
     if (place === undefined || index < 0) {
-      return newest?.toSnapshot() ?? [{ sessionKey, at: wallNow, type: 'snapshot', text: '' }];
+      return newest?.toSnapshot() ?? [{ sessionKey, at: epochNow, type: 'snapshot', text: '' }];
     }
     return rings
       .slice(index)

@@ -40,9 +40,9 @@ export interface LaneHandler {
    * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit, on `lease_lost`
    * write nothing, on `shutdown` give `released` as soon as nothing is half done.
    */
-  run(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
+  handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
   /** Ends a head that used up its attempts (5) or crashes (20) or failed for good, and tells whoever waits for it. */
-  dead(head: LaneHead, error: GatewayError): Promise<LaneStep>;
+  onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
 
 /** Concurrency of one class of lanes on this node. */
@@ -55,25 +55,25 @@ export interface LaneBudget {
 /** The durable lanes of this node: one actor per lane, separate budgets, stop flags, leases. */
 export interface MessageBus {
   /** Registers what works on a class of lanes, once for each class and before `start`; others are left to other nodes. */
-  handle(budget: LaneBudget): void;
+  register(budget: LaneBudget): void;
   /** Registers the node, takes back its own lanes at once, and begins to sweep. */
   start(): Promise<void>;
   /** Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; twice is fine. */
   stop(drainMs: number): Promise<void>;
   /** Runs heads that a commit claimed for this node. Never throws. */
-  run(step: LaneStep): void;
+  runHeads(step: LaneStep): void;
   /** This node's id when it has room to run one more head of the class, else undefined: what `accept` wants as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
   /** Looks at the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
-  hintStop(lane: LaneKey): void;
+  notifyStop(lane: LaneKey): void;
   /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */
-  nudge(): void;
+  sweepSoon(): void;
   /** Heads running now, by class. */
   running(): Record<LaneClass, number>;
 }
 
 /** Takes on heads that a commit claimed; what the rooms know of the bus that carries their work. */
-export type LaneRunner = Pick<MessageBus, 'claimingNode' | 'run'>;
+export type LaneRunner = Pick<MessageBus, 'claimingNode' | 'runHeads'>;
 
 /** Which events a listener wants; absent fields match everything. */
 export interface EventFilter {

@@ -43,7 +43,7 @@ export interface ScheduleStore {
   /** Stores a schedule unless the session or the house holds its most; the same id again changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
-  ): Promise<'added' | 'session_full' | 'house_full'>;
+  ): Promise<'added' | 'session_full' | 'gateway_full'>;
   /** Of one session, of one creator, or all: those with a run before them, then the others, newest first. */
   schedules(filter: ScheduleFilter): Promise<ScheduleRecord[]>;
   schedule(id: string): Promise<ScheduleRecord | undefined>;

@@ -9,8 +9,8 @@ import type { LiveMessages, LiveTurn, LiveTurnStart } from '../contracts/deliver
 import type { Log } from '../contracts/log.ts';
 import { addressOf, parseAddress } from '../contracts/message.ts';
 import type { FollowChatMigration } from '../contracts/message.ts';
-import { systemClock } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
 import { waitForEarlierDeliveries } from './wait-for-earlier.ts';

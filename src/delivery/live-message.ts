@@ -6,7 +6,7 @@ import type { LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { LiveText } from './live-text.ts';
 import { nonceOf } from './nonce.ts';
 import type { LiveEdit, Scheduler } from './scheduler.ts';
@@ -77,7 +77,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     if (this.#frozen) return;
     const nested = event.isSubagent === true;
     if (!nested && (event.type === 'stream_reset' || event.type === 'snapshot')) this.#firstOpen = 0;
-    if (!this.#text.take(event, this.#deps.clock.now())) return;
+    if (!this.#text.take(event, this.#deps.clock.monotonicMs())) return;
     this.#wakeForActivity();
     if (this.#begun) this.#deps.scheduler.want(this.#place.chatId, this);
   }
@@ -119,9 +119,9 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   /** A tool or a subagent is shown once it has run for a while: nobody else would ask for that edit. */
   #wakeForActivity(): void {
     const { clock, scheduler } = this.#deps;
-    const at = this.#text.nextAt(clock.now());
+    const at = this.#text.nextAt(clock.monotonicMs());
     if (at === undefined || this.#wake !== undefined) return;
-    this.#wake = clock.after(at - clock.now(), () => {
+    this.#wake = clock.after(at - clock.monotonicMs(), () => {
       this.#wake = undefined;
       this.#wakeForActivity();
       if (this.#begun) scheduler.want(this.#place.chatId, this);
@@ -145,7 +145,10 @@ export class LiveMessage implements LiveTurn, LiveEdit {
 
   /** The first message that does not show what it should: finished ones get their last text before later ones appear. */
   async #next(): Promise<Next | undefined> {
-    const { settled, open } = await this.#text.pages(this.#deps.yieldToEventLoop, this.#deps.clock.now());
+    const { settled, open } = await this.#text.pages(
+      this.#deps.yieldToEventLoop,
+      this.#deps.clock.monotonicMs(),
+    );
     for (let index = this.#firstOpen; ; index++) {
       const page = settled.at(index) ?? open[index - settled.settled];
       if (page === undefined) return undefined;

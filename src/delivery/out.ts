@@ -53,14 +53,14 @@ export interface OutDeps {
 export function createOut(deps: OutDeps): LaneHandler {
   return {
     maxAttempts: MAX_DELIVERY_ATTEMPTS,
-    async run(head, signal) {
+    async handle(head, signal) {
       try {
         return { kind: 'finished', step: await deliver(deps, head, signal) };
       } catch (thrown) {
         return outcomeOf(deps, head, toGatewayError(thrown));
       }
     },
-    async dead(head, error) {
+    async onDeadLetter(head, error) {
       const step = await deps.lanes.finish(head, error.message);
       await tellOfDeath(deps, head, error);
       return step;

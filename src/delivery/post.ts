@@ -7,7 +7,7 @@ import type { Post, PostStore } from '../contracts/delivery.ts';
 export function createPost(posts: PostStore, bus: LaneRunner): Post {
   return async (request) => {
     const { heads, ...result } = await posts.post(request, MAX_POSTS, bus.claimingNode('out'));
-    bus.run({ heads });
+    bus.runHeads({ heads });
     return result;
   };
 }

@@ -1,6 +1,6 @@
 /** When each call to one bot's platform may go out: finals first, edits newest-only, one at a time in a chat, never too fast. */
 import { ChannelError, GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** Calls one bot makes per second at most: below Telegram's ~30 and Discord's 50; a platform that refuses lowers it. */
@@ -119,7 +119,7 @@ export class Scheduler {
 
   /** Makes a call nobody misses (typing) if there is room to spare; true unless it failed for good. Never throws. */
   async aside(chatId: string, call: () => Promise<void>): Promise<boolean> {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonicMs();
     const paused = (this.#chats.get(chatId)?.pace.pausedUntil ?? 0) > now;
     if (paused || this.#bot.readyAt(0) > now) return true;
     this.#bot.take(now);
@@ -155,7 +155,7 @@ export class Scheduler {
   /** Starts every call whose time has come, and sets the timer for the next one. */
   #run(): void {
     for (;;) {
-      const now = this.#clock.now();
+      const now = this.#clock.monotonicMs();
       const botReady = this.#bot.readyAt(BOT_AHEAD);
       if (botReady > now) {
         this.#wakeAt(botReady);
@@ -225,7 +225,7 @@ export class Scheduler {
 
   /** BucketPauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
   #refused(chat: Chat, error: ChannelError): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonicMs();
     const pauseMs = error.retryAfterMs ?? UNTOLD_PAUSE_MS;
     this.counts.refused++;
     this.#cautiousUntil = now + CAUTION_MS;
@@ -241,7 +241,7 @@ export class Scheduler {
   #wakeAt(at: number): void {
     if (this.#wake !== undefined && this.#wake.at <= at) return;
     this.#wake?.cancel();
-    const cancel = this.#clock.after(Math.max(0, at - this.#clock.now()), () => {
+    const cancel = this.#clock.after(Math.max(0, at - this.#clock.monotonicMs()), () => {
       this.#wake = undefined;
       this.#run();
     });

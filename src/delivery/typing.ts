@@ -1,7 +1,7 @@
 /** "typing…" for as long as a turn runs and shows nothing new. */
 import type { Channel } from '../contracts/channel.ts';
 import type { Place } from '../contracts/message.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** No turn types longer than this, whatever becomes of it (complaints row 6). */
@@ -27,13 +27,13 @@ export class Typing {
     this.#place = place;
     this.#clock = clock;
     this.#scheduler = scheduler;
-    this.#until = clock.now() + TYPING_TTL_MS;
+    this.#until = clock.monotonicMs() + TYPING_TTL_MS;
     this.#tick();
   }
 
   /** The reader has just seen the reply grow. */
   seen(): void {
-    this.#seenAt = this.#clock.now();
+    this.#seenAt = this.#clock.monotonicMs();
   }
 
   /** No further call; resolves when the one in flight is over. Never throws. */
@@ -45,7 +45,7 @@ export class Typing {
 
   #tick(): void {
     const { capabilities } = this.#channel;
-    const now = this.#clock.now();
+    const now = this.#clock.monotonicMs();
     if (this.#ended || !capabilities.typing || capabilities.typingMs <= 0 || now >= this.#until) return;
     const everyMs = capabilities.typingMs * REFRESH;
     if (now - this.#seenAt >= everyMs) this.#inFlight = this.#call();

@@ -1,7 +1,7 @@
 /** A reply begins to grow below what came before it: it waits until the earlier answers to its address are on screen. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** How often a reply that waits looks whether it may begin, in milliseconds. */
 export const LOOK_AGAIN_MS = 500;

@@ -7,7 +7,7 @@ import type { Log } from '../contracts/log.ts';
 export interface ApprovalsDeps {
   store: ApprovalStore;
   lanes: Pick<LaneStore, 'decide'>;
-  bus: Pick<MessageBus, 'nudge'>;
+  bus: Pick<MessageBus, 'sweepSoon'>;
   log: Log;
 }
 
@@ -23,7 +23,7 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
         return refusal;
       }
       if (await lanes.decide(id, decision, by.userId, by.name)) {
-        bus.nudge();
+        bus.sweepSoon();
         return { kind: 'decided', decision };
       }
       // Somebody was faster, or the time was over.

@@ -9,11 +9,11 @@ import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
 
 export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
+  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
   ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
   runs: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
-  now(): number;
+  epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined): Promise<string>;
   /** What is wrong in the files of the profiles. */
@@ -96,8 +96,8 @@ export async function stopSession(
   fresh: boolean,
 ): Promise<StopResult> {
   const result = await deps.lanes.stop(session, { fresh });
-  deps.bus.hintStop(`in:${session}`);
-  deps.bus.nudge();
+  deps.bus.notifyStop(`in:${session}`);
+  deps.bus.sweepSoon();
   return result;
 }
 
@@ -125,7 +125,7 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
     `Profile: ${record?.profileId ?? 'default'}`,
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
-    ...agents.map((agent) => agentLine(agent, deps.now())),
+    ...agents.map((agent) => agentLine(agent, deps.epochNow())),
     ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have faults: /profile tells which.']),
   ].join('\n');
 }

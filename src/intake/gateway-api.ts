@@ -35,7 +35,7 @@ export interface GatewayApiDeps {
   chatMoved: FollowChatMigration;
   commands: readonly CommandListing[];
   lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
+  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
   gatekeeper: Pick<AccessPolicy, 'authenticate'>;
   ledger: Ledger;
   events: EventBus;

@@ -50,7 +50,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { bus, ledger, lanes, log, plans, events } = options;
   const approvals = createApprovals({ store: options.approvals, lanes, bus, log });
   const planControl = { plans, approvals, ledger, lanes, bus };
-  const commands = createCommands({ ...options, now: Date.now }, [
+  const commands = createCommands({ ...options, epochNow: Date.now }, [
     ...options.commands,
     ...createMemoryCommands(options.memories),
     ...createApprovalCommands(approvals),
@@ -66,7 +66,7 @@ export function createIntake(options: IntakeOptions): Intake {
     bus,
     events,
     log,
-    now: () => performance.now(),
+    monotonicNow: () => performance.now(),
   });
   return { receive, approvals, commands };
 }

@@ -41,8 +41,8 @@ export function createLeader(deps: LeaderDeps): Leader {
   const led = new Set<string>();
   return {
     handler: {
-      run: (head, signal) => lead(deps, led, head, signal),
-      dead: (head, error) => deps.lanes.finish(head, error.message),
+      handle: (head, signal) => lead(deps, led, head, signal),
+      onDeadLetter: (head, error) => deps.lanes.finish(head, error.message),
     },
     health: (channel) => (led.has(channel.name) ? undefined : waiting.get(channel.name)) ?? channel.health(),
     async enter(channel, signal) {
@@ -75,7 +75,7 @@ async function take(
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const payload = { channel: channel.name };
-      deps.bus.run(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
+      deps.bus.runHeads(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
       return;
     } catch (error) {
       const fault = toGatewayError(error);

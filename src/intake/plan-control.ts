@@ -19,7 +19,7 @@ export interface PlanControlDeps {
   approvals: Approvals;
   ledger: Pick<Ledger, 'turn' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'hintStop' | 'nudge'>;
+  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
 }
 
 /** Questions of one session that are looked through for the plan's own; it has at most one. */

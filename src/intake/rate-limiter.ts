@@ -14,10 +14,16 @@ export type RateVerdict = { allowed: true } | { allowed: false; retryAfterMs: nu
 
 /**
  * Makes the limiter. It counts by when a message was sent (epoch milliseconds of the platform), so that what piled up while
- * the gateway was off is not mistaken for a flood; `now` gives milliseconds of a steady clock, to forget by.
+ * the gateway was off is not mistaken for a flood; `monotonicNow` is what forgetting is measured by.
  */
-export function createRateLimiter(now: () => number): (sender: string, sentAt: number) => RateVerdict {
-  const buckets = new Recent<{ tokens: number; at: number; told: boolean }>(FULL_AFTER_MS, MAX_SENDERS, now);
+export function createRateLimiter(
+  monotonicNow: () => number,
+): (sender: string, sentAt: number) => RateVerdict {
+  const buckets = new Recent<{ tokens: number; at: number; told: boolean }>(
+    FULL_AFTER_MS,
+    MAX_SENDERS,
+    monotonicNow,
+  );
   const perMs = MESSAGES_PER_MINUTE / 60_000;
   return (sender, sentAt) => {
     const bucket = buckets.get(sender) ?? { tokens: BURST, at: sentAt, told: false };

@@ -34,12 +34,12 @@ export interface IntakeDeps {
   events: EventBus;
   log: Log;
   /** Milliseconds of a steady clock. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
-  const rules: Rules = { limit: createRateLimiter(deps.now), read: readCommands(deps.commands) };
+  const rules: Rules = { limit: createRateLimiter(deps.monotonicNow), read: readCommands(deps.commands) };
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
     const receipt = await admit(deps, rules, message, options);
@@ -181,8 +181,8 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
   });
   if (accepted.position > 0)
     deps.events.emit(accepted.session, { type: 'queue_position', position: accepted.position });
-  deps.bus.run(accepted);
-  if (accepted.interrupts) deps.bus.hintStop(`in:${accepted.session}`);
+  deps.bus.runHeads(accepted);
+  if (accepted.interrupts) deps.bus.notifyStop(`in:${accepted.session}`);
   if (accepted.position > 0) await tellOfWaiting(deps, message, accepted.session);
   return { kind: 'accepted', turnId, seq, position: accepted.position };
 }
@@ -210,7 +210,7 @@ async function answer(deps: IntakeDeps, message: InboundMessage, receipt: Answer
     { ref, message: outbound },
     deps.bus.claimingNode('out'),
   );
-  deps.bus.run(step);
+  deps.bus.runHeads(step);
   const { reply: _queued, ...rest } = receipt;
   return rest;
 }

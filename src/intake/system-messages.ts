@@ -26,7 +26,7 @@ export function createSendSystemMessage(deps: SystemMessageDeps): SendSystemMess
       if (silentToken === undefined) {
         deps.events.emit(session, { type: 'message_received', content, seq: accepted.seq, senderName });
       }
-      deps.bus.run(accepted);
+      deps.bus.runHeads(accepted);
     }
     return accepted;
   };

@@ -37,7 +37,7 @@ export async function tellOfWaiting(
       { ref, message: notice },
       deps.bus.claimingNode('out'),
     );
-    deps.bus.run(step);
+    deps.bus.runHeads(step);
   } catch (error) {
     deps.log.warn({ err: toGatewayError(error), session }, 'nobody was told what the turn waits for');
   }

@@ -22,7 +22,7 @@ export interface HealthDeps {
   demo: boolean;
   log: Log;
   /** Milliseconds of a steady clock. */
-  now: () => number;
+  monotonicNow: () => number;
 }
 
 type Counts = Awaited<ReturnType<Ledger['counts']>>;
@@ -35,7 +35,7 @@ export interface Health {
 
 /** Makes the health reports. Nothing here throws: a store that is away is a state, not an error. */
 export function createHealth(deps: HealthDeps): Health {
-  const counts = kept(COUNTS_KEPT_MS, deps.now, async () => {
+  const counts = kept(COUNTS_KEPT_MS, deps.monotonicNow, async () => {
     try {
       return await deps.ledger.counts();
     } catch (error) {
@@ -43,7 +43,7 @@ export function createHealth(deps: HealthDeps): Health {
       return undefined;
     }
   });
-  const model = kept(MODEL_KEPT_MS, deps.now, async (): Promise<HealthReport['model']> => {
+  const model = kept(MODEL_KEPT_MS, deps.monotonicNow, async (): Promise<HealthReport['model']> => {
     try {
       await deps.askModel(AbortSignal.timeout(MODEL_TIMEOUT_MS));
       return { state: 'up' };
@@ -78,10 +78,14 @@ function profileHealth(faults: number): HealthReport['profiles'] {
 }
 
 /** Keeps an answer for a while, and lets callers who come meanwhile share the question. */
-function kept<Value>(keptMs: number, now: () => number, ask: () => Promise<Value>): () => Promise<Value> {
+function kept<Value>(
+  keptMs: number,
+  monotonicNow: () => number,
+  ask: () => Promise<Value>,
+): () => Promise<Value> {
   let last: { at: number; value: Promise<Value> } | undefined;
   return () => {
-    if (last === undefined || now() - last.at > keptMs) last = { at: now(), value: ask() };
+    if (last === undefined || monotonicNow() - last.at > keptMs) last = { at: monotonicNow(), value: ask() };
     return last.value;
   };
 }

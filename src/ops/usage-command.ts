@@ -10,16 +10,16 @@ const LONG_DAYS = 30;
 export interface UsageCommandDeps {
   usage: Pick<UsageStore, 'sum'>;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
 }
 
 /** `/usage`: this conversation, its reader today and lately; an owner also hears of the whole house. */
-export function createUsageCommand({ usage, now }: UsageCommandDeps): Command {
+export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Command {
   return {
     name: 'usage',
     description: 'Tokens and model time: here, yours, and for owners the whole house',
     async run(call) {
-      const asked = questions(call, now());
+      const asked = questions(call, epochNow());
       const sums = await Promise.all(asked.map(({ query }) => usage.sum(query)));
       const lines = asked.map(({ what }, at) => `- ${what}: ${describe(sums[at])}`);
       const estimated = sums.some((sum) => sum.estimated)

@@ -24,7 +24,7 @@ export interface SchedulingDeps {
   /** IANA name; undefined = the machine's. */
   timeZone?: string | undefined;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
   /** Undefined = none. */
   heartbeat?: { everyMs: number; address: Address; file: string } | undefined;
 }
@@ -40,21 +40,21 @@ export interface Scheduling {
 
 /** Makes the room; nothing runs before `start`. */
 export function createScheduling(deps: SchedulingDeps): Scheduling {
-  const { store, log, heartbeat, now } = deps;
+  const { store, log, heartbeat, epochNow } = deps;
   const timeZone = deps.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   let driver: Driver | undefined;
   const schedules = createSchedules({
     store,
     standing: deps.standing,
     timeZone,
-    now,
+    epochNow,
     soon: () => driver?.soon(),
   });
   return {
     schedules,
     commands: [createScheduleCommand(schedules)],
     async start() {
-      await settleHeartbeat(deps, heartbeat?.everyMs ?? 0, now());
+      await settleHeartbeat(deps, heartbeat?.everyMs ?? 0, epochNow());
       driver ??= startDriver({
         store,
         log,

@@ -17,7 +17,7 @@ export interface SchedulesDeps {
   /** IANA name. */
   timeZone: string;
   /** Epoch milliseconds. */
-  now: () => number;
+  epochNow: () => number;
   /** Something may be due sooner than the driver thought. */
   soon: () => void;
 }
@@ -58,7 +58,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   }
   const known = await deps.store.schedule(id);
   if (known !== undefined) return known;
-  const now = deps.now();
+  const now = deps.epochNow();
   const timing = readWhen(wish.when, { now, timeZone: deps.timeZone });
   const nextAt = new Date(firstSlot(timing, now));
   const place = await deps.standing.placeOf(address);
@@ -76,7 +76,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   return added ?? { id, session, address, place, creatorId, timing, task, nextAt, createdAt: new Date(now) };
 }
 
-function tooMany(full: 'session_full' | 'house_full'): GatewayError {
+function tooMany(full: 'session_full' | 'gateway_full'): GatewayError {
   return new GatewayError(
     'too_many_schedules',
     full === 'session_full'

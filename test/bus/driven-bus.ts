@@ -87,12 +87,12 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     class: laneClass,
     concurrency,
     handler: {
-      run: (head, signal) => {
+      handle: (head, signal) => {
         const { promise, resolve, reject } = Promise.withResolvers<LaneOutcome>();
         runs.push({ head, signal, end: resolve, fail: reject });
         return promise;
       },
-      dead: (head, error) => {
+      onDeadLetter: (head, error) => {
         if (deadFails.length > 0) return Promise.reject(deadFails.shift());
         buried.push({ head, error });
         return lanes.finish(head, error.message);
@@ -105,7 +105,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     log,
     ...(options.hints === undefined ? {} : { hints: options.hints }),
   });
-  for (const laneClass of classes) bus.handle(budget(laneClass));
+  for (const laneClass of classes) bus.register(budget(laneClass));
   return {
     bus,
     lanes,
@@ -119,7 +119,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     },
     async send(lane, dedupe) {
       const laneClass: LaneClass = lane.startsWith('in:') ? 'in' : lane.startsWith('out:') ? 'out' : 'poll';
-      bus.run(await lanes.append(lane, dedupe, { dedupe }, bus.claimingNode(laneClass)));
+      bus.runHeads(await lanes.append(lane, dedupe, { dedupe }, bus.claimingNode(laneClass)));
     },
   };
 }

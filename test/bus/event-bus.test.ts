@@ -3,14 +3,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { sseId } from '../../src/contracts/event.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
-import { recordingLog, TestClock } from './events.ts';
+import { FakeClock } from '../fakes/clock.ts';
+import { recordingLog } from './events.ts';
 
 const KEY = 'telegram:1';
 const OTHER = 'telegram:2';
 
 function busOnOneNode() {
   const { log, lines } = recordingLog();
-  const bus = createEventBus({ nodeId: 'a', log, clock: new TestClock() });
+  const bus = createEventBus({ nodeId: 'a', log, clock: new FakeClock() });
   return { bus, lines };
 }
 

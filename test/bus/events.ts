@@ -1,6 +1,5 @@
-/** What the event bus tests share: a quiet log, clocks under the test's hand, a fan-out within one process. */
+/** Shared by the event bus tests: a recording log, a fan-out within one process, a reader's screen. */
 import type { Fanout } from '../../src/contracts/bus.ts';
-import type { BusClock } from '../../src/bus/clock.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import { createLog } from '../../src/contracts/log.ts';
 import type { Log } from '../../src/contracts/log.ts';
@@ -10,23 +9,6 @@ export function recordingLog(): { log: Log; lines: string[] } {
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   return { log: createLog({ level: 'debug', redact: (text) => text, write }), lines };
-}
-
-/** Clocks that stand still until the test moves them. */
-export class TestClock implements BusClock {
-  #steady = 0;
-
-  wall(): number {
-    return 1_700_000_000_000 + this.#steady;
-  }
-
-  steady(): number {
-    return this.#steady;
-  }
-
-  advance(ms: number): void {
-    this.#steady += ms;
-  }
 }
 
 /** A network of fan-outs in this process; `lose` drops what it answers true for. */

@@ -22,14 +22,14 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'c', 'b']);
   });
 
-  it('that nobody claimed starts with the next sweep, and soon after a nudge', async () => {
+  it('that nobody claimed starts with the next sweep, and soon after a sweepSoon', async () => {
     const driven = await start();
     await pass(0);
     await driven.lanes.append(LANE, 'a', {});
     await pass(SWEEP_MS);
     expect(said(driven)).toEqual(['a']);
     await driven.lanes.append('in:telegram:2', 'b', {});
-    driven.bus.nudge();
+    driven.bus.sweepSoon();
     await pass(20);
     expect(said(driven)).toEqual(['a', 'b']);
   });
@@ -81,7 +81,7 @@ describe('room', () => {
     const steps = await Promise.all(
       ['a', 'b', 'c'].map((name) => driven.lanes.append(`in:t:${name}`, name, {}, node)),
     );
-    for (const step of steps) driven.bus.run(step);
+    for (const step of steps) driven.bus.runHeads(step);
     for (const index of [0, 1]) {
       await driven.finish(driven.runs[index]);
       await pass(0);
@@ -93,7 +93,7 @@ describe('room', () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     for (let index = 0; index <= MAX_WAITING_HEADS + 1; index += 1) {
-      driven.bus.run(await driven.lanes.append(`in:t:${index}`, `${index}`, {}, node));
+      driven.bus.runHeads(await driven.lanes.append(`in:t:${index}`, `${index}`, {}, node));
     }
     await pass(0);
     expect(driven.lanes.calls.release).toBe(1);
@@ -104,7 +104,7 @@ describe('room', () => {
   it('is not taken by classes this node has no budget for', async () => {
     const driven = await start({ classes: ['in'] });
     const step = await driven.lanes.append('out:telegram:1', 'a', {}, driven.bus.claimingNode('in'));
-    driven.bus.run(step);
+    driven.bus.runHeads(step);
     await pass(0);
     expect(driven.bus.claimingNode('out')).toBeUndefined();
     expect(driven.lanes.lane('out:telegram:1').owner).toBeUndefined();

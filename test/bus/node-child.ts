@@ -22,14 +22,14 @@ const log = createLog({
 const store = await openStoreAt({ url, schema, applicationName: instance }, { log, migrate: false });
 
 const handler: LaneHandler = {
-  async run(head) {
+  async handle(head) {
     const { lane, seq, epoch, node } = head;
     await diary`insert into diary (lane, seq, epoch, node, instance) values (${lane}, ${seq}, ${epoch}, ${node}, ${instance})`;
     // Deaf to its signal on purpose: only the fence keeps what a frozen process does afterwards out.
     await work(Number(workMs));
     return { kind: 'finished', step: await store.lanes.finish(head) };
   },
-  dead: (head, error) => store.lanes.finish(head, error.message),
+  onDeadLetter: (head, error) => store.lanes.finish(head, error.message),
 };
 
 const bus = createMessageBus({
@@ -38,7 +38,7 @@ const bus = createMessageBus({
   log,
   intervals: { leaseMs: 1_500, heartbeatMs: 250, sweepMs: 50, flagsMs: 100 },
 });
-bus.handle({ class: 'in', handler, concurrency: 6 });
+bus.register({ class: 'in', handler, concurrency: 6 });
 await bus.start();
 process.stdout.write('ready\n');
 // The test holds the other end: a child must not outlive it.

@@ -11,6 +11,7 @@ import { createEventBus } from '../../src/bus/event-bus.ts';
 import { BATCH_BYTES, RECORD_BYTES } from '../../src/bus/batches.ts';
 import { sseId } from '../../src/contracts/event.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
 
 const KEY = 'telegram:1';
@@ -21,7 +22,7 @@ const network = { current: new TestNetwork() };
 const open: (() => Promise<void>)[] = [];
 
 async function node(nodeId: string) {
-  const clock = { wall: () => Date.now(), steady: () => Date.now() };
+  const clock = { epochMs: () => Date.now(), monotonicMs: () => Date.now(), after: systemClock.after };
   const { log, lines } = recordingLog();
   const bus = createEventBus({ nodeId, log, clock, fanout: network.current.fanout() });
   const heard: AgentEvent[] = [];

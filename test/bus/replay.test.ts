@@ -7,12 +7,13 @@ import { EVENT_OVERHEAD_BYTES } from '../../src/bus/turn-ring.ts';
 import { MAX_RINGS, RINGS_BYTES } from '../../src/bus/turn-rings.ts';
 import { sseId } from '../../src/contracts/event.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
-import { recordingLog, TestClock, textOnScreen } from './events.ts';
+import { FakeClock } from '../fakes/clock.ts';
+import { recordingLog, textOnScreen } from './events.ts';
 
 const KEY = 'telegram:1';
 
 function setUp() {
-  const clock = new TestClock();
+  const clock = new FakeClock();
   const bus = createEventBus({ nodeId: 'a', log: recordingLog().log, clock });
   return { bus, clock };
 }
@@ -78,17 +79,17 @@ describe('replay', () => {
     expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2', '1-3']);
   });
 
-  it(`is there for ${RING_KEPT_MS} ms after the end of the turn, then gone`, () => {
+  it(`is there for ${RING_KEPT_MS} ms after the end of the turn, then gone`, async () => {
     const { bus, clock } = setUp();
     const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });
     turn.emit(chunk('a'));
-    clock.advance(2 * RING_KEPT_MS);
+    await clock.advance(2 * RING_KEPT_MS);
     turn.emit({ type: 'turn_ended', reason: 'completed' });
-    clock.advance(RING_KEPT_MS - 1);
+    await clock.advance(RING_KEPT_MS - 1);
     bus.turn({ sessionKey: 'telegram:2', turnId: 'u', epoch: 1 });
     expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2']);
     expect(bus.replay(KEY, '7-7').events.map((event) => event.type)).toEqual(['snapshot', 'turn_ended']);
-    clock.advance(1);
+    await clock.advance(1);
     bus.turn({ sessionKey: 'telegram:3', turnId: 'v', epoch: 1 });
     expect(bus.replay(KEY, '1-1').events).toMatchObject([{ type: 'snapshot', text: '' }]);
   });

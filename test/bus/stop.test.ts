@@ -34,7 +34,7 @@ describe('a stop', () => {
     await driven.send('in:telegram:2', 'b');
     await pass(0);
     driven.lanes.markStop(LANE);
-    driven.bus.hintStop(LANE);
+    driven.bus.notifyStop(LANE);
     await pass(20);
     expect(driven.runs[0]!.signal.aborted).toBe(true);
     expect(told).toEqual([LANE]);
@@ -63,8 +63,8 @@ describe('a stop', () => {
   it('reaches heads that wait for room or were stopped before they were claimed', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
-    driven.bus.run(await driven.lanes.append('in:t:first', 'a', {}, node));
-    driven.bus.run(await driven.lanes.append('in:t:waits', 'b', {}, node));
+    driven.bus.runHeads(await driven.lanes.append('in:t:first', 'a', {}, node));
+    driven.bus.runHeads(await driven.lanes.append('in:t:waits', 'b', {}, node));
     driven.lanes.markStop('in:t:waits');
     await pass(FLAGS_MS);
     await driven.lanes.append('in:t:late', 'c', {});
@@ -151,7 +151,7 @@ describe('a lost lease', () => {
     const step = await driven.lanes.append(LANE, 'a', {}, driven.bus.claimingNode('in'));
     driven.lanes.expire(step.heads[0]!.node);
     await pass(HEARTBEAT_MS);
-    driven.bus.run(step);
+    driven.bus.runHeads(step);
     expect(driven.runs).toEqual([]);
     await pass(HEARTBEAT_MS + SWEEP_MS);
     expect(driven.runs.map(({ head }) => head.node)).toEqual([driven.bus.claimingNode('in')]);
@@ -160,8 +160,8 @@ describe('a lost lease', () => {
   it('forgets what waited for room under the old id', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
-    driven.bus.run(await driven.lanes.append(LANE, 'a', {}, node));
-    driven.bus.run(await driven.lanes.append('in:telegram:2', 'b', {}, node));
+    driven.bus.runHeads(await driven.lanes.append(LANE, 'a', {}, node));
+    driven.bus.runHeads(await driven.lanes.append('in:telegram:2', 'b', {}, node));
     driven.lanes.expire(node);
     await pass(2 * HEARTBEAT_MS);
     driven.runs[0]!.fail(flaky());

@@ -165,7 +165,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(b.seen).toEqual([]);
     expect(await beside.decide('ask', 'approved', 'owner')).toBe(true);
     expect(await beside.decide('ask', 'denied', 'owner')).toBe(false);
-    b.bus.nudge();
+    b.bus.sweepSoon();
     await vi.waitFor(() => expect(b.seen.map((head) => head.dedupe)).toEqual(['ask-me', 'later']), WAIT);
     expect(b.seen[0]).toMatchObject({ attempts: 0, crashes: 0 });
   });
@@ -199,7 +199,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     mended = true;
     expect(await lanes.replay('in:t:1', 1)).toBe(true);
     expect(await lanes.replay('in:t:1', 1)).toBe(false);
-    node.bus.nudge();
+    node.bus.sweepSoon();
     await vi.waitFor(() => expect(node.seen).toHaveLength(3), WAIT);
     expect(node.seen[2]).toMatchObject({ dedupe: 'poison', seq: 3, attempts: 0, crashes: 0 });
     expect(await lanes.deadLetters(10)).toEqual([]);
@@ -231,18 +231,18 @@ async function startNode(
   const seen: LaneHead[] = [];
   const dead: Node['dead'] = [];
   const handler: LaneHandler = {
-    run: (head, signal) => {
+    handle: (head, signal) => {
       seen.push(head);
       return behave(head, signal);
     },
-    dead: (head, error) => {
+    onDeadLetter: (head, error) => {
       dead.push({ head, error });
       return lanes.finish(head, error.message);
     },
   };
   const log = createLog({ level: 'silent', redact: (text) => text });
   const bus = createMessageBus({ lanes, instance, log, intervals: TEST_INTERVALS });
-  for (const name of ['in', 'poll'] as const) bus.handle({ class: name, handler, concurrency: 8 });
+  for (const name of ['in', 'poll'] as const) bus.register({ class: name, handler, concurrency: 8 });
   await bus.start();
   started.push(bus);
   const send: Node['send'] = async (lane, dedupe, payload = {}) => {
@@ -252,7 +252,7 @@ async function startNode(
       payload,
       bus.claimingNode(lane.startsWith('in:') ? 'in' : 'poll'),
     );
-    bus.run(step);
+    bus.runHeads(step);
     return step.seq;
   };
   return { bus, seen, dead, send };

@@ -122,7 +122,7 @@ export function buildHouse(options: Partial<FakeChannelOptions> = {}) {
       const message = { channel: 'fake', chatId: '1', content, media: [], buttons: [], ...over };
       const payload = { ref: message.turnId ?? 'ref-1', message };
       const results: DeliveryResult[] = [];
-      delivery.out.run({ ...HEAD, payload, ...head }, signal).then(
+      delivery.out.handle({ ...HEAD, payload, ...head }, signal).then(
         (value) => results.push({ value }),
         (error: unknown) => results.push({ error }),
       );

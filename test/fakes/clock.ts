@@ -1,6 +1,6 @@
-/** A clock whose hands the test turns; everything that waits by it runs in the order of its time. */
+/** A clock that a test moves; everything that waits by it runs in the order of its time. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Clock } from '../../src/delivery/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 
 interface Alarm {
   at: number;
@@ -11,7 +11,11 @@ export class FakeClock implements Clock {
   #now = 0;
   #alarms: Alarm[] = [];
 
-  now(): number {
+  epochMs(): number {
+    return 1_700_000_000_000 + this.#now;
+  }
+
+  monotonicMs(): number {
     return this.#now;
   }
 

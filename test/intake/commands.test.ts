@@ -9,10 +9,10 @@ const none = (): never => {
 };
 const commands = createCommands({
   lanes: { stop: none },
-  bus: { hintStop: none, nudge: none },
+  bus: { notifyStop: none, sweepSoon: none },
   ledger: { session: none, queue: none, newSessions: SESSION_START },
   runs: { working: none },
-  now: none,
+  epochNow: none,
   defaultModel: none,
   profileFaults: none,
 });

@@ -43,13 +43,13 @@ function buildLeader(
       append,
       finish: () => Promise.resolve({ heads: [] }),
     },
-    bus: { claimingNode: () => undefined, run: () => undefined },
+    bus: { claimingNode: () => undefined, runHeads: () => undefined },
     receive: () => Promise.reject(new Error('nobody writes here')),
     log: createLog({ level: 'silent', redact: (text) => text }),
   });
   const run = () => {
     const closing = new AbortController();
-    const outcome = leader.handler.run(HEAD, closing.signal);
+    const outcome = leader.handler.handle(HEAD, closing.signal);
     return { outcome, close: () => closing.abort(new LaneAbort('shutdown')) };
   };
   return { channel, leader, run };

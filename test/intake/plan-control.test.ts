@@ -54,7 +54,7 @@ function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decide
         return { stopped: true, cancelled: 0 };
       },
     },
-    bus: { hintStop: () => undefined, nudge: () => undefined },
+    bus: { notifyStop: () => undefined, sweepSoon: () => undefined },
   };
   const press = (value: string, over: Partial<Press> = {}): Promise<string | undefined> =>
     createPlanButtons(deps)({

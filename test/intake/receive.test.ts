@@ -29,11 +29,11 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const bus = {
     start: () => Promise.resolve(),
     stop: () => Promise.resolve(),
-    run: () => undefined,
+    runHeads: () => undefined,
     claimingNode: () => undefined,
-    handle: () => undefined,
-    hintStop: (lane: string) => void hints.push(lane),
-    nudge: () => undefined,
+    register: () => undefined,
+    notifyStop: (lane: string) => void hints.push(lane),
+    sweepSoon: () => undefined,
     running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
   };
   const deps = {
@@ -45,7 +45,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     gatekeeper,
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
     log: silentLog,
-    now: () => clock.ms,
+    monotonicNow: () => clock.ms,
+    epochNow: () => Date.now(),
   };
   const approvals = createApprovals({ ...deps, store: store.approvals });
   const commands = createCommands({

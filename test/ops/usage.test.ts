@@ -39,7 +39,7 @@ describe('/usage', () => {
         return answer;
       },
     };
-    const command = createUsageCommand({ usage, now: () => NOON });
+    const command = createUsageCommand({ usage, epochNow: () => NOON });
     return { text: await command.run({ ...CALL, ...call }), asked };
   }
 

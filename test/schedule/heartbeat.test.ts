@@ -142,7 +142,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     const store = await databases.open();
     const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
     const start = async (everyMs: number, now: number) => {
-      const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs), now: () => now });
+      const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs), epochNow: () => now });
       await node.start();
       await node.stop();
     };

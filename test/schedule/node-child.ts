@@ -10,7 +10,7 @@ const place: DatabasePlace = JSON.parse(given);
 const log = testLog();
 const { ledger, schedules } = await openStoreAt(place, { log, migrate: false });
 const events = { emit: () => undefined };
-const bus = { claimingNode: () => undefined, run: () => undefined };
+const bus = { claimingNode: () => undefined, runHeads: () => undefined };
 const scheduling = createScheduling({
   store: {
     ...schedules,
@@ -24,7 +24,7 @@ const scheduling = createScheduling({
   announce: createSendSystemMessage({ ledger, bus, events }),
   standing: { placeOf: async () => 'private', isStillAllowed: async () => true },
   log,
-  now: Date.now,
+  epochNow: Date.now,
 });
 await scheduling.start();
 // The test holds the other end: a child must not outlive it.

@@ -62,7 +62,7 @@ describeEachDatabase('schedules', (databases) => {
   it(`are at most ${MAX_SYSTEM_SCHEDULES} in the house, and the next one is told so`, async () => {
     const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
       ...store,
-      addSchedule: () => Promise.resolve('house_full'),
+      addSchedule: () => Promise.resolve('gateway_full'),
     }));
     await expect(schedules.add(wish())).rejects.toThrow(
       `${MAX_SYSTEM_SCHEDULES} schedules, which is the most`,

@@ -35,7 +35,7 @@ export function nodeOf(
     events.push(`${session} ${body.type}`);
     bodies.push(body);
   };
-  const bus = { claimingNode: () => undefined, run: () => undefined };
+  const bus = { claimingNode: () => undefined, runHeads: () => undefined };
   const scheduling = createScheduling({
     store: around(store.schedules),
     ledger: store.ledger,
@@ -44,7 +44,7 @@ export function nodeOf(
     standing: anybody,
     log: testLog(log),
     timeZone: 'UTC',
-    now: Date.now,
+    epochNow: Date.now,
     ...change,
   });
   onTestFinished(() => scheduling.stop());

@@ -21,12 +21,12 @@ const STOPPED = 'It was stopped with its session: there is no result.';
 /** The handler of `run:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
 export function createRunHandler(shared: AgentShared): LaneHandler {
   return {
-    async run(head, signal) {
+    async handle(head, signal) {
       const payload = readRunPayload(head.payload);
       if (payload instanceof GatewayError) throw payload;
       return await runHead(shared, head, payload, signal);
     },
-    async dead(head, error) {
+    async onDeadLetter(head, error) {
       shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
       const payload = readRunPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);

@@ -34,8 +34,8 @@ import { failureText, runTurn } from './agent-loop.ts';
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
 export function createTurnHandler(shared: AgentShared): LaneHandler {
   return {
-    run: (head, signal) => handleTurn(shared, head, signal),
-    dead: (head, error) => endDead(shared, head, error),
+    handle: (head, signal) => handleTurn(shared, head, signal),
+    onDeadLetter: (head, error) => endDead(shared, head, error),
   };
 }
 

@@ -105,7 +105,7 @@ async function addSchedule(
     from schedule where next_at is not null`;
   if (held?.known === true) return 'added';
   if (held !== undefined && held.session >= MAX_SCHEDULES) return 'session_full';
-  if (held !== undefined && held.house >= MAX_SYSTEM_SCHEDULES) return 'house_full';
+  if (held !== undefined && held.house >= MAX_SYSTEM_SCHEDULES) return 'gateway_full';
   await sql`
     insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
     values (${id}, ${session}, ${cleanText(wanted.address)}, ${wanted.place}, ${cleanText(wanted.creatorId)},

@@ -85,7 +85,7 @@ class People {
 
   async act(action: PlanAction): Promise<PlanAnswer> {
     const { store } = this;
-    const bus = { nudge: () => undefined, hintStop: () => undefined };
+    const bus = { sweepSoon: () => undefined, notifyStop: () => undefined };
     const approvals = createApprovals({ store: store.approvals, lanes: store.lanes, bus, log: silentLog });
     const by = { userId: SESSION, owner: true };
     return await actOnPlan({ ...store, bus, approvals }, await this.plan(), action, by);

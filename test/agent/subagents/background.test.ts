@@ -164,7 +164,7 @@ describeEachDatabase('a subagent in the background', (databases) => {
     const [child] = world.background;
     if (child === undefined) throw new Error('nothing was let go');
     const error = new GatewayError('unlucky', 'No luck at all.');
-    const { heads } = await world.agent.subagents.dead(child, error);
+    const { heads } = await world.agent.subagents.onDeadLetter(child, error);
     await world.run(heads[0]);
     const messages = await world.store.ledger.messages('telegram:42', { limit: 9 });
     expect(messages[2]?.content).toContain('It could not be run: No luck at all.');

@@ -11,7 +11,7 @@ import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 describeEachDatabase('a message whose process dies', (databases) => {
   it('is sent once, wherever it died (B-23)', async () => {
     const store = await databases.open();
-    const bus = { claimingNode: () => undefined, run: () => undefined };
+    const bus = { claimingNode: () => undefined, runHeads: () => undefined };
     const tools = [createMessage(createPost(store.posts, bus))];
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = new ReplayModel(asks([{ name: 'message', args: { text: 'Soon.' } }]), says('Now.'));

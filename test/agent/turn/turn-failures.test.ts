@@ -211,7 +211,7 @@ describeEachDatabase('a turn that meets trouble', (databases) => {
     const world = await openWorld(databases, { provider: new ScriptedProvider() });
     const { head, turnId } = await world.say('Poison');
     if (head === undefined) throw new Error('There is no head.');
-    const step = await world.agent.turns.dead(
+    const step = await world.agent.turns.onDeadLetter(
       head,
       new GatewayError('crashed', 'The gateway died 20 times.'),
     );
@@ -231,7 +231,7 @@ describeEachDatabase('a turn that meets trouble', (databases) => {
     const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
     const made = { plan: plan(2), card: 'card', todos: [], rows: [] };
     await ledger.storePlan(head, turnId, { made, userId: 'telegram:42', model: 'm', usage });
-    await world.agent.turns.dead(head, new GatewayError('crashed', 'The gateway died 20 times.'));
+    await world.agent.turns.onDeadLetter(head, new GatewayError('crashed', 'The gateway died 20 times.'));
     expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'The turn failed.' });
     expect(world.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
@@ -244,7 +244,10 @@ describeEachDatabase('a turn that meets trouble', (databases) => {
     const failure = await world.run(poisoned).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'bad_payload', retryable: false });
     if (poisoned === undefined) throw new Error('There is no head.');
-    const step = await world.agent.turns.dead(poisoned, new GatewayError('bad_payload', 'unreadable'));
+    const step = await world.agent.turns.onDeadLetter(
+      poisoned,
+      new GatewayError('bad_payload', 'unreadable'),
+    );
     await world.run(step.heads[0]);
     expect((await world.store.ledger.turn(next.turnId))?.final?.content).toBe('Fine.');
   });

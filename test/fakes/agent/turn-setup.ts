@@ -124,7 +124,7 @@ export class TurnWorld {
   run(head: LaneHead | undefined, signal = new AbortController().signal): Promise<LaneOutcome> {
     if (head === undefined) throw new Error('There is no head to run.');
     const handler = head.lane.startsWith('run:') ? this.agent.subagents : this.agent.turns;
-    return handler.run(head, signal);
+    return handler.handle(head, signal);
   }
 
   /** Says something and runs the turn to its end; gives its last message. */

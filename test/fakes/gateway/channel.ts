@@ -181,7 +181,7 @@ export class FakeChannel implements Channel {
     if (this.#inFlight.has(key)) throw new Error(`two calls at once in ${chatId}`);
     this.#inFlight.add(key);
     try {
-      const at = this.#options.clock.now();
+      const at = this.#options.clock.monotonicMs();
       if (this.#options.latencyMs !== undefined) await this.#options.clock.sleep(this.#options.latencyMs);
       await this.#gate;
       this.#limit(kind, chatId, at);
@@ -213,7 +213,7 @@ export class FakeChannel implements Channel {
     const { code, ...details } = fault;
     if (code === 'rate_limited') {
       this.refused++;
-      this.#pausedUntil.set(chatId, this.#options.clock.now() + (fault.retryAfterMs ?? 0));
+      this.#pausedUntil.set(chatId, this.#options.clock.monotonicMs() + (fault.retryAfterMs ?? 0));
     }
     return new ChannelError(code, `the platform says ${code}`, details);
   }

@@ -53,7 +53,10 @@ describeEachDatabase('the mode of a plan', (databases) => {
     const error: unknown = await world.run(head).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'bad_mode', retryable: false });
     if (head !== undefined)
-      await world.agent.turns.dead(head, error as Parameters<typeof world.agent.turns.dead>[1]);
+      await world.agent.turns.onDeadLetter(
+        head,
+        error as Parameters<typeof world.agent.turns.onDeadLetter>[1],
+      );
     const turn = await store.ledger.turn(turnId);
     expect(turn?.final).toMatchObject({
       isError: true,

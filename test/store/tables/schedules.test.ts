@@ -76,7 +76,7 @@ describeEachDatabase('schedules', (databases) => {
       select 'f' || n, 'http:s' || n, 'http:x', 'private', 'token:x', '{"kind":"at","at":1}'::jsonb, 't', now()
       from generate_series(1, ${MAX_SYSTEM_SCHEDULES - 1}::int) n`;
     expect(await store.schedules.addSchedule(wanted('last'))).toBe('added');
-    expect(await store.schedules.addSchedule(wanted('more'))).toBe('house_full');
+    expect(await store.schedules.addSchedule(wanted('more'))).toBe('gateway_full');
   });
 
   it(`that are over leave room, and the newest ${KEPT_OVER} of a session are kept to look back at`, async () => {
