@@ -4,7 +4,7 @@ import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
-import { checkRoom } from '../files/saved-file.ts';
+import { checkRoom } from '../files/save-file.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Seconds a program gets unless the call asks for another time. */

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
-import { refuseSkills } from '../web/readable.ts';
-import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './saved-file.ts';
+import { refuseSkills } from './readable-path.ts';
+import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 import { openInside } from './workspace.ts';
 
 const parameters = z.strictObject({

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
-import { isSkill, openReadable } from '../web/readable.ts';
+import { isSkill, openReadable } from './readable-path.ts';
 
 /** Entries in one answer; `offset` reads on. */
 export const MAX_ENTRIES = 200;
