@@ -11,7 +11,7 @@ import { defaultProfile } from './contracts/profile.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createEgress, createCreatorAccess } from './security/index.ts';
 import type { Tool } from './contracts/tool.ts';
-import { createSandbox, createTools, openWorkspace } from './tools/index.ts';
+import { checkEnabledTools, createSandbox, createTools, openWorkspace } from './tools/index.ts';
 import type { ToolsOptions } from './tools/index.ts';
 
 /** The mind, as `openMind` opens it. */
@@ -37,7 +37,8 @@ export async function openMind(ground: Ground, carrier: LaneRunner, added: reado
   const switching = { profiles: () => profiles.list(), isOwner, check, ledger };
   const post = createPost(store.posts, carrier);
   const own = { ...store, profiles: switching, schedules: scheduling.schedules, post };
-  const tools = [...toolsFor(config, own), ...added];
+  const tools = toolsFor(config, own, added);
+  checkEnabledTools(config.tools.enabled, tools);
   const enabledTools = [...config.tools.enabled, ...added.map((tool) => tool.name)];
   const profiles = await openProfiles({
     folder: path.join(config.home, 'profiles'),
@@ -73,8 +74,9 @@ export async function openMind(ground: Ground, carrier: LaneRunner, added: reado
 function toolsFor(
   { env, tools }: Config,
   own: Omit<ToolsOptions, 'egress' | 'search' | 'sandbox'>,
+  added: readonly Tool[],
 ): readonly Tool[] {
-  return createTools({
+  const options: ToolsOptions = {
     egress: createEgress({ ports: tools.ports }),
     search: {
       apiKey: env.BRAVE_API_KEY,
@@ -83,5 +85,6 @@ function toolsFor(
     },
     sandbox: tools.exec ? createSandbox() : undefined,
     ...own,
-  });
+  };
+  return createTools(options, added);
 }

@@ -46,6 +46,7 @@ export function createExec(sandbox: Sandbox | undefined): Tool {
     parameters,
     effect: 'unsafe',
     risk: riskOfRun,
+    reach: () => 'outside',
     warning: warningOfRun,
     results: 'local',
     async execute(args: z.infer<typeof parameters>, ctx) {

@@ -23,6 +23,7 @@ export const editFile = defineTool({
   // A second run would not find the passage, or would find it inside the new text and apply it twice.
   effect: 'unsafe',
   risk: () => 'caution',
+  results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);

@@ -22,6 +22,7 @@ export const listDir = defineTool({
   parameters,
   effect: 'pure',
   risk: () => 'safe',
+  reach: () => 'session',
   results: 'local',
   async execute(args: z.infer<typeof parameters>, ctx) {
     const source = isSkill(args.path) ? 'operator' : 'local';

@@ -20,6 +20,7 @@ export const readFile = defineTool({
   parameters,
   effect: 'pure',
   risk: () => 'safe',
+  reach: () => 'session',
   results: 'local',
   async execute(args: z.infer<typeof parameters>, ctx) {
     const source = isSkill(args.path) ? 'operator' : 'local';

@@ -15,6 +15,7 @@ export const writeFile = defineTool({
   parameters,
   effect: 'idempotent',
   risk: () => 'caution',
+  results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);

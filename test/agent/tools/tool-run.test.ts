@@ -20,6 +20,8 @@ function probe(
     parameters: z.strictObject({ count: z.int().default(1) }),
     effect,
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'outside',
     execute,
   });
 }
