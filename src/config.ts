@@ -23,24 +23,6 @@ const channelAccess = z.strictObject({
 
 const providerSettings = z.strictObject({ concurrency: z.int().min(1).max(1_024).default(32) });
 
-/** The tools a profile may enable; anything else is a typing error. */
-const TOOL_NAMES = [
-  'list_dir',
-  'read_file',
-  'write_file',
-  'edit_file',
-  'exec',
-  'web_fetch',
-  'web_search',
-  'spawn_agent',
-  'message',
-  'memory',
-  'todo',
-  'scratchpad',
-  'switch_profile',
-  'cron',
-] as const;
-
 /** `config.json`. */
 export const fileSchema = z.strictObject({
   access: z
@@ -66,7 +48,8 @@ export const fileSchema = z.strictObject({
     .prefault({}),
   tools: z
     .strictObject({
-      enabled: z.array(z.enum(TOOL_NAMES)).default(['list_dir', 'read_file', 'memory', 'cron']),
+      // Checked against the list of tools once it is made.
+      enabled: z.array(z.string().min(1)).default(['list_dir', 'read_file', 'memory', 'cron']),
       exec: z.boolean().default(false),
       ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
     })

@@ -28,7 +28,7 @@ import { createScheduling } from './schedule/index.ts';
 import { createAccessPolicy, createCreatorAccess, createEgress, ensureFirstToken } from './security/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
-import { createSandbox, createTools, openWorkspace } from './tools/index.ts';
+import { checkEnabledTools, createSandbox, createTools, openWorkspace } from './tools/index.ts';
 
 /** Deliveries, background subagents and held connections that one node works on at a time. */
 const OUT_CONCURRENCY = 128;
@@ -154,7 +154,7 @@ async function openAgentRuntime(
   const listProfiles = () => profiles.list();
   const { provider, model, usual } = openModelServers(config);
   const models = createModels({ provider, profiles: listProfiles, model, usualServer: usual });
-  const builtIn = createTools({
+  const builtIn = {
     egress: createEgress({ ports: config.tools.ports }),
     search: {
       apiKey: env.BRAVE_API_KEY,
@@ -167,14 +167,15 @@ async function openAgentRuntime(
     scratchpad: store.scratchpad,
     profiles: {
       profiles: listProfiles,
-      isOwner: (userId) => accessPolicy.isOwner(userId),
-      check: (id, signal) => models.checkProfile(id, signal),
+      isOwner: (userId: string) => accessPolicy.isOwner(userId),
+      check: (id: string, signal: AbortSignal) => models.checkProfile(id, signal),
       ledger,
     },
     schedules: scheduling.schedules,
     post: createPost(store.posts, bus),
-  });
-  const tools = [...builtIn, ...added];
+  };
+  const tools = createTools(builtIn, added);
+  checkEnabledTools(config.tools.enabled, tools);
   const enabledTools = [...config.tools.enabled, ...added.map((tool) => tool.name)];
   await profiles.open({
     usual: { ...defaultProfile(config.persona), enabledTools },

@@ -114,7 +114,7 @@ describe('the configuration', () => {
       exec: false,
       ports: [],
     });
-    expect(faultsOf({}, { tools: { enabled: ['reed_file'] } })).toContain('tools.enabled.0');
+    expect(faultsOf({}, { tools: { enabled: [7] } })).toContain('tools.enabled.0');
     expect(load({}, { tools: { exec: true } }).tools.exec).toBe(true);
     expect(faultsOf({}, { tools: { exec: 'yes' } })).toContain('tools.exec');
   });

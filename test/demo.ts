@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '../src/main.ts';
 import { newToken } from '../src/security/index.ts';
-import { furnishDemoHome } from './fakes/demo/home.ts';
+import { writeDemoHome } from './fakes/demo/home.ts';
 import { demoAnswer } from './fakes/demo/answer.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'parley-demo-'));
 process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-await furnishDemoHome(home);
+await writeDemoHome(home);
 
 const model = await startFakeOllama({ fallback: demoAnswer });
 const token = process.env['GATEWAY_TOKEN'] || newToken();

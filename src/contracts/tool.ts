@@ -1,14 +1,14 @@
-/** What a tool is: something the model may ask to be done. */
+/** The tool contract: something the model may call, what it is given, and what it answers. */
 import type { EventBody } from './event.ts';
 import type { Log } from './log.ts';
 import type { Address, SessionKey } from './message.ts';
-import type { Reach, TextSource, ToolEffect, ToolRisk } from './risk.ts';
+import type { Reach, ResultSource, ToolEffect, ToolRisk } from './risk.ts';
 import type { Spawn } from './subagents.ts';
 import type { z } from 'zod';
 
 export type { ToolEffect, ToolRisk } from './risk.ts';
 
-/** All a tool may touch; handed over for each call, never ambient (B-06, N-12). */
+/** Everything a tool may use; passed to each call, never ambient (B-06, N-12). */
 export interface ToolContext {
   sessionKey: SessionKey;
   /** Where the turn's answer goes. */
@@ -25,17 +25,17 @@ export interface ToolContext {
   stepValidation?: boolean | undefined;
   /** Absolute path of the folder this session's files live in; it exists. */
   workspace: string;
-  /** Absolute path of the house's skills, which `skills/…` leads to, only for reading; absent = it has none. */
+  /** Absolute path of the operator's skills, read-only, which `skills/…` leads to; absent = there are none. */
   skills?: string | undefined;
   /** The same for every attempt of this call: the key of an `idempotent` effect. */
   callKey: string;
-  /** The turn has read words of others than its user: what is kept of it is marked so. Unset = nobody says. */
+  /** The turn has read untrusted text: whatever is stored from it is marked so. Unset = unknown, which counts as tainted. */
   tainted?: boolean | undefined;
   /** Ends with the turn. */
   signal: AbortSignal;
   log: Log;
   emit(body: EventBody): void;
-  /** Makes a subagent; absent where there may be none (in a subagent, in a stateless completion). */
+  /** Starts a subagent; absent where that is not allowed (in a subagent, in a stateless completion). */
   spawn?: Spawn | undefined;
 }
 
@@ -43,32 +43,37 @@ export interface ToolContext {
 export interface ToolResult {
   content: string;
   isError?: boolean;
-  /** Whose words this result holds, where it is not what the tool's `results` says. */
-  source?: TextSource | 'operator' | undefined;
+  /** Where this result's text comes from, when it differs from the tool's `results`. */
+  source?: ResultSource | undefined;
 }
 
-/** A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). */
+/**
+ * A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). What approvals
+ * are decided by (`effect`, `risk`, `results`, `reach`) has no default: each tool says it.
+ */
 export interface Tool<Args = unknown> {
   readonly name: string;
   /** Shown to the model. */
   readonly description: string;
   readonly parameters: z.ZodType<Args>;
   readonly effect: ToolEffect;
-  /** Longest run of one call in milliseconds; unset = the house's limit. */
+  /** Longest run of one call in milliseconds; unset = the gateway's limit. */
   readonly limitMs?: number;
-  /** Calls of it that follow one another in one answer may run at the same time. */
+  /** Consecutive calls of it in one model answer may run at the same time. */
   readonly sideBySide?: boolean;
+  /** Danger of one call by its arguments alone. Never throws. */
   risk(args: Args): ToolRisk;
-  /** Why a dangerous call is one, as the end of "it …": "deletes files". */
+  /** Reason why a dangerous call is dangerous, as the end of "it …": "deletes files". */
   warning?(args: Args): string | undefined;
-  /** Whose words its results hold; unset = the house's own. Others' words taint the turn: see `judgeCall`. */
-  readonly results?: TextSource;
-  /** Where the call is felt; unset = `session` for a `pure` tool, `outside` for every other. */
-  reach?(args: Args): Reach;
+  /** Where the text of its results comes from; anything but `operator` taints the turn. */
+  readonly results: ResultSource;
+  /** Where the call has effects. Never throws. */
+  reach(args: Args): Reach;
+  /** Does the work; `args` have passed `parameters`. */
   execute(args: Args, ctx: ToolContext): Promise<ToolResult>;
 }
 
-/** Keeps a tool's argument type inside its own file: gives it as the `Tool` that lists hold. */
+/** Returns the tool as the untyped `Tool` that lists hold; its argument type stays inside its own file. */
 export function defineTool<Args>(tool: Tool<Args>): Tool {
   return tool;
 }
@@ -76,7 +81,7 @@ export function defineTool<Args>(tool: Tool<Args>): Tool {
 export interface EgressRequest {
   /** http or https; anything else is refused. */
   url: string;
-  /** Sent to the first origin only: a redirect to another origin drops them all. */
+  /** Sent to the first origin only: a redirect to another origin drops all of them. */
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }
@@ -85,9 +90,9 @@ export interface EgressResponse {
   /** Where the answer came from, after redirects. */
   url: string;
   status: number;
-  /** As the server named it, lower-cased, or ''. */
+  /** The `content-type` header, lower-cased, or ''. */
   contentType: string;
-  /** Decoded; complete, for what exceeds a cap is refused instead of cut. */
+  /** Decoded and complete: a body over the size limit is refused, never cut. */
   body: Buffer;
 }
 

@@ -54,6 +54,7 @@ export function createCron(schedules: Schedules): Tool {
     // The call's own key names the schedule: a second run finds it there.
     effect: 'idempotent',
     risk: ({ action }) => (action === 'list' ? 'safe' : 'caution'),
+    results: 'operator',
     reach: ({ action }) => (action === 'list' ? 'session' : 'outside'),
     async execute(args: Args, ctx) {
       switch (args.action) {

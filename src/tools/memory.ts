@@ -34,6 +34,7 @@ export function createMemory(memories: MemoryStore): Tool {
     parameters,
     effect: 'idempotent',
     risk: ({ action }: Args) => (action === 'forget' ? 'caution' : 'safe'),
+    results: 'operator',
     // What is saved of a tainted turn is marked, and taints the turns that read it: nothing is gained by it.
     reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
     async execute(args: Args, ctx) {

@@ -23,6 +23,7 @@ export function createMessage(post: Post): Tool {
     parameters,
     effect: 'idempotent',
     risk: () => 'caution',
+    results: 'operator',
     // The chat it was asked in hears it; another address may be read by others.
     reach: (args) => (args.address === undefined ? 'session' : 'outside'),
     async execute({ text, address: asked }: z.infer<typeof parameters>, ctx) {

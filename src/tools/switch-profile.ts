@@ -28,6 +28,7 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
     parameters,
     effect: 'idempotent',
     risk: () => 'caution',
+    results: 'operator',
     // What a page talked it into would hold for later turns, too.
     reach: ({ profile }) => (profile === undefined ? 'session' : 'outside'),
     async execute({ profile: id }: z.infer<typeof parameters>, ctx) {

@@ -44,6 +44,7 @@ export function createTodoTool(todos: TodoStore) {
     parameters,
     effect: 'idempotent',
     risk: () => 'safe',
+    results: 'operator',
     reach: () => 'session',
     async execute(args: Args, ctx) {
       if (args.action === 'list') return shown(await todos.todos(ctx.sessionKey));

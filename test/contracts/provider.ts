@@ -20,7 +20,7 @@ export interface ContractReply {
   /** Cuts the stream into the packets it travels in. */
   packets?: (wire: Buffer) => Buffer[];
   /** What goes wrong after that many pieces: an error told mid-stream, a dead connection, an end without an end, silence, bytes that mean nothing. */
-  fault?:
+  failure?:
     | { kind: 'error' | 'cut' | 'no_end' | 'hang'; after: number }
     | { kind: 'bytes'; after: number; bytes: Uint8Array };
 }
@@ -132,7 +132,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       ['a dead connection', 'cut'],
       ['an end without its closing record', 'no_end'],
     ] as const)('fails with bad_response on %s, after the text that came before', async (_what, kind) => {
-      house.answer({ text: ['a ', 'b ', 'c'], fault: { kind, after: 2 } });
+      house.answer({ text: ['a ', 'b ', 'c'], failure: { kind, after: 2 } });
       const { chunks, error } = await drain(stream());
       expect(joined(chunks, 'text')).toBe('a b ');
       expect(error).toMatchObject({ code: 'bad_response', retryable: true });
@@ -178,7 +178,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
     });
 
     it('closes the request within a second when stopped mid-stream (N-58, N-63)', async () => {
-      house.answer({ text: ['a', 'b'], fault: { kind: 'hang', after: 1 } });
+      house.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
       const stop = new AbortController();
       let at = 0;
       const seen: string[] = [];
@@ -197,7 +197,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
     });
 
     it('closes the request when the reader walks away (N-64)', async () => {
-      house.answer({ text: ['a', 'b'], fault: { kind: 'hang', after: 1 } });
+      house.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
       for await (const chunk of stream()) {
         expect(chunk).toEqual({ type: 'text', delta: 'a' });
         break;
@@ -216,7 +216,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       const noise = fc.uint8Array({ minLength: 1, maxLength: 200 });
       await fc.assert(
         fc.asyncProperty(noise, fc.nat({ max: 2 }), async (bytes, after) => {
-          house.answer({ text: ['a', 'b'], fault: { kind: 'bytes', after, bytes } });
+          house.answer({ text: ['a', 'b'], failure: { kind: 'bytes', after, bytes } });
           const { error } = await drain(stream());
           expect(error === undefined || error instanceof ProviderError).toBe(true);
         }),

@@ -1,4 +1,4 @@
-/** What every tool of the list promises; runs over `src/tools/index.ts` by itself. */
+/** The contract of every tool; runs over the list in `src/tools/index.ts` by itself. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { defaultProfile } from '../../src/contracts/profile.ts';
 import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
 import { createEgress } from '../../src/security/index.ts';
 import { noSchedules } from '../fakes/schedules.ts';
-import { createTools } from '../../src/tools/index.ts';
+import { checkEnabledTools, createTools } from '../../src/tools/index.ts';
 import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 
@@ -39,7 +39,7 @@ const profiles = {
   check: async () => undefined,
   ledger: { updateSession: async () => undefined },
 };
-const tools = createTools({
+const options = {
   egress,
   search,
   sandbox: undefined,
@@ -49,7 +49,8 @@ const tools = createTools({
   profiles,
   schedules: noSchedules,
   post: async () => ({ kind: 'foreign' as const }),
-});
+};
+const tools = createTools(options);
 
 const CANARY = 'canary-outside-the-workspace';
 const HOSTILE_TEXT = fc.oneof(
@@ -85,6 +86,21 @@ it('gives every tool a name of its own', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
+it('refuses two tools of one name, naming both', () => {
+  const second = { ...createTools(options)[0]!, description: 'Another tool for folders.' };
+  expect(createTools(options, [{ ...second, name: 'added' }]).at(-1)?.name).toBe('added');
+  expect(() => createTools(options, [second])).toThrow(
+    /Two tools are called "list_dir": "List the files .*" and "Another tool for folders\."/,
+  );
+});
+
+it('refuses to enable a tool that is not in the list, naming every unknown one', () => {
+  expect(() => checkEnabledTools(['read_file', 'exec'], tools)).not.toThrow();
+  expect(() => checkEnabledTools(['reed_file', 'exec', 'lost_dir'], tools)).toThrow(
+    /tools\.enabled: there is no tool "reed_file", "lost_dir"; the tools are list_dir, read_file/,
+  );
+});
+
 describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool }) => {
   it('is described for the model: snake_case name, a sentence, an object schema (B-15)', () => {
     expect(tool.name).toMatch(/^[a-z][a-z0-9_]{1,40}$/);
@@ -99,16 +115,22 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
     expect(tool.parameters.safeParse('text').success).toBe(false);
   });
 
-  it('judges any arguments it takes without throwing', () => {
+  it('says where the text of its results comes from, without a trusted default', () => {
+    expect(['operator', 'web', 'local']).toContain(tool.results);
+  });
+
+  it('judges risk and reach of any arguments it accepts without throwing', () => {
     const judged = fc.property(fc.oneof(fc.anything(), hostileArgs(tool)), (given) => {
       const parsed = tool.parameters.safeParse(given);
-      const risk = parsed.success ? tool.risk(parsed.data) : 'safe';
-      return ['safe', 'caution', 'dangerous'].includes(risk);
+      if (!parsed.success) return true;
+      const reach = tool.reach(parsed.data);
+      const isReach = typeof reach === 'object' || ['session', 'outside'].includes(reach);
+      return isReach && ['safe', 'caution', 'dangerous'].includes(tool.risk(parsed.data));
     });
     expect(fc.check(judged)).toMatchObject({ failed: false });
   });
 
-  it('given hostile text, stays inside and fails only with an error of the house (B-48)', async () => {
+  it('given hostile text, stays inside the workspace and fails only with a GatewayError (B-48)', async () => {
     const canaries = fc.asyncProperty(hostileArgs(tool), async (given) => {
       const parsed = tool.parameters.safeParse(given);
       if (!parsed.success) return true;

@@ -12,6 +12,8 @@ export const moment = (happens: () => Promise<void>) =>
     parameters: z.strictObject({}),
     effect: 'pure',
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'session',
     execute: async () => {
       await happens();
       return { content: 'passed' };

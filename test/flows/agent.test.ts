@@ -61,7 +61,7 @@ describeHouse('the agent', { telegram: true }, (house) => {
   it('asks again when the model breaks in the middle, and keeps only the whole answer', async () => {
     const broken = {
       text: 'half an ans',
-      fault: { kind: 'error_line', after: 2, error: 'CUDA error' },
+      failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
     } as const;
     house().ollama.answer(broken, { when: 'break once' });
     house().ollama.answer('the whole answer', { when: 'break once' });
@@ -71,7 +71,7 @@ describeHouse('the agent', { telegram: true }, (house) => {
   it('says what happened when the model breaks twice, and the process lives on (B-47)', async () => {
     const broken = {
       text: 'half an ans',
-      fault: { kind: 'error_line', after: 2, error: 'CUDA error' },
+      failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
     } as const;
     house().ollama.answer(broken, { when: 'break twice', times: 2 });
     const { content, isError } = await ask('twice', 'break twice');

@@ -63,7 +63,7 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
       const prefill = await stopAndMeasure(url, 'prefill', await world.ollama.nextCall());
       tell(`prefill, ${database}`, prefill);
 
-      world.ollama.answer({ text: 'a b c d', fault: { kind: 'hang', after: 2 } }, { when: 'tokens' });
+      world.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: 'tokens' });
       await say(url, 'stream', 'tokens');
       const call = await world.ollama.nextCall();
       await vi.waitFor(() => expect(world.ollama.active).toBe(1), LONG);
@@ -97,7 +97,7 @@ describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres',
     const { world, urls } = await startHouse({ postgresUrl: SERVER, gateways: 2 });
     const instances = await Promise.all(world.gateways.map((gateway) => world.instance(gateway)));
     for (const session of ['one', 'two']) {
-      world.ollama.answer({ text: 'a b c d', fault: { kind: 'hang', after: 2 } }, { when: session });
+      world.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: session });
       await say(urls[0] ?? '', session, session);
       const call = await world.ollama.nextCall();
       const held = await Promise.all(

@@ -6,7 +6,7 @@ import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { readPanel } from '../browser/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
-import { furnishDemoHome } from '../fakes/demo/home.ts';
+import { writeDemoHome } from '../fakes/demo/home.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
 import { openHouse, OWNER, WAIT } from './setup.ts';
 import type { House } from './setup.ts';
@@ -15,7 +15,7 @@ describe('the demo', () => {
   let house: House;
   beforeAll(async () => {
     const model = { fallback: demoAnswer, wait: () => Promise.resolve() };
-    house = await openHouse('embedded', { furnish: furnishDemoHome, model });
+    house = await openHouse('embedded', { furnish: writeDemoHome, model });
   });
   afterAll(() => house.close());
 
@@ -75,7 +75,7 @@ describe('the demo', () => {
     expect(plan.steps.map(({ corrections }) => corrections)).toEqual([0, 0, 1, 0]);
     expect(plan.steps[1]?.revision).toContain('picnic.md is not there yet');
     expect(await lastAnswer('picnic')).toMatch(
-      /picnic is done[^]*- who comes along[^]*mended itself[^]*This is the demo/,
+      /picnic is done[^]*- who comes along[^]*repaired itself[^]*This is the demo/,
     );
   });
 
@@ -137,7 +137,7 @@ describe('the demo', () => {
       const page = await guest.enter(house.gateway.url, { token: OWNER });
       await write(page, 'plan a picnic');
       await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
-      await page.locator('.md', { hasText: 'mended itself' }).waitFor();
+      await page.locator('.md', { hasText: 'repaired itself' }).waitFor();
       const shown = await readPanel(page);
       expect(shown).toMatchObject({ state: 'completed', budget: 'Corrections left: 9 of 10' });
       expect(shown.steps[1]).toMatchObject({ by: 'write_file', mark: 'done' });

@@ -27,7 +27,7 @@ describeHouse('secrets', { telegram: true, discord: true, file, env }, (house) =
     };
     ollama.answer(secretive, { when: 'where are your secrets' });
     ollama.answer(
-      { fault: { kind: 'status', status: 500, error: 'out of memory' } },
+      { failure: { kind: 'status', status: 500, error: 'out of memory' } },
       { when: 'fail', times: 3 },
     );
     telegram.says(chat, 'where are your secrets', chat);

@@ -63,7 +63,7 @@ describe('the tool message', () => {
 
   it('is felt outside only where it names another address', () => {
     const { tool } = asked({ kind: 'known' });
-    expect([tool.reach?.({ text: 'x' }), tool.reach?.({ text: 'x', address: 'discord:1' })]).toEqual([
+    expect([tool.reach({ text: 'x' }), tool.reach({ text: 'x', address: 'discord:1' })]).toEqual([
       'session',
       'outside',
     ]);

@@ -47,9 +47,9 @@ export function judgeCall(tool: Tool, args: unknown, taint: Taint = CLEAN): Judg
 
 function isFeltOutside(tool: Tool, args: unknown, taint: Taint): boolean {
   if (taint.sources.size === 0) return false;
-  const reach = tool.reach?.(args) ?? (tool.effect === 'pure' ? 'session' : 'outside');
+  const reach = tool.reach(args);
   if (typeof reach === 'string') return reach === 'outside';
-  return 'address' in reach ? !taint.isNamed(reach.address) : !taint.isPublic(reach.words);
+  return 'address' in reach ? !taint.isNamed(reach.address) : !taint.isPublic(reach.query);
 }
 
 /** Whether a call waits for a human under this profile. No profile lets a dangerous one pass (S-45). */

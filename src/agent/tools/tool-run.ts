@@ -49,7 +49,7 @@ export async function executeTool(
   const outcome = await runOut(tool, args, ctx, limitMs);
   // A failure, too, may quote what the tool read.
   const { source = tool.results, ...rest } = outcome;
-  return source === undefined || source === 'operator' ? rest : { ...rest, source };
+  return source === 'operator' ? rest : { ...rest, source };
 }
 
 type RawOutcome = Omit<Outcome, 'source'> & Pick<ToolResult, 'source'>;

@@ -4,7 +4,7 @@ import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
-import { checkRoom } from '../files/saved-file.ts';
+import { checkRoom } from '../files/save-file.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Seconds a program gets unless the call asks for another time. */
@@ -46,6 +46,7 @@ export function createExec(sandbox: Sandbox | undefined): Tool {
     parameters,
     effect: 'unsafe',
     risk: riskOfRun,
+    reach: () => 'outside',
     warning: warningOfRun,
     results: 'local',
     async execute(args: z.infer<typeof parameters>, ctx) {

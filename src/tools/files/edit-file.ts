@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
-import { refuseSkills } from '../web/readable.ts';
-import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './saved-file.ts';
+import { refuseSkills } from './readable-path.ts';
+import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 import { openInside } from './workspace.ts';
 
 const parameters = z.strictObject({
@@ -23,6 +23,7 @@ export const editFile = defineTool({
   // A second run would not find the passage, or would find it inside the new text and apply it twice.
   effect: 'unsafe',
   risk: () => 'caution',
+  results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);

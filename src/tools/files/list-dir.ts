@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
-import { isSkill, openReadable } from '../web/readable.ts';
+import { isSkill, openReadable } from './readable-path.ts';
 
 /** Entries in one answer; `offset` reads on. */
 export const MAX_ENTRIES = 200;
@@ -22,6 +22,7 @@ export const listDir = defineTool({
   parameters,
   effect: 'pure',
   risk: () => 'safe',
+  reach: () => 'session',
   results: 'local',
   async execute(args: z.infer<typeof parameters>, ctx) {
     const source = isSkill(args.path) ? 'operator' : 'local';

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
-import { isSkill, openReadable } from '../web/readable.ts';
+import { isSkill, openReadable } from './readable-path.ts';
 
 /** Bytes of one page: about 4,000 tokens, so that a page fits a small window. */
 export const MAX_PAGE_BYTES = 12_000;
@@ -20,6 +20,7 @@ export const readFile = defineTool({
   parameters,
   effect: 'pure',
   risk: () => 'safe',
+  reach: () => 'session',
   results: 'local',
   async execute(args: z.infer<typeof parameters>, ctx) {
     const source = isSkill(args.path) ? 'operator' : 'local';

@@ -1,8 +1,8 @@
 /** The tool `write_file`: a whole text file in the session's workspace (B-17). */
 import { z } from 'zod';
 import { defineTool } from '../../contracts/tool.ts';
-import { refuseSkills } from '../web/readable.ts';
-import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './saved-file.ts';
+import { refuseSkills } from './readable-path.ts';
+import { isReadUnasked, MAX_FILE_BYTES, saveFile } from './save-file.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace; missing folders are made.'),
@@ -15,6 +15,7 @@ export const writeFile = defineTool({
   parameters,
   effect: 'idempotent',
   risk: () => 'caution',
+  results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);

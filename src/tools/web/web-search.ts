@@ -49,7 +49,7 @@ export function createWebSearch({ apiKey, apiRoot, egress }: BraveSearch): Tool 
     effect: 'pure',
     risk: () => 'safe',
     results: 'web',
-    reach: ({ query }) => ({ words: query }),
+    reach: ({ query }) => ({ query }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       if (apiKey === undefined) {
         throw new ToolError(

@@ -104,6 +104,8 @@ const brokenProbe: Tool = defineTool({
   parameters: z.strictObject({}),
   effect: 'pure',
   risk: () => 'safe',
+  results: 'operator',
+  reach: () => 'session',
   execute: async (_args, ctx) =>
     ctx.callKey === `${ctx.turnId}.4001.0`
       ? { content: 'works' }

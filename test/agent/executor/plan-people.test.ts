@@ -29,6 +29,7 @@ function toolsOf(done: string[], during: () => Promise<void>): Tool[] {
       effect: 'unsafe',
       reach: () => 'session',
       risk: () => risk,
+      results: 'operator',
       async execute({ word }: z.infer<typeof parameters>) {
         done.push(`${name} ${word}`.trim());
         await during();

@@ -17,6 +17,7 @@ function toolOf(name: string, ran: string[], during: () => Promise<void> = async
     effect: 'unsafe',
     reach: () => 'session',
     risk: () => 'safe',
+    results: 'operator',
     async execute() {
       ran.push(name);
       await during();

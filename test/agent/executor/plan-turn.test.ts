@@ -26,6 +26,8 @@ function shelf(done: string[]): Tool[] {
     parameters,
     effect: 'pure',
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'session',
     async execute({ name }: z.infer<typeof parameters>) {
       done.push(`read ${name}`);
       if (name === 'missing') throw new ToolError('missing', 'There is no such book.');
@@ -38,6 +40,8 @@ function shelf(done: string[]): Tool[] {
     parameters,
     effect: 'unsafe',
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'outside',
     async execute({ name }: z.infer<typeof parameters>) {
       done.push(`write ${name}`);
       return { content: `${name} is written` };

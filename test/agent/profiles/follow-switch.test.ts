@@ -114,6 +114,8 @@ describeEachDatabase('a profile switched in a turn', (databases: TestDatabases) 
       parameters: z.strictObject({}),
       effect: 'unsafe',
       risk: () => 'safe',
+      results: 'operator',
+      reach: () => 'outside',
       execute: () => Promise.reject(new Error('is not reached')),
     });
     const dying = new TurnWorld({

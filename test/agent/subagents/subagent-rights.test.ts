@@ -22,6 +22,7 @@ function reader() {
     parameters: z.strictObject({}),
     effect: 'pure',
     risk: () => 'safe',
+    reach: () => 'session',
     results: 'web',
     async execute(_args, ctx: ToolContext) {
       tainted.push(ctx.tainted);

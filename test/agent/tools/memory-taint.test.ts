@@ -16,6 +16,8 @@ describeEachDatabase('an unverified memory', (databases) => {
       parameters: z.strictObject({}),
       effect: 'idempotent',
       risk: () => 'safe',
+      results: 'operator',
+      reach: () => 'outside',
       execute: async () => ({ content: `told ${(told += 1)}` }),
     });
     const made = new TurnWorld({ store, provider, tools: [tell] });

@@ -19,6 +19,8 @@ function probe(execute: (ctx: ToolContext) => Promise<ToolResult>): Tool {
     parameters: z.strictObject({}),
     effect: 'pure',
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'session',
     execute: (_args, ctx) => execute(ctx),
   });
 }

@@ -18,6 +18,8 @@ function probe(
     parameters: z.strictObject({ count: z.int().default(1) }),
     effect,
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'outside',
     execute,
   });
 }

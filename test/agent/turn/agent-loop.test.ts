@@ -190,6 +190,8 @@ describeEachDatabase('a turn', (databases) => {
       parameters: z.strictObject({}),
       effect: 'pure',
       risk: () => 'safe',
+      results: 'operator',
+      reach: () => 'session',
       execute: async (_args, ctx) => ({ content: `${ctx.sessionKey} in ${path.basename(ctx.workspace)}` }),
     });
     const provider = new ReplayModel(asks([{ name: 'whoami', args: {} }]), says('ok'));

@@ -53,7 +53,8 @@ export function effectTools(url: string, risk: ToolRisk = 'safe', reach?: Reach)
       parameters,
       effect,
       risk: () => (effect === 'unsafe' ? risk : 'safe'),
-      ...(reach !== undefined && { reach: () => reach }),
+      results: 'operator',
+      reach: () => reach ?? (effect === 'pure' ? 'session' : 'outside'),
       async execute({ word }: z.infer<typeof parameters>, ctx) {
         const asked = new URL(url);
         asked.searchParams.set('effect', effect);

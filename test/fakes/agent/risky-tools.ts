@@ -22,11 +22,17 @@ export function riskyTools(ran: Ran, looksLike = 'something'): Tool[] {
         return { content: name === 'look' ? looksLike : `${name} ${word}: ok` };
       },
     });
+  const trusted: Pick<Tool<Args>, 'results' | 'reach'> = { results: 'operator', reach: () => 'outside' };
   return [
-    make('wipe', { effect: 'unsafe', risk: () => 'dangerous', warning: () => 'wipes a disk' }),
-    make('tell', { effect: 'idempotent', risk: () => 'caution' }),
-    make('note', { effect: 'idempotent', risk: () => 'caution', reach: () => 'session' }),
-    make('look', { effect: 'pure', risk: () => 'safe', results: 'local' }),
-    make('fetch', { effect: 'pure', risk: () => 'caution', reach: ({ word }) => ({ address: word }) }),
+    make('wipe', { ...trusted, effect: 'unsafe', risk: () => 'dangerous', warning: () => 'wipes a disk' }),
+    make('tell', { ...trusted, effect: 'idempotent', risk: () => 'caution' }),
+    make('note', { ...trusted, effect: 'idempotent', risk: () => 'caution', reach: () => 'session' }),
+    make('look', { effect: 'pure', risk: () => 'safe', results: 'local', reach: () => 'session' }),
+    make('fetch', {
+      ...trusted,
+      effect: 'pure',
+      risk: () => 'caution',
+      reach: ({ word }) => ({ address: word }),
+    }),
   ];
 }

@@ -21,6 +21,8 @@ export function probe() {
     parameters: z.strictObject({}),
     effect: 'pure',
     risk: () => 'safe',
+    results: 'operator',
+    reach: () => 'session',
     execute: async (_args, ctx: ToolContext) => {
       seen.push(ctx);
       return { content: 'seen' };

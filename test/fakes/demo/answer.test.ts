@@ -1,4 +1,4 @@
-/** The demo's persona, asked in the house's own words and read by the house's own readers. */
+/** The demo's persona answers the gateway's real prompts, and the gateway's real parsers read the answers. */
 import { describe, expect, it } from 'vitest';
 import { analyzeFailure } from '../../../src/agent/executor/correction.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
@@ -6,7 +6,7 @@ import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
 import { readAnalysis, readReview } from '../../../src/agent/planner/read-analysis.ts';
 import { readPlan } from '../../../src/agent/planner/read-plan.ts';
-import { topicOf } from './words.ts';
+import { topicOf } from './demo-text.ts';
 import { demoAnswer } from './answer.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import { testPlan, testStep } from '../agent/plans.ts';
@@ -33,7 +33,7 @@ describe("the demo's persona", () => {
     expect(demoAnswer(asked(question, found, system('steps left: 19'))).text).toContain('notes.txt');
   });
 
-  it('needs no plan for other words, and says that without its usual pace (N-15)', () => {
+  it('answers other messages without a plan, and says so without its usual pace (N-15)', () => {
     const said = demoAnswer(asked(user('hello, planet'), system(ANALYSIS)));
     expect(said).toEqual({ text: 'DIRECT' });
     expect(demoAnswer(asked(user('hello'))).perSecond).toBeGreaterThan(0);
@@ -62,11 +62,11 @@ describe("the demo's persona", () => {
     ['what is the plan?', 'day'],
     ['plan my day', 'day'],
     [`plan ${'a'.repeat(60)}`, 'day'],
-  ])('hears in "%s" that it is about the %s', (said, topic) => {
+  ])('recognises in "%s" that it is about the %s', (said, topic) => {
     expect(topicOf(said)).toBe(topic);
   });
 
-  it('puts in the step that writes the notes where there were none to read (S-13)', async () => {
+  it('inserts a step that writes the notes when there are none to read (S-13)', async () => {
     expect(await corrected('read_file')).toMatchObject({
       action: 'insert_steps',
       reason: expect.stringContaining('picnic.md is not there yet'),
@@ -80,7 +80,7 @@ describe("the demo's persona", () => {
     });
   });
 
-  it('goes on without a step that fails after it was mended, or that it cannot mend (S-12)', async () => {
+  it('skips a step that still fails after its correction, or that it cannot correct (S-12)', async () => {
     expect(await corrected('read_file', 'write_file')).toMatchObject({ action: 'skip' });
     expect(await corrected('list_dir')).toMatchObject({ action: 'skip' });
   });
@@ -119,8 +119,8 @@ function corrected(tool: string, ...others: string[]): Promise<AgentCorrection> 
   const tools = new Map(['list_dir', 'read_file', 'write_file'].map((name) => [name, 'a tool']));
   return analyzeFailure(
     async (prompt, messages) => {
-      const told = messages.map(({ content }) => user(content));
-      return String(demoAnswer(asked(system(prompt), ...told)).text);
+      const sent = messages.map(({ content }) => user(content));
+      return String(demoAnswer(asked(system(prompt), ...sent)).text);
     },
     { plan, step: stepOf(tool, 0), result, before: '' },
     { tools, profileIds: [] },

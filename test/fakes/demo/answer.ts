@@ -1,7 +1,7 @@
-/** The persona of `npm run demo`: it answers without any model, says so, thinks when asked, looks at files when asked about them, and plans. */
-import { plannedTurnReply } from './plan-end.ts';
+/** The persona of `npm run demo`: it answers without a model and says so, thinks on request, reads files on request, and plans. */
+import { plannedTurnReply } from './planned-turn.ts';
 import { planReply } from './plan.ts';
-import { FILE_NAME, paced, SIGNED } from './words.ts';
+import { FILE_NAME, paced, SIGNED } from './demo-text.ts';
 import { lastUserText } from '../ollama/request.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
@@ -21,7 +21,7 @@ const WEIGHED =
 
 function plainAnswer(body: ChatBody): Reply {
   const said = lastUserText(body);
-  // The gateway may end its list with a note of its own, on the budget of steps for one.
+  // The gateway may append a system note of its own, on the remaining steps for one.
   const last = body.messages.findLast((message) => message.role !== 'system');
   if (last?.role === 'tool') {
     return { text: `Here is what \`${last.tool_name}\` found:\n\n${quoted(last.content)}\n\n${SIGNED}` };
@@ -43,7 +43,7 @@ function greeting(said: string): string {
 }
 
 const THINGS_TO_TRY = [
-  '- write "plan a picnic" and watch a plan run, fail and mend itself',
+  '- write "plan a picnic" and watch a plan run, fail and repair itself',
   '- choose *Teacher* above this chat and write "plan a party": each step is explained and waits for your Run',
   '- ask "which files are there?" and watch a tool run',
   '- send a second message while this one is growing',

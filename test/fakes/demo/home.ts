@@ -1,4 +1,4 @@
-/** The home of `npm run demo`: a gateway that plans, and whose plans run and mend themselves. */
+/** The home of `npm run demo`: its settings switch on planning, and failed steps are corrected. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -9,7 +9,7 @@ const CONFIG = {
 const PROFILE = { planningEnabled: true, planningPhase2Enabled: true };
 
 /** Writes the settings into an empty folder. Rejects with what the file system says. */
-export async function furnishDemoHome(home: string): Promise<void> {
+export async function writeDemoHome(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify(CONFIG), { mode: 0o600 });
   const profile = path.join(home, 'profiles', 'default');
   await mkdir(profile, { recursive: true });

@@ -1,12 +1,12 @@
 /**
- * How the demo's persona plans, carries out steps, mends the one that fails and explains. It goes by the house's own
- * questions and by what stands in them, never by what it was asked before: chats side by side do not mix.
+ * The demo persona's answers to the gateway's planning prompts: plan, step, correction, explanation, summary. Each is
+ * chosen by the prompt in the request alone, never by earlier requests: parallel chats do not mix.
  */
 import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
 import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
 import { ANALYSIS, planInstruction, reviewInstruction } from '../../../src/agent/planner/instructions.ts';
 import { correction, explanation, stepReply, summary } from './step.ts';
-import { paced, topicOf } from './words.ts';
+import { paced, topicOf } from './demo-text.ts';
 import { lastUserText } from '../ollama/request.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
@@ -15,14 +15,15 @@ const ABOUT_PLANS = /\bplan(s|ned|ning)?\b/i;
 const REVIEW_ASKED = firstLine(reviewInstruction(''));
 const PLAN_ASKED = firstLine(planInstruction({ analysis: '', tools: [], agents: [] }));
 
-/** The persona's reply when the house asks about a plan; undefined for everything else. */
+/** The persona's reply to one of the gateway's prompts about a plan; undefined for everything else. */
 export function planReply(body: ChatBody): Reply | undefined {
-  const told = body.messages.at(-1)?.content ?? '';
+  const instruction = body.messages.at(-1)?.content ?? '';
   const said = lastUserText(body);
-  // Whoever wants no plan waits for this answer: it comes at once.
-  if (told === ANALYSIS) return ABOUT_PLANS.test(said) ? paced(body, analysis(said)) : { text: 'DIRECT' };
-  if (told.startsWith(REVIEW_ASKED)) return paced(body, review(said));
-  if (told.startsWith(PLAN_ASKED)) return paced(body, plan(said));
+  // A turn without a plan waits for this answer: it comes without the usual pace.
+  if (instruction === ANALYSIS)
+    return ABOUT_PLANS.test(said) ? paced(body, analysis(said)) : { text: 'DIRECT' };
+  if (instruction.startsWith(REVIEW_ASKED)) return paced(body, review(said));
+  if (instruction.startsWith(PLAN_ASKED)) return paced(body, plan(said));
   switch (body.messages[0]?.content) {
     case CORRECTION_PROMPT:
       return paced(body, correction(said));

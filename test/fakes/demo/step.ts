@@ -1,5 +1,5 @@
-/** How the demo's persona carries a step out, decides about one that failed, and explains one that is to come. */
-import { FILE_NAME, notedIn, notesOn, paced, topicOf, WRITE_NOTES } from './words.ts';
+/** The demo persona's answers about single steps: carrying one out, correcting a failed one, explaining the next one. */
+import { FILE_NAME, notedIn, notesOn, paced, topicOf, WRITE_NOTES } from './demo-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
 
@@ -27,10 +27,10 @@ export function stepReply(body: ChatBody, task: string): Reply | undefined {
   return paced(body, { text: `The ${topic} needs ${things.length} answers: ${things.join('; ')}.` });
 }
 
-/** The notes are written where there are none to read; whatever else fails, or fails still, the plan does without. */
+/** Inserts a step that writes the missing notes; skips every other failed step, and one that still fails. */
 export function correction(failure: string): Reply {
-  const mended = failure.includes('(write_file');
-  if (mended || !/^Command: read_file\b/m.test(failure)) {
+  const corrected = failure.includes('(write_file');
+  if (corrected || !/^Command: read_file\b/m.test(failure)) {
     return decision({ action: 'skip', reason: 'It still fails, and the plan can do without it.' });
   }
   const file = fileIn(failure.slice(failure.indexOf('Failed: ')));
@@ -47,12 +47,12 @@ function decision(decided: object): Reply {
   return { text: JSON.stringify(decided, null, 1) };
 }
 
-/** What is kept of steps that lie far behind. */
+/** The summary of old steps. */
 export function summary(steps: string): Reply {
   return { text: `Known so far: ${notedIn(steps).join('; ') || 'nothing that is noted'}.` };
 }
 
-/** What teacher mode says before a step runs. */
+/** Teacher mode's explanation before a step runs. */
 export function explanation(question: string): Reply {
   const [asked = '', found = ''] = question.split(RESULTS);
   const file = FILE_NAME.exec(asked.slice(asked.indexOf('The step, number')))?.[0];
@@ -64,7 +64,7 @@ export function explanation(question: string): Reply {
   if (file === undefined) return { text: 'Last, what was found is put into one sentence.' };
   if (found.includes(file)) return { text: `Now ${file} is read: the folder has it.` };
   return {
-    text: `Now ${file} would be read, but the folder did not have it. Run lets the step fail, and in this mode that ends the plan; Skip goes on without it. In the mode agentic the step would be mended.`,
+    text: `Now ${file} would be read, but the folder did not have it. Run lets the step fail, and in this mode that ends the plan; Skip goes on without it. In the mode agentic the step would be corrected.`,
   };
 }
 
@@ -72,6 +72,6 @@ function goalIn(question: string): string {
   return GOAL.exec(question)?.[1] ?? '';
 }
 
-function fileIn(words: string): string {
-  return FILE_NAME.exec(words)?.[0] ?? 'notes.md';
+function fileIn(text: string): string {
+  return FILE_NAME.exec(text)?.[0] ?? 'notes.md';
 }

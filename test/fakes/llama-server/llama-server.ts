@@ -1,15 +1,15 @@
-/** A llama-server over a real socket, as strict and as patient as the real one, with a hand for the test. */
+/** A llama-server over a real socket, as strict as the real one; the test scripts its answers and reads its calls. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { playLlama, sendJson, sendLlamaError } from './play.ts';
+import { sendLlamaReply, sendJson, sendLlamaError } from './send-reply.ts';
 import { toLlamaReply } from './reply.ts';
 import type { LlamaAnswer } from './reply.ts';
-import { lastWords, promptTokens, readLlamaBody } from './request.ts';
+import { lastUserText, promptTokens, readLlamaBody } from './request.ts';
 import type { LlamaBody } from './request.ts';
-import { createScript } from '../ollama/hand.ts';
-import type { Hand, Script } from '../ollama/hand.ts';
-import { createConcurrencyLimit } from '../ollama/places.ts';
-import type { Places } from '../ollama/places.ts';
+import { createCallScript } from '../ollama/call-script.ts';
+import type { FakeControls, CallScript } from '../ollama/call-script.ts';
+import { createRequestSlots } from '../ollama/request-slots.ts';
+import type { RequestSlots } from '../ollama/request-slots.ts';
 import { readText } from '../read-text.ts';
 
 export interface FakeLlamaOptions {
@@ -27,7 +27,7 @@ export interface FakeLlamaOptions {
   port?: number;
 }
 
-export interface FakeLlama extends Hand<LlamaBody, LlamaAnswer> {
+export interface FakeLlama extends FakeControls<LlamaBody, LlamaAnswer> {
   /** `http://127.0.0.1:port/v1`, for OPENAI_BASE_URL. */
   readonly url: string;
   /** Slots that work now. */
@@ -43,26 +43,29 @@ export interface FakeLlama extends Hand<LlamaBody, LlamaAnswer> {
   close(): Promise<void>;
 }
 
-interface House {
+interface FakeServer {
   options: FakeLlamaOptions;
   window: number;
-  script: Script<LlamaBody, LlamaAnswer>;
-  places: Places;
+  script: CallScript<LlamaBody, LlamaAnswer>;
+  slots: RequestSlots;
 }
 
 /** Starts a fake llama-server on loopback. */
 export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<FakeLlama> {
   const options = { ...given };
-  const script = createScript<LlamaBody, LlamaAnswer>((body) => `echo: ${lastWords(body)}`, lastWords);
-  const places = createConcurrencyLimit(options.slots ?? Infinity, Infinity);
-  const house: House = { options, window: options.window ?? 8_192, script, places };
+  const script = createCallScript<LlamaBody, LlamaAnswer>(
+    (body) => `echo: ${lastUserText(body)}`,
+    lastUserText,
+  );
+  const slots = createRequestSlots(options.slots ?? Infinity, Infinity);
+  const fake: FakeServer = { options, window: options.window ?? 8_192, script, slots };
   const requests: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   let connections = 0;
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     headers.push(request.headers);
-    route(request, response, house).catch((error: unknown) => {
+    route(request, response, fake).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendLlamaError(response, { code: 500, message: String(error), type: 'server_error' });
     });
@@ -81,7 +84,7 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
     requests,
     headers,
     get active() {
-      return places.active;
+      return slots.active;
     },
     get connections() {
       return connections;
@@ -95,8 +98,8 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
   };
 }
 
-async function route(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
-  const { apiKey, loading } = house.options;
+async function route(request: IncomingMessage, response: ServerResponse, fake: FakeServer): Promise<void> {
+  const { apiKey, loading } = fake.options;
   const text = await readText(request);
   if (text === undefined) return;
   if (apiKey !== undefined && request.headers.authorization !== `Bearer ${apiKey}`) {
@@ -107,36 +110,36 @@ async function route(request: IncomingMessage, response: ServerResponse, house: 
   }
   switch (`${request.method} ${request.url}`) {
     case 'POST /v1/chat/completions':
-      return chat(text, response, house);
+      return chat(text, response, fake);
     case 'GET /v1/models':
-      return sendJson(response, 200, { object: 'list', data: modelsOf(house) });
+      return sendJson(response, 200, { object: 'list', data: modelsOf(fake) });
     default:
       return sendLlamaError(response, { code: 404, message: 'File Not Found', type: 'not_found_error' });
   }
 }
 
 /** The real server's entry: the window of a slot, and the length the model was trained for. */
-function modelsOf({ options, window }: House): readonly object[] {
+function modelsOf({ options, window }: FakeServer): readonly object[] {
   const meta = { vocab_type: 2, n_vocab: 32_000, n_ctx: window, n_ctx_train: 131_072, n_embd: 64 };
   return options.models ?? [{ id: 'fake', object: 'model', created: 1, owned_by: 'llamacpp', meta }];
 }
 
 /** An unknown model name is served like any other. */
-async function chat(text: string, response: ServerResponse, house: House): Promise<void> {
+async function chat(text: string, response: ServerResponse, fake: FakeServer): Promise<void> {
   const read = readLlamaBody(text);
   if ('error' in read) return sendLlamaError(response, read.error);
   const { body } = read;
-  const call = house.script.record(body, response);
-  if (!(await house.places.take(response))) return;
+  const call = fake.script.record(body, response);
+  if (!(await fake.slots.acquire(response))) return;
   const tokens = promptTokens(body);
-  if (tokens > house.window) {
+  if (tokens > fake.window) {
     return sendLlamaError(response, {
       code: 400,
-      message: `request (${tokens} tokens) exceeds the available context size (${house.window} tokens), try increasing it`,
+      message: `request (${tokens} tokens) exceeds the available context size (${fake.window} tokens), try increasing it`,
       type: 'exceed_context_size_error',
       n_prompt_tokens: tokens,
-      n_ctx: house.window,
+      n_ctx: fake.window,
     });
   }
-  await playLlama(toLlamaReply(house.script.choose(body), body), response, call);
+  await sendLlamaReply(toLlamaReply(fake.script.choose(body), body), response, call);
 }

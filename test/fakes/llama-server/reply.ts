@@ -3,8 +3,8 @@ import { promptTokens } from './request.ts';
 import type { LlamaBody, LlamaError } from './request.ts';
 import { wordTokens } from '../ollama/reply.ts';
 
-/** What goes wrong, `after` that many tokens. */
-export type LlamaFault =
+/** An injected failure, `after` that many tokens. */
+export type LlamaFailure =
   /** An answer with this status and body instead of a stream. */
   | { kind: 'refuse'; status: number; body: string }
   /** An error told under status 200, then the end: in an event, or in the field of its own that older servers used. */
@@ -34,7 +34,7 @@ export interface LlamaReply {
   cutBy?: number;
   /** Silence, not even headers, until `release()`: a prefill. */
   hold?: boolean;
-  fault?: LlamaFault;
+  failure?: LlamaFailure;
   eol?: '\n' | '\r\n';
   /** Fields no client knows, on every event. */
   extra?: Record<string, unknown>;

@@ -79,7 +79,7 @@ function strayResult({ messages }: LlamaBody): string | undefined {
 }
 
 /** The last thing the user said; empty when nothing was. */
-export function lastWords(body: LlamaBody): string {
+export function lastUserText(body: LlamaBody): string {
   return body.messages.findLast((message) => message.role === 'user')?.content ?? '';
 }
 

@@ -25,7 +25,7 @@ const SERVER_DEFAULT_WINDOW = 4_096;
 const DIGEST = 'sha256:'.padEnd(71, '0');
 const ARCHITECTURE = 'fakellama';
 
-export interface ModelShelf {
+export interface ModelLibrary {
   models: FakeModel[];
   loads: ModelLoad[];
   find(name: string): FakeModel | undefined;
@@ -36,8 +36,8 @@ export interface ModelShelf {
   show(model: FakeModel): object;
 }
 
-/** `maxWindow` is the most the machine's memory allows; the server clamps to it without a word. */
-export function createShelf(models: readonly FakeModel[], maxWindow = Infinity): ModelShelf {
+/** Makes the models; `maxWindow` is the largest window that fits the memory: the server silently clamps to it. */
+export function createModelLibrary(models: readonly FakeModel[], maxWindow = Infinity): ModelLibrary {
   const loaded = new Map<string, ModelLoad>();
   const details = {
     parent_model: '',
@@ -48,11 +48,11 @@ export function createShelf(models: readonly FakeModel[], maxWindow = Infinity):
     quantization_level: 'Q4_K_M',
   };
   const entry = (name: string): object => ({ name, model: name, size: 1_000_000, digest: DIGEST, details });
-  const shelf: ModelShelf = {
+  const library: ModelLibrary = {
     models: [...models],
     loads: [],
     find: (name) =>
-      shelf.models.find((model) => model.name === name || model.name === `${name}:latest`) ?? undefined,
+      library.models.find((model) => model.name === name || model.name === `${name}:latest`) ?? undefined,
     load(model, body) {
       const asked = Math.max(4, body.options?.num_ctx ?? SERVER_DEFAULT_WINDOW);
       const load = {
@@ -61,12 +61,12 @@ export function createShelf(models: readonly FakeModel[], maxWindow = Infinity):
         shift: body.shift,
       };
       const before = loaded.get(model.name);
-      if (before?.numCtx !== load.numCtx || before.shift !== load.shift) shelf.loads.push(load);
+      if (before?.numCtx !== load.numCtx || before.shift !== load.shift) library.loads.push(load);
       loaded.set(model.name, load);
       return load.numCtx;
     },
     tags: () => ({
-      models: shelf.models.map((model) => ({ ...entry(model.name), modified_at: '2026-01-01T00:00:00Z' })),
+      models: library.models.map((model) => ({ ...entry(model.name), modified_at: '2026-01-01T00:00:00Z' })),
     }),
     ps: () => ({
       models: [...loaded.values()].map((load) => ({
@@ -91,7 +91,7 @@ export function createShelf(models: readonly FakeModel[], maxWindow = Infinity):
       modified_at: '2026-01-01T00:00:00Z',
     }),
   };
-  return shelf;
+  return library;
 }
 
 /** The fake's tokenizer: a token is up to four characters, and each message costs four more. */
@@ -103,7 +103,7 @@ export function countTokens(messages: readonly ChatBodyMessage[], tools: ChatBod
   return texts.reduce((sum, text) => sum + Math.ceil(text.length / 4) + 4, schemas + called);
 }
 
-/** What the server does with a prompt and a window: drops the oldest that is not a system message, or refuses. */
+/** Fits a prompt into a window as the server does: drops the oldest messages that are not system messages, or refuses. */
 export function fitPrompt(
   body: ChatBody,
   window: number,
@@ -120,7 +120,7 @@ export function fitPrompt(
   return promptTokens > window ? { error: overflowText(promptTokens, window) } : { promptTokens, dropped };
 }
 
-/** llama-server's answer, handed on by Ollama as a string inside its own `error`. */
+/** llama-server's answer, which Ollama passes on as a string inside its own `error`. */
 function overflowText(tokens: number, window: number): string {
   return JSON.stringify({
     error: {
@@ -133,8 +133,8 @@ function overflowText(tokens: number, window: number): string {
   });
 }
 
-/** The 400 of a model that cannot do what is asked; undefined when it can. */
-export function unable(model: FakeModel, body: ChatBody): string | undefined {
+/** The error text of the 400 when the model does not support the request; undefined when it does. */
+export function unsupported(model: FakeModel, body: ChatBody): string | undefined {
   const can = (what: FakeModel['capabilities'][number]): boolean => model.capabilities.includes(what);
   if (!can('completion')) return `"${body.model}" does not support chat`;
   if (body.think !== undefined && body.think !== false && !can('thinking')) {

@@ -1,4 +1,4 @@
-/** That the fake Ollama is as strict and as faulty as the real one, so that what passes against it may be believed. */
+/** The fake Ollama is as strict as the real one and fails in the same ways, so that tests against it mean something. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { startFakeOllama } from './ollama.ts';
 import type { FakeOllama, FakeOllamaOptions } from './ollama.ts';
@@ -50,11 +50,11 @@ describe('the fake Ollama', () => {
     ['an empty body', '', 400, 'missing request body'],
     ['no JSON', '{', 400, 'invalid request body'],
     ['no model', { model: '' }, 400, 'model is required'],
-    ['an unknown model', { model: 'nobody' }, 404, "model 'nobody' not found"],
+    ['an unknown model', { model: 'missing' }, 404, "model 'missing' not found"],
     ['an unknown role', { messages: [{ role: 'robot', content: '' }] }, 400, 'role'],
     ['text as arguments', { messages: [assistantCalling('{}')] }, 400, 'arguments'],
     [
-      'a result nobody asked for',
+      'a tool result without a call',
       { messages: [{ role: 'tool', content: '', tool_name: 'f' }] },
       400,
       'answers no call',
@@ -83,7 +83,7 @@ describe('the fake Ollama', () => {
     expect(await response.json()).toEqual({ error: expect.stringContaining(error) });
   });
 
-  it('drops the oldest in silence unless truncate is false, and then refuses in the words of llama-server', async () => {
+  it('silently drops the oldest messages unless truncate is false, and then refuses with the error of llama-server', async () => {
     const fake = await start();
     const messages = [user('x'.repeat(400)), user('last')];
     const options = { num_ctx: 64 };
@@ -113,7 +113,7 @@ describe('the fake Ollama', () => {
     ]);
   });
 
-  it('tells when the caller left, in a silent prefill and in the queue', async () => {
+  it('reports when the caller left, in a silent prefill and in the queue', async () => {
     const fake = await start({ parallel: 1 });
     fake.answer({ hold: true, text: 'late' });
     const leave = new AbortController();
@@ -141,7 +141,7 @@ describe('the fake Ollama', () => {
     expect((await held).status).toBe(200);
   });
 
-  it('plays paced tokens by the schedule it was given', async () => {
+  it('paces tokens with the wait function it was given', async () => {
     const waits: number[] = [];
     const fake = await start({ wait: async (ms) => void waits.push(ms) });
     fake.answer({ text: ['a', 'b'], perSecond: 10 });

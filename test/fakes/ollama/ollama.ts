@@ -1,25 +1,25 @@
-/** An Ollama over a real socket, as strict as the real one, with a hand for the test: what it answers, breaks and saw. */
+/** An Ollama over a real socket, as strict as the real one; the test scripts its answers and failures and reads its calls. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createScript, MAX_KEPT_CALLS } from './hand.ts';
-import type { Hand, Script } from './hand.ts';
-import { createShelf, FAKE_MODELS, fitPrompt, unable } from './models.ts';
-import type { FakeModel, ModelLoad, ModelShelf } from './models.ts';
-import { createConcurrencyLimit } from './places.ts';
-import type { Places } from './places.ts';
-import { play, sendError } from './play.ts';
+import { createCallScript, MAX_KEPT_CALLS } from './call-script.ts';
+import type { FakeControls, CallScript } from './call-script.ts';
+import { createModelLibrary, FAKE_MODELS, fitPrompt, unsupported } from './models.ts';
+import type { FakeModel, ModelLoad, ModelLibrary } from './models.ts';
+import { createRequestSlots } from './request-slots.ts';
+import type { RequestSlots } from './request-slots.ts';
+import { sendReply, sendError } from './send-reply.ts';
 import { toReply } from './reply.ts';
 import type { Answer } from './reply.ts';
 import { lastUserText, readChatBody, readModelName } from './request.ts';
 import type { ChatBody } from './request.ts';
 import { readText } from '../read-text.ts';
 
-export type { Answer, Fault, FakeToolCall, Reply } from './reply.ts';
+export type { Answer, Failure, FakeToolCall, Reply } from './reply.ts';
 export type { ChatBody } from './request.ts';
 export type { FakeModel } from './models.ts';
-export type { FakeCall, When } from './hand.ts';
+export type { FakeCall, When } from './call-script.ts';
 
 const BUSY = 'server busy, please try again.  maximum pending requests exceeded';
 
@@ -27,7 +27,7 @@ export interface FakeOllamaOptions {
   port?: number;
   host?: string;
   models?: readonly FakeModel[];
-  /** What is answered when no answer is waiting; default repeats the last user message. */
+  /** The answer when none is queued; default repeats the last user message. */
   fallback?: Answer;
   /** OLLAMA_NUM_PARALLEL; the real default is 1, the fake's is no limit. */
   parallel?: number;
@@ -39,7 +39,7 @@ export interface FakeOllamaOptions {
   wait?: (ms: number) => Promise<void>;
 }
 
-export interface FakeOllama extends Hand {
+export interface FakeOllama extends FakeControls {
   /** `http://127.0.0.1:port`, for OLLAMA_HOST. */
   readonly url: string;
   /** Streams being answered now, and the most there were at once. */
@@ -62,24 +62,24 @@ export interface FakeOllama extends Hand {
 }
 
 /** All a route needs. */
-interface House {
-  shelf: ModelShelf;
-  script: Script;
-  places: Places;
+interface FakeServer {
+  library: ModelLibrary;
+  script: CallScript;
+  slots: RequestSlots;
   wait: (ms: number) => Promise<void>;
 }
 
 /** Starts a fake Ollama; port 0 (default) takes a free one. */
 export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<FakeOllama> {
-  const shelf = createShelf(options.models ?? FAKE_MODELS, options.maxWindow);
-  const script = createScript<ChatBody, Answer>(
+  const library = createModelLibrary(options.models ?? FAKE_MODELS, options.maxWindow);
+  const script = createCallScript<ChatBody, Answer>(
     options.fallback ?? ((body) => `echo: ${lastUserText(body)}`),
     lastUserText,
   );
-  const places = createConcurrencyLimit(options.parallel ?? Infinity, options.maxQueue ?? 512);
+  const slots = createRequestSlots(options.parallel ?? Infinity, options.maxQueue ?? 512);
   // Not holding the process open: a paced answer may be longer than the test that asked for it.
   const wait = options.wait ?? ((ms: number) => delay(ms, undefined, { ref: false }));
-  const house = { shelf, script, places, wait };
+  const fake = { library, script, slots, wait };
   const requests: string[] = [];
   const authorizations: string[] = [];
   let connections = 0;
@@ -91,7 +91,7 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
       requests.shift();
       authorizations.shift();
     }
-    route(request, response, house).catch((error: unknown) => {
+    route(request, response, fake).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, String(error));
     });
@@ -106,17 +106,17 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
     nextCall: () => script.nextCall(),
     requests,
     authorizations,
-    loads: shelf.loads,
+    loads: library.loads,
     get active() {
-      return places.active;
+      return slots.active;
     },
     get activePeak() {
-      return places.peak;
+      return slots.peak;
     },
     get connections() {
       return connections;
     },
-    setModels: (models) => void (shelf.models = [...models]),
+    setModels: (models) => void (library.models = [...models]),
     closeIdle: () => server.closeIdleConnections(),
     async close() {
       const ended = new Promise<void>((resolve) => void server.close(() => resolve()));
@@ -135,19 +135,19 @@ async function listen(server: Server, port: number, host: string): Promise<numbe
   return typeof bound === 'object' && bound !== null ? bound.port : port;
 }
 
-async function route(request: IncomingMessage, response: ServerResponse, house: House): Promise<void> {
+async function route(request: IncomingMessage, response: ServerResponse, fake: FakeServer): Promise<void> {
   if (!isLocalHost(request.headers.host ?? '')) return void response.writeHead(403).end();
   const text = await readText(request);
   if (text === undefined) return;
   switch (`${request.method} ${request.url}`) {
     case 'POST /api/chat':
-      return chat(text, response, house);
+      return chat(text, response, fake);
     case 'POST /api/show':
-      return show(text, response, house.shelf);
+      return show(text, response, fake.library);
     case 'GET /api/tags':
-      return sendJson(response, house.shelf.tags());
+      return sendJson(response, fake.library.tags());
     case 'GET /api/ps':
-      return sendJson(response, house.shelf.ps());
+      return sendJson(response, fake.library.ps());
     case 'GET /api/version':
       return sendJson(response, { version: '0.33.0' });
     case 'GET /':
@@ -158,38 +158,38 @@ async function route(request: IncomingMessage, response: ServerResponse, house: 
   }
 }
 
-async function chat(text: string, response: ServerResponse, house: House): Promise<void> {
+async function chat(text: string, response: ServerResponse, fake: FakeServer): Promise<void> {
   const read = readChatBody(text);
   if ('error' in read) return sendError(response, 400, read.error);
   const { body } = read;
-  const model = house.shelf.find(body.model);
+  const model = fake.library.find(body.model);
   if (model === undefined) return sendError(response, 404, `model '${body.model}' not found`);
-  const refusal = unable(model, body);
+  const refusal = unsupported(model, body);
   if (refusal !== undefined) return sendError(response, 400, refusal);
-  if (house.places.full) return sendError(response, 503, BUSY);
-  const call = house.script.record(body, response);
-  if (!(await house.places.take(response))) return;
-  const fit = fitPrompt(body, house.shelf.load(model, body));
+  if (fake.slots.full) return sendError(response, 503, BUSY);
+  const call = fake.script.record(body, response);
+  if (!(await fake.slots.acquire(response))) return;
+  const fit = fitPrompt(body, fake.library.load(model, body));
   if ('error' in fit) return sendError(response, 400, fit.error);
   call.dropped = fit.dropped;
   const answer: Answer =
     body.messages.length > 0
-      ? house.script.choose(body)
+      ? fake.script.choose(body)
       : { doneReason: body.keep_alive === 0 ? 'unload' : 'load' };
-  await play(toReply(answer, body), {
+  await sendReply(toReply(answer, body), {
     model: body.model,
     promptTokens: fit.promptTokens,
     response,
     call,
-    wait: house.wait,
+    wait: fake.wait,
   });
 }
 
-function show(text: string, response: ServerResponse, shelf: ModelShelf): void {
+function show(text: string, response: ServerResponse, library: ModelLibrary): void {
   const name = readModelName(text);
-  const model = shelf.find(name);
+  const model = library.find(name);
   if (model === undefined) return sendError(response, 404, `model '${name}' not found`);
-  sendJson(response, shelf.show(model));
+  sendJson(response, library.show(model));
 }
 
 function sendJson(response: ServerResponse, body: object): void {

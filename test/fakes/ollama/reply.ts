@@ -3,13 +3,13 @@ import type { ChatBody } from './request.ts';
 
 export interface FakeToolCall {
   name: string;
-  /** An object on the real server; anything else here is a fault. */
+  /** An object on the real server; anything else is malformed. */
   args: unknown;
   id?: string;
 }
 
-/** What goes wrong, `after` that many content lines. */
-export type Fault =
+/** An injected failure, `after` that many content lines. */
+export type Failure =
   /** An answer with this status instead of a stream. */
   | { kind: 'status'; status: number; error: string; html?: boolean }
   /** The connection dies before a single byte. */
@@ -40,7 +40,7 @@ export interface Reply {
   hold?: boolean;
   doneReason?: 'stop' | 'length' | 'load' | 'unload';
   completionTokens?: number;
-  fault?: Fault;
+  failure?: Failure;
   eol?: '\n' | '\r\n';
   /** Fields no client knows, on every line. */
   extra?: Record<string, unknown>;
@@ -51,7 +51,7 @@ export interface Reply {
 /** A reply, its text alone, or what makes one from the request. */
 export type Answer = string | Reply | ((body: ChatBody) => string | Reply);
 
-/** One line and the bytes after it; a function is asked when its turn comes. */
+/** One line and the bytes after it; a function is called when its turn comes. */
 export type Line = string | Uint8Array | (() => string);
 
 export function toReply(answer: Answer, body: ChatBody): Reply {

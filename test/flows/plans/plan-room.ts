@@ -53,6 +53,7 @@ export class Workshop {
       effect: 'unsafe',
       reach: () => 'session',
       risk: () => 'safe',
+      results: 'operator',
       execute: async ({ name }: z.infer<typeof parameters>, { signal }) => {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -134,7 +134,7 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
 
   it('plans anew after a restart in the middle of planning, and keeps the plan over a later one (N-25)', async () => {
     await planningSession('restarted');
-    const hang = { text: PLAN, fault: { kind: 'hang', after: 2 } } as const;
+    const hang = { text: PLAN, failure: { kind: 'hang', after: 2 } } as const;
     const slow = { text: 'one two three four five six seven eight', perSecond: 1 };
     answers(
       'bake twice',

@@ -81,10 +81,10 @@ describe('calls to Ollama', () => {
   it('keep their place free after every kind of end', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     for (const kind of ['cut', 'no_done'] as const) {
-      fake.answer({ text: 'a b', fault: { kind, after: 1 } });
+      fake.answer({ text: 'a b', failure: { kind, after: 1 } });
       await drain(ollama.streamChat(question('fails'), never));
     }
-    fake.answer({ text: 'a b', fault: { kind: 'hang', after: 1 } });
+    fake.answer({ text: 'a b', failure: { kind: 'hang', after: 1 } });
     for await (const chunk of ollama.streamChat(question('left'), never)) {
       expect(chunk.type).toBe('text');
       break;
@@ -111,7 +111,7 @@ describe('calls to Ollama', () => {
 
   it('are over with the done line, and a connection that does not end is given up', async () => {
     const { fake, ollama } = await pairs.start();
-    fake.answer({ text: 'all of it', fault: { kind: 'linger' } });
+    fake.answer({ text: 'all of it', failure: { kind: 'linger' } });
     expect(await said(ollama, question('hi'))).toBe('all of it');
     const call = await fake.nextCall();
     expect(fake.active).toBe(1);

@@ -1,23 +1,23 @@
-/** What the Ollama provider makes of faults: each named, with what mends it, and no secret in any message. */
+/** What the Ollama provider makes of failures: each named, with what mends it, and no secret in any message. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { MAX_LINE_BYTES } from '../../../src/providers/line-filter.ts';
 import { drain } from '../../contracts/provider.ts';
-import type { Fault } from '../../fakes/ollama/ollama.ts';
+import type { Failure } from '../../fakes/ollama/ollama.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());
 
-async function errorAfter(fault: Fault) {
+async function errorAfter(failure: Failure) {
   const { fake, ollama } = await pairs.start();
-  fake.answer({ text: 'a b', fault });
+  fake.answer({ text: 'a b', failure });
   return (await drain(ollama.streamChat(question('hi'), never))).error;
 }
 
-describe('a fault of Ollama', () => {
+describe('a failure of Ollama', () => {
   it('tells how to fetch a model that is not there', async () => {
     const { ollama } = await pairs.start();
     const { error } = await drain(ollama.streamChat(question('hi', { model: 'gone:7b' }), never));
@@ -105,11 +105,11 @@ describe('a fault of Ollama', () => {
   it('is retried once in silence when a kept connection was closed before any byte', async () => {
     const { fake, ollama } = await pairs.start();
     await collectChat(ollama.streamChat(question('warm'), never));
-    fake.answer({ fault: { kind: 'reset' } });
+    fake.answer({ failure: { kind: 'reset' } });
     fake.answer('still here');
     expect((await collectChat(ollama.streamChat(question('again'), never))).content).toBe('still here');
     expect(fake.calls).toHaveLength(3);
-    fake.answer({ fault: { kind: 'reset' } }, { times: 2 });
+    fake.answer({ failure: { kind: 'reset' } }, { times: 2 });
     const { error } = await drain(ollama.streamChat(question('twice'), never));
     expect(error).toMatchObject({ code: 'unavailable', retryable: true });
   });

@@ -79,7 +79,7 @@ describe('the line filter', () => {
     expect(filtered([Buffer.from('{"a":1}\n{"done":tr')]).error).toMatchObject({ code: 'bad_response' });
   });
 
-  it('passes what stands before a fault in the same packet', () => {
+  it('passes what stands before a failure in the same packet', () => {
     const { passed, error } = filtered([Buffer.from('{"a":1}\n{"error":"broken"}\n{"b":2}\n')]);
     expect(passed).toBe('{"a":1}\n');
     expect(error).toMatchObject({ message: 'broken' });

@@ -124,7 +124,7 @@ describe('an answer of Ollama', () => {
 
   it('reads lines that end in CRLF, with empty ones between', async () => {
     const { fake, ollama } = await pairs.start();
-    fake.answer({ text: 'a b', eol: '\r\n', fault: { kind: 'bytes', after: 1, bytes: '\r\n\n' } });
+    fake.answer({ text: 'a b', eol: '\r\n', failure: { kind: 'bytes', after: 1, bytes: '\r\n\n' } });
     expect((await collectChat(ollama.streamChat(question('hi'), never))).content).toBe('a b');
   });
 });

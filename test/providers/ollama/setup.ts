@@ -3,7 +3,7 @@ import { createProviders } from '../../../src/providers/index.ts';
 import type { OllamaOptions } from '../../../src/providers/ollama/ollama.ts';
 import type { LLMProvider } from '../../../src/contracts/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import type { FakeOllama, FakeOllamaOptions, Fault, Reply } from '../../fakes/ollama/ollama.ts';
+import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
 import type { ContractReply } from '../../contracts/provider.ts';
 
 export interface Pair {
@@ -34,18 +34,18 @@ export function createPairs() {
 }
 
 /** A reply of the contract in Ollama's words. */
-export function toReply({ tooLong, fault, ...same }: ContractReply): Reply {
+export function toReply({ tooLong, failure, ...same }: ContractReply): Reply {
   return {
     ...same,
     ...(tooLong === true && { doneReason: 'length' }),
-    ...(fault && { fault: toFault(fault) }),
+    ...(failure && { failure: toFailure(failure) }),
   };
 }
 
-function toFault(fault: NonNullable<ContractReply['fault']>): Fault {
-  if (fault.kind === 'bytes') return fault;
-  const { after } = fault;
-  if (fault.kind === 'error')
+function toFailure(failure: NonNullable<ContractReply['failure']>): Failure {
+  if (failure.kind === 'bytes') return failure;
+  const { after } = failure;
+  if (failure.kind === 'error')
     return { kind: 'error_line', after, error: 'llama runner process has terminated' };
-  return { kind: fault.kind === 'no_end' ? 'no_done' : fault.kind, after };
+  return { kind: failure.kind === 'no_end' ? 'no_done' : failure.kind, after };
 }

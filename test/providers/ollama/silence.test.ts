@@ -26,7 +26,7 @@ describe('a silence longer than the 300 s that undici allows', () => {
     silent.release();
     expect((await prefill).content).toBe('at last');
 
-    fake.answer({ text: ['at ', 'last'], fault: { kind: 'hang', after: 1 } });
+    fake.answer({ text: ['at ', 'last'], failure: { kind: 'hang', after: 1 } });
     let content = '';
     for await (const chunk of ollama.streamChat(question('pause'), never)) {
       if (chunk.type !== 'text') continue;

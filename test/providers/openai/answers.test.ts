@@ -76,7 +76,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     const answers = [streamed, whole].map(({ openai }) => collectChat(openai.streamChat(request, never)));
     const [one, other] = await Promise.all(answers);
     expect(other).toEqual(one);
-    whole.fake.answer({ fault: { kind: 'refuse', status: 200, body: '{"choices":7}' } });
+    whole.fake.answer({ failure: { kind: 'refuse', status: 200, body: '{"choices":7}' } });
     const { error } = await drain(whole.openai.streamChat(request, never));
     expect(error).toMatchObject({ code: 'bad_response' });
   });
@@ -87,7 +87,7 @@ describe('an answer of an OpenAI-compatible server', () => {
 
   it.each(['finish', 'done'] as const)('is a failure without its %s', async (part) => {
     const { fake, openai } = await pairs.start();
-    fake.answer({ text: 'all of it', fault: { kind: 'without', part } });
+    fake.answer({ text: 'all of it', failure: { kind: 'without', part } });
     const { chunks, error } = await drain(openai.streamChat(question('hi'), never));
     expect(error).toMatchObject({ code: 'bad_response', retryable: true });
     expect(chunks.every((chunk) => chunk.type === 'text')).toBe(true);
@@ -95,7 +95,7 @@ describe('an answer of an OpenAI-compatible server', () => {
 
   it('is over with [DONE], and a connection that does not end is given up', async () => {
     const { fake, openai } = await pairs.start();
-    fake.answer({ text: 'all of it', fault: { kind: 'linger' } });
+    fake.answer({ text: 'all of it', failure: { kind: 'linger' } });
     expect((await collectChat(openai.streamChat(question('hi'), never))).content).toBe('all of it');
     expect((await (await fake.nextCall()).closed).by).toBe('client');
   });

@@ -1,10 +1,10 @@
-/** What the OpenAI-compatible provider makes of faults: each named with the variable that mends it, the key never shown. */
+/** What the OpenAI-compatible provider makes of failures: each named with the variable that mends it, the key never shown. */
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { drain } from '../../contracts/provider.ts';
-import type { LlamaFault } from '../../fakes/llama-server/reply.ts';
+import type { LlamaFailure } from '../../fakes/llama-server/reply.ts';
 import { startRawServer } from '../../fakes/raw-server.ts';
 import { createLlamaPairs } from './setup.ts';
 import { never, question } from '../request.ts';
@@ -14,19 +14,19 @@ afterEach(() => pairs.closeAll());
 
 const KEY = 'sk-very-secret-0123456789';
 
-async function errorAfter(fault: LlamaFault, apiKey?: string) {
+async function errorAfter(failure: LlamaFailure, apiKey?: string) {
   const { fake, openai } = await pairs.start({ apiKey });
-  fake.answer({ text: 'a b', fault });
+  fake.answer({ text: 'a b', failure });
   return (await drain(openai.streamChat(question('hi'), never))).error;
 }
 
-const refuse = (status: number, error: unknown): LlamaFault => ({
+const refuse = (status: number, error: unknown): LlamaFailure => ({
   kind: 'refuse',
   status,
   body: typeof error === 'string' ? error : JSON.stringify({ error }),
 });
 
-describe('a fault of an OpenAI-compatible server', () => {
+describe('a failure of an OpenAI-compatible server', () => {
   it.each([
     [400, { message: "This model's maximum context length is 8192", code: 'context_length_exceeded' }],
     [400, { code: 400, message: 'request exceeds it', type: 'exceed_context_size_error', n_ctx: 512 }],
@@ -121,8 +121,8 @@ describe('the key', () => {
       { kind: 'bytes' as const, after: 1, bytes: `data: ${KEY}\n\n` },
       { kind: 'cut' as const, after: 1 },
     ];
-    for (const fault of echoed) {
-      expect(inspect(await errorAfter(fault, KEY), { depth: 10, showHidden: true })).not.toContain(KEY);
+    for (const failure of echoed) {
+      expect(inspect(await errorAfter(failure, KEY), { depth: 10, showHidden: true })).not.toContain(KEY);
     }
   });
 
@@ -136,7 +136,7 @@ describe('the key', () => {
 describe('the slots of a llama-server', () => {
   it('make a call wait without headers, and are free within a second of a stop (N-60)', async () => {
     const { fake, openai } = await pairs.start({}, { slots: 1 });
-    fake.answer({ text: 'a b', fault: { kind: 'hang', after: 1 } });
+    fake.answer({ text: 'a b', failure: { kind: 'hang', after: 1 } });
     const stop = new AbortController();
     const first = drain(openai.streamChat(question('first'), stop.signal));
     const running = await fake.nextCall();

@@ -4,7 +4,7 @@ import type { LLMProvider } from '../../../src/contracts/provider.ts';
 import { providerContract } from '../../contracts/provider.ts';
 import type { ContractReply } from '../../contracts/provider.ts';
 import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
-import type { LlamaFault, LlamaReply } from '../../fakes/llama-server/reply.ts';
+import type { LlamaFailure, LlamaReply } from '../../fakes/llama-server/reply.ts';
 import { harnessOf } from '../harness.ts';
 
 providerContract('openai', async () => {
@@ -19,17 +19,17 @@ function providerAt(baseUrl: string): LLMProvider {
   return provider;
 }
 
-function toReply({ tooLong, fault, ...same }: ContractReply): LlamaReply {
+function toReply({ tooLong, failure, ...same }: ContractReply): LlamaReply {
   return {
     ...same,
     ...(tooLong === true && { cutBy: same.text?.length ?? 0 }),
-    ...(fault && { fault: toFault(fault) }),
+    ...(failure && { failure: toFailure(failure) }),
   };
 }
 
-function toFault(fault: NonNullable<ContractReply['fault']>): LlamaFault {
-  if (fault.kind === 'bytes') return fault;
-  const { kind, after } = fault;
+function toFailure(failure: NonNullable<ContractReply['failure']>): LlamaFailure {
+  if (failure.kind === 'bytes') return failure;
+  const { kind, after } = failure;
   if (kind !== 'error') return { kind, after };
   return { kind, after, error: { code: 500, message: 'the slot failed', type: 'server_error' } };
 }

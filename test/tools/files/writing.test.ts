@@ -23,7 +23,7 @@ import {
   MAX_WORKSPACE_BYTES,
   MAX_WORKSPACE_ENTRIES,
   saveFile,
-} from '../../../src/tools/files/saved-file.ts';
+} from '../../../src/tools/files/save-file.ts';
 import { writeFile as writeTool } from '../../../src/tools/files/write-file.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';

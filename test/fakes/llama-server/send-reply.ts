@@ -1,12 +1,12 @@
-/** Sends one scripted reply of a fake llama-server down a response, with its faults and its pauses. */
+/** Sends one scripted reply of a fake llama-server, with its injected failures and pauses. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
 import { eventsOf, wholeOf } from './reply.ts';
 import type { LlamaReply } from './reply.ts';
 import type { LlamaBody, LlamaError } from './request.ts';
-import type { RecordedCall } from '../ollama/hand.ts';
+import type { RecordedCall } from '../ollama/call-script.ts';
 
-interface Plan {
+interface WirePlan {
   pieces: (string | Uint8Array)[];
   /** Index of the piece before which nothing comes until the release. */
   pauseBefore?: number;
@@ -23,16 +23,16 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(JSON.stringify(body));
 }
 
-export async function playLlama(
+export async function sendLlamaReply(
   reply: LlamaReply,
   response: ServerResponse,
   call: RecordedCall<LlamaBody>,
 ): Promise<void> {
   if (reply.hold === true) await call.released;
   if (response.destroyed) return;
-  if (reply.fault?.kind === 'refuse') {
-    response.writeHead(reply.fault.status, { 'content-type': 'application/json' });
-    return void response.end(reply.fault.body);
+  if (reply.failure?.kind === 'refuse') {
+    response.writeHead(reply.failure.status, { 'content-type': 'application/json' });
+    return void response.end(reply.failure.body);
   }
   if (!call.body.stream) return sendJson(response, 200, wholeOf(reply, call.body));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -51,32 +51,32 @@ export async function playLlama(
   else response.write('', () => call.cut());
 }
 
-function planOf(reply: LlamaReply, body: LlamaBody): Plan {
+function planOf(reply: LlamaReply, body: LlamaBody): WirePlan {
   const { opening, tokens, finish, usage, done } = eventsOf(reply, body);
-  const { fault } = reply;
+  const { failure } = reply;
   const whole = [opening, ...tokens, finish, usage, done].filter((piece) => piece !== '');
-  if (fault === undefined || fault.kind === 'refuse') return { pieces: whole, end: 'finish' };
-  if (fault.kind === 'linger') return { pieces: whole, end: 'linger' };
-  if (fault.kind === 'without') {
-    const left = fault.part === 'finish' ? finish : done;
+  if (failure === undefined || failure.kind === 'refuse') return { pieces: whole, end: 'finish' };
+  if (failure.kind === 'linger') return { pieces: whole, end: 'linger' };
+  if (failure.kind === 'without') {
+    const left = failure.part === 'finish' ? finish : done;
     return { pieces: whole.filter((piece) => piece !== left), end: 'finish' };
   }
-  const before = whole.slice(0, 1 + fault.after);
-  const rest = whole.slice(1 + fault.after);
-  switch (fault.kind) {
+  const before = whole.slice(0, 1 + failure.after);
+  const rest = whole.slice(1 + failure.after);
+  switch (failure.kind) {
     case 'error': {
-      const error = JSON.stringify(fault.field === 'error' ? fault.error : { error: fault.error });
-      return { pieces: [...before, `${fault.field ?? 'data'}: ${error}\n\n`], end: 'finish' };
+      const error = JSON.stringify(failure.field === 'error' ? failure.error : { error: failure.error });
+      return { pieces: [...before, `${failure.field ?? 'data'}: ${error}\n\n`], end: 'finish' };
     }
     case 'cut':
       return { pieces: before, end: 'cut' };
     case 'no_end':
       return { pieces: before, end: 'finish' };
     case 'bytes':
-      return { pieces: [...before, fault.bytes, ...rest], end: 'finish' };
+      return { pieces: [...before, failure.bytes, ...rest], end: 'finish' };
     case 'hang':
       return { pieces: [...before, ...rest], pauseBefore: before.length, end: 'finish' };
     default:
-      return fault satisfies never;
+      return failure satisfies never;
   }
 }

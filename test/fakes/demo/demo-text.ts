@@ -1,4 +1,4 @@
-/** How the demo's persona speaks, and what it reads out of people's words. */
+/** The demo persona's pace and fixed texts, and what it recognises in a user's message. */
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
 
@@ -8,10 +8,10 @@ const DEMO_TOKENS_PER_SECOND = 25;
 export const SIGNED =
   '*This is the demo: no model is running. Start Ollama and set `MODEL` for real answers.*';
 
-/** How the step begins that a correction puts in. */
+/** Beginning of the step that a correction inserts. */
 export const WRITE_NOTES = 'Write first notes into';
 
-/** A file somebody names. */
+/** A file name in a text. */
 export const FILE_NAME = /[\w/-]+\.[a-z]{1,8}\b/i;
 
 /** What is to be planned: the first longer word behind "plan" that says it. */

@@ -1,8 +1,8 @@
 /** Where a path that is only read leads: `skills/…` into the house's skills, everything else into the session's workspace. */
 import { ToolError } from '../../contracts/errors.ts';
 import type { ToolContext } from '../../contracts/tool.ts';
-import { openInside, pathParts } from '../files/workspace.ts';
-import type { Opened } from '../files/workspace.ts';
+import { openInside, pathParts } from './workspace.ts';
+import type { Opened } from './workspace.ts';
 
 /** The name under which every session sees the house's skills. */
 const SKILLS = 'skills';

@@ -1,4 +1,4 @@
-/** The test's hand over a fake model server: what to answer next, and which calls came. */
+/** What a test controls of a fake model server: the scripted answers, and the calls that arrived. */
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './reply.ts';
 import type { ChatBody } from './request.ts';
@@ -11,7 +11,7 @@ export interface FakeCall<Body = ChatBody> {
   readonly body: Body;
   /** `performance.now()` when the whole request was there. */
   readonly arrivedAt: number;
-  /** Messages dropped without a word because `truncate` was not false. */
+  /** Messages silently dropped because `truncate` was not false. */
   dropped: number;
   /** Ends a `hold`, a `hang` or a `linger`. */
   release(): void;
@@ -24,17 +24,17 @@ export interface FakeCall<Body = ChatBody> {
 /** Which requests an answer is for: part of the last user message, a pattern over it, or a test of the body. */
 export type When<Body = ChatBody> = string | RegExp | ((body: Body) => boolean);
 
-export interface Hand<Body = ChatBody, Given = Answer> {
-  /** Says what the next matching call is answered with; `times` defaults to 1. The first that matches is taken. */
+export interface FakeControls<Body = ChatBody, Given = Answer> {
+  /** Queues an answer for the next matching call; `times` defaults to 1. The first match is used. */
   answer(answer: Given, match?: { when?: When<Body>; times?: number }): void;
   /** The calls so far, oldest first. */
   readonly calls: readonly FakeCall<Body>[];
-  /** The next call not yet given by this function, as soon as it is there. */
+  /** Resolves with the next call that this function has not returned yet. */
   nextCall(): Promise<FakeCall<Body>>;
 }
 
-/** The side of the hand that the server holds. */
-export interface Script<Body = ChatBody, Given = Answer> extends Hand<Body, Given> {
+/** The same script as the server uses it: chooses answers and records calls. */
+export interface CallScript<Body = ChatBody, Given = Answer> extends FakeControls<Body, Given> {
   choose(body: Body): Given;
   record(body: Body, response: ServerResponse): RecordedCall<Body>;
 }
@@ -45,11 +45,11 @@ export interface RecordedCall<Body = ChatBody> extends FakeCall<Body> {
   cut(): void;
 }
 
-/** `userText` gives the last thing the user said in a request. */
-export function createScript<Body, Given>(
+/** Makes an empty script; `userText` reads the last user message of a request. */
+export function createCallScript<Body, Given>(
   fallback: Given,
   userText: (body: Body) => string,
-): Script<Body, Given> {
+): CallScript<Body, Given> {
   const answers: { answer: Given; when: When<Body> | undefined; left: number }[] = [];
   const calls: FakeCall<Body>[] = [];
   let given = 0;

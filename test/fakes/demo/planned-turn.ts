@@ -1,17 +1,17 @@
-/** What the demo's persona says and does in a turn that has a plan: the last words, and in planner mode every step before them. */
-import { FILE_NAME, notedIn, notesOn, paced, SIGNED, topicOf, WRITE_NOTES } from './words.ts';
+/** The demo persona's replies in a turn that has a plan: the closing text, and in planner mode every step before it. */
+import { FILE_NAME, notedIn, notesOn, paced, SIGNED, topicOf, WRITE_NOTES } from './demo-text.ts';
 import { lastUserText } from '../ollama/request.ts';
 import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 
 const CARRIED_OUT = 'carry_out_plan';
 const CANCELLED = /^The plan was cancelled: (.*) Now tell the user/m;
-const MENDED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
+const CORRECTED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
 
 /** The persona's reply in a turn whose plan is made; undefined in any other turn. */
 export function plannedTurnReply(body: ChatBody): Reply | undefined {
   const asked = body.messages.findLastIndex(({ role }) => role === 'user');
-  // The gateway's own notes are no part of what was said.
+  // The gateway's system notes are not part of the conversation.
   const since = body.messages.slice(asked + 1).filter(({ role }) => role !== 'system');
   const [made] = since;
   if (made?.role !== 'assistant' || !made.content.startsWith('My plan.')) return undefined;
@@ -21,16 +21,16 @@ export function plannedTurnReply(body: ChatBody): Reply | undefined {
   return paced(body, follow(topic, FILE_NAME.exec(made.content)?.[0] ?? 'notes.md', since));
 }
 
-/** The last words after the steps ran by themselves, or were let run. */
+/** The closing text after the executor ran the steps. */
 function carriedOut(topic: string, report: string): Reply {
   const why = CANCELLED.exec(report)?.[1];
   if (why !== undefined) {
     const advice =
-      'With the mode **agentic** a failed step is mended: choose it above this chat, or write `/mode agentic`.';
+      'With the mode **agentic** a failed step is corrected: choose it above this chat, or write `/mode agentic`.';
     return { text: [`The plan ended early. ${why}`, advice, SIGNED].join('\n\n') };
   }
-  const mended = 'One step failed on its way, and the plan **mended itself**: a step was put in before it.';
-  return { text: lastWords(topic, report, MENDED.test(report) ? mended : '') };
+  const corrected = 'One step failed, and the plan **repaired itself**: a step was inserted before it.';
+  return { text: closingText(topic, report, CORRECTED.test(report) ? corrected : '') };
 }
 
 /** Planner mode: the persona ticks its own list, and finds its way by the calls it has made since the question. */
@@ -48,14 +48,14 @@ function follow(topic: string, file: string, since: readonly ChatBodyMessage[]):
   }
   // The first step was ticked off with the look around.
   if (called.filter((name) => name === 'todo').length === 1) return { toolCalls: [tick(2), tick(3)] };
-  return { text: lastWords(topic, read, '') };
+  return { text: closingText(topic, read, '') };
 }
 
 function tick(index: number): FakeToolCall {
   return { name: 'todo', args: { action: 'update', index, status: 'done' } };
 }
 
-function lastWords(topic: string, found: string, remark: string): string {
+function closingText(topic: string, found: string, remark: string): string {
   const things = [...new Set(notedIn(found))].map((thing) => `- ${thing}`);
   const rest = things.length === 0 ? 'There were no notes to read.' : 'Still to be settled:';
   const parts = [`**The plan for the ${topic} is done.** ${rest}`, things.join('\n'), remark, SIGNED];

@@ -1,21 +1,21 @@
-/** Sends one scripted reply down a response, with its pace, its faults and its pauses. */
+/** Sends one scripted reply of a fake Ollama at its pace, with its injected failures and pauses. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ServerResponse } from 'node:http';
 import { contentLines, doneLine } from './reply.ts';
-import type { RecordedCall } from './hand.ts';
+import type { RecordedCall } from './call-script.ts';
 import type { Line, Reply } from './reply.ts';
 
-/** What a reply is played on. */
-export interface Stage {
+/** The response a reply is sent to, and what it depends on. */
+export interface ReplyTarget {
   model: string;
   promptTokens: number;
   response: ServerResponse;
   call: RecordedCall;
-  /** Waits that many milliseconds; the schedule a test may replace. */
+  /** Waits that many milliseconds; tests may replace it. */
   wait(ms: number): Promise<void>;
 }
 
-interface Plan {
+interface WirePlan {
   lines: Line[];
   /** Index of the line before which nothing comes until the release. */
   pauseBefore?: number;
@@ -28,60 +28,63 @@ export function sendError(response: ServerResponse, status: number, error: strin
   response.end(JSON.stringify({ error }));
 }
 
-export async function play(reply: Reply, stage: Stage): Promise<void> {
-  const { response } = stage;
-  if (reply.hold === true) await stage.call.released;
+/** Sends the reply and resolves when the response has ended, or its client has left. */
+export async function sendReply(reply: Reply, target: ReplyTarget): Promise<void> {
+  const { response } = target;
+  if (reply.hold === true) await target.call.released;
   if (response.destroyed) return;
-  const fault = reply.fault;
-  if (fault?.kind === 'reset') return stage.call.cut();
-  if (fault?.kind === 'status') return refuse(response, fault.status, fault.error, fault.html === true);
+  const failure = reply.failure;
+  if (failure?.kind === 'reset') return target.call.cut();
+  if (failure?.kind === 'status')
+    return refuse(response, failure.status, failure.error, failure.html === true);
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });
   response.flushHeaders();
-  const plan = planOf(reply, stage);
-  if (reply.packets === undefined) await sendLines(plan, reply, stage);
+  const plan = planOf(reply, target);
+  if (reply.packets === undefined) await sendLines(plan, reply, target);
   else await sendPackets(plan, reply.packets, response);
-  if (plan.end === 'linger') await stage.call.released;
+  if (plan.end === 'linger') await target.call.released;
   if (response.destroyed) return;
   if (plan.end !== 'cut') response.end();
-  else response.write('', () => stage.call.cut());
+  else response.write('', () => target.call.cut());
 }
 
-function planOf(reply: Reply, stage: Stage): Plan {
-  const lines: Line[] = contentLines(stage.model, reply);
+function planOf(reply: Reply, target: ReplyTarget): WirePlan {
+  const lines: Line[] = contentLines(target.model, reply);
   const startedAt = performance.now();
-  const done = (): string => doneLine(stage.model, reply, stage.promptTokens, performance.now() - startedAt);
-  const fault = reply.fault;
-  if (fault === undefined || fault.kind === 'status' || fault.kind === 'reset') {
+  const done = (): string =>
+    doneLine(target.model, reply, target.promptTokens, performance.now() - startedAt);
+  const failure = reply.failure;
+  if (failure === undefined || failure.kind === 'status' || failure.kind === 'reset') {
     return { lines: [...lines, done], end: 'finish' };
   }
-  if (fault.kind === 'linger') return { lines: [...lines, done], end: 'linger' };
-  const before = lines.slice(0, fault.after);
-  const rest = [...lines.slice(fault.after), done];
-  switch (fault.kind) {
+  if (failure.kind === 'linger') return { lines: [...lines, done], end: 'linger' };
+  const before = lines.slice(0, failure.after);
+  const rest = [...lines.slice(failure.after), done];
+  switch (failure.kind) {
     case 'error_line':
-      return { lines: [...before, `${JSON.stringify({ error: fault.error })}\n`], end: 'finish' };
+      return { lines: [...before, `${JSON.stringify({ error: failure.error })}\n`], end: 'finish' };
     case 'cut':
       return { lines: before, end: 'cut' };
     case 'no_done':
       return { lines: before, end: 'finish' };
     case 'bytes':
-      return { lines: [...before, fault.bytes, ...rest], end: 'finish' };
+      return { lines: [...before, failure.bytes, ...rest], end: 'finish' };
     case 'hang':
       return { lines: [...before, ...rest], pauseBefore: before.length, end: 'finish' };
     default:
-      return fault satisfies never;
+      return failure satisfies never;
   }
 }
 
-async function sendLines(plan: Plan, reply: Reply, stage: Stage): Promise<void> {
-  const { response } = stage;
+async function sendLines(plan: WirePlan, reply: Reply, target: ReplyTarget): Promise<void> {
+  const { response } = target;
   const interval = reply.perSecond === undefined ? 0 : 1000 / reply.perSecond;
   const startedAt = performance.now();
   for (const [index, line] of plan.lines.entries()) {
-    if (index === plan.pauseBefore) await stage.call.released;
+    if (index === plan.pauseBefore) await target.call.released;
     if (interval > 0) {
       const due = startedAt + (index + 1) * interval - performance.now();
-      if (due > 0) await stage.wait(due);
+      if (due > 0) await target.wait(due);
     }
     if (response.destroyed) return;
     response.write(bytesOf(line));
@@ -89,7 +92,7 @@ async function sendLines(plan: Plan, reply: Reply, stage: Stage): Promise<void> 
 }
 
 async function sendPackets(
-  plan: Plan,
+  plan: WirePlan,
   cut: (wire: Buffer) => Buffer[],
   response: ServerResponse,
 ): Promise<void> {
