@@ -15,7 +15,7 @@ import type { HttpConfig } from './config.ts';
 import { errorBody, HttpFault } from './errors.ts';
 import { readPageFiles } from './page-files.ts';
 import { renderPlain } from './render.ts';
-import { OpenStreams } from './streams.ts';
+import { OpenStreams } from './open-streams.ts';
 
 export { httpConfigSchema } from './config.ts';
 export type { HttpConfig } from './config.ts';
