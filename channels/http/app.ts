@@ -64,12 +64,9 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   const isReady = readiness(door);
   const routes: Route[] = [
     ...API,
-    { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, 'index.html') },
-    {
-      method: 'GET',
-      path: '/page/:file{.+}',
-      handle: (c) => servePageFile(c, page, c.req.param('file') ?? ''),
-    },
+    { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, '/page/index.html') },
+    { method: 'GET', path: '/page/*', handle: (c) => servePageFile(c, page, c.req.path) },
+    { method: 'GET', path: '/src/*', handle: (c) => servePageFile(c, page, c.req.path) },
   ];
 
   app.use('*', async (c, next) => {

@@ -5,7 +5,7 @@ import type { Caller, Scope } from '../../src/contracts/access.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
-import type { OpenStreams } from './streams.ts';
+import type { OpenStreams } from './open-streams.ts';
 
 /** The house behind the door, and what the door keeps for itself. */
 export interface Door {

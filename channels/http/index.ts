@@ -2,7 +2,6 @@
 import { createAdaptorServer } from '@hono/node-server';
 import { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
@@ -15,7 +14,7 @@ import type { HttpConfig } from './config.ts';
 import { errorBody, HttpFault } from './errors.ts';
 import { readPageFiles } from './page-files.ts';
 import { renderPlain } from './render.ts';
-import { OpenStreams } from './streams.ts';
+import { OpenStreams } from './open-streams.ts';
 
 export { httpConfigSchema } from './config.ts';
 export type { HttpConfig } from './config.ts';
@@ -25,7 +24,6 @@ export interface HttpChannel extends Channel {
   readonly url: string | undefined;
 }
 
-const PAGE_FOLDER = fileURLToPath(new URL('page', import.meta.url));
 /** How often slow requests are looked for. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** Time for answers that are being written when the door closes. */
@@ -43,7 +41,7 @@ export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpC
     const streams = new OpenStreams((authorization) => doorkeeper.stillHolds(authorization));
     const door = { log, gateway, receive, streams };
     let allowed = allowList(config, config.port);
-    const page = await readPageFiles(PAGE_FOLDER);
+    const page = await readPageFiles();
     const app = createApp({ door, doorkeeper, page, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
     try {

@@ -1,4 +1,4 @@
-/** The page's files, read once and served from memory: nothing a request says can name another file. */
+/** The files of the page, read once and served from memory: nothing a request says can name another file. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -24,33 +24,52 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
+const PAGE_FOLDER = new URL('page/', import.meta.url);
+
+/**
+ * Files besides the page's own that its modules import, by their path from the top of the repository. A relative import
+ * that leads out of the page names the same file here and over HTTP, because `..` in a URL ends at the root.
+ */
+const SHARED_FILES = ['src/contracts/isomorphic/plan-reducer.js'];
+const REPOSITORY = new URL('../../', import.meta.url);
+
 interface PageFile {
   body: Buffer<ArrayBuffer>;
   headers: Record<string, string>;
 }
 
-/** The page's files by their path below the page's folder, with forward slashes. */
+/** All files by their URL's path: `/page/main.js`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Reads the folder and those below it. Throws what the file system throws: without its files the program is not whole. */
-export async function readPageFiles(folder: string): Promise<PageFiles> {
-  const entries = await readdir(folder, { recursive: true });
-  const names = entries.filter((name) => path.extname(name) in TYPES);
-  const files = names.map(async (name): Promise<[string, PageFile]> => {
-    const body = await readFile(path.join(folder, name));
-    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-    const headers = { 'content-type': TYPES[path.extname(name)] ?? '', etag, 'cache-control': 'no-cache' };
-    return [
-      name.replaceAll(path.sep, '/'),
-      { body, headers: { ...headers, 'content-security-policy': CONTENT_SECURITY_POLICY } },
-    ];
-  });
+/** Reads the page and the shared files. Throws what the file system throws: without them the installation is broken. */
+export async function readPageFiles(): Promise<PageFiles> {
+  const entries = await readdir(PAGE_FOLDER, { recursive: true });
+  const own = entries
+    .filter((name) => path.extname(name) in TYPES)
+    .map((name) => name.replaceAll(path.sep, '/'))
+    .map((name): [string, URL] => [`/page/${name}`, new URL(name, PAGE_FOLDER)]);
+  const shared = SHARED_FILES.map((name): [string, URL] => [`/${name}`, new URL(name, REPOSITORY)]);
+  const files = [...own, ...shared].map(async ([urlPath, file]): Promise<[string, PageFile]> => [
+    urlPath,
+    toPageFile(file.pathname, await readFile(file)),
+  ]);
   return new Map(await Promise.all(files));
 }
 
+function toPageFile(name: string, body: Buffer<ArrayBuffer>): PageFile {
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const headers = {
+    'content-type': TYPES[path.extname(name)] ?? '',
+    etag,
+    'cache-control': 'no-cache',
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+  };
+  return { body, headers };
+}
+
 /** Answers with a file, or 304 when the browser has it. Throws `HttpFault` 404. */
-export function servePageFile(c: HttpContext, files: PageFiles, name: string): Response {
-  const file = files.get(name);
+export function servePageFile(c: HttpContext, files: PageFiles, urlPath: string): Response {
+  const file = files.get(urlPath);
   if (file === undefined) throw new HttpFault(404, 'not_found', 'There is no such file.');
   if (c.req.header('if-none-match') === file.headers['etag']) return c.body(null, 304, file.headers);
   return c.body(file.body, 200, file.headers);

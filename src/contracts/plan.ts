@@ -2,12 +2,20 @@
 import { GatewayError } from './errors.ts';
 import type { ToolRisk } from './risk.ts';
 
+// What the page computes with, too, is JavaScript that a browser can load.
+export {
+  boundReason,
+  cancelPlan,
+  correctionsLeft,
+  isOpenPlan,
+  isSettledStep,
+  MAX_CORRECTIONS,
+  MAX_REASON_CHARS,
+  openStep,
+} from './isomorphic/plan-reducer.js';
+
 /** Steps a plan may hold when it is made (N-23). */
 export const MAX_PLAN_STEPS = 15;
-/** Corrections of one plan, all its steps together; then it is stuck (S-22). */
-export const MAX_CORRECTIONS = 10;
-/** Longest reason that a plan or a step keeps, in UTF-16 units. */
-export const MAX_REASON_CHARS = 500;
 
 /** Who carries a step out (N-21). */
 export type StepExecutor =
@@ -66,35 +74,6 @@ export interface Plan {
   originalLength: number;
   /** Why it was cancelled; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
-}
-
-/** False for good once a plan is completed or cancelled. */
-export function isOpenPlan({ state }: Pick<Plan, 'state'>): boolean {
-  return state === 'running' || state === 'paused';
-}
-
-/** The step that runs, has failed or is next; undefined when none is left. */
-export function openStep({ steps }: Pick<Plan, 'steps'>): PlanStep | undefined {
-  return steps.find(({ status }) => status !== 'done' && status !== 'skipped');
-}
-
-/** Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it. */
-export function correctionsLeft({ steps }: Pick<Plan, 'steps'>): number {
-  return MAX_CORRECTIONS - steps.reduce((used, { corrections }) => used + corrections, 0);
-}
-
-/** The plan given up, with the reason kept; a step that was running did not reach its end. Never throws. */
-export function cancelPlan(plan: Plan, reason: string): Plan {
-  const steps = plan.steps.map((step): PlanStep =>
-    step.status === 'running' ? { ...step, status: 'failed' } : step,
-  );
-  return { ...plan, steps, state: 'cancelled', reason: boundReason(reason) };
-}
-
-/** A reason as it is kept: what is within the bound stays as it is. Never throws. */
-export function boundReason(words: string): string {
-  if (words.length <= MAX_REASON_CHARS) return words;
-  return `${words.slice(0, MAX_REASON_CHARS - 1).toWellFormed()}…`;
 }
 
 /** What came of one run of a step. */

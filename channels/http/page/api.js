@@ -1,8 +1,15 @@
 /** Calls to the gateway, with the token in the header and errors that a person can read. */
 
-/** @typedef {{ key: string, profileId: string, model: string | null, mode: string, updatedAt: string, messageCount: number }} Session */
-/** @typedef {{ seq: number, role: 'user' | 'assistant' | 'system', content: string, turnId: string, createdAt: string, senderName: string | null, isPlan: boolean, isError: boolean }} Message */
-/** @typedef {{ ready: boolean, demo: boolean, version: string, model: { state: 'up' | 'down', detail?: string } }} Health */
+/** @typedef {import('../wire.ts').WireSession} Session */
+/** @typedef {import('../wire.ts').WireMessage} Message */
+/** @typedef {import('../wire.ts').WireApproval} Approval */
+/** @typedef {import('../wire.ts').WireSchedule} Schedule */
+/** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */
+/** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
+/** @typedef {import('../../../src/contracts/notes.ts').Todo} Todo */
+/** @typedef {import('../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../src/contracts/plan-store.ts').PlanAction} PlanAction */
+/** @typedef {import('../../../src/contracts/records.ts').ApprovalDecision} ApprovalDecision */
 
 /** The gateway refused, or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -32,7 +39,9 @@ export class Api {
    * @returns {Promise<Session[]>}
    */
   async sessions(limit) {
-    return (await this.#json('GET', `/v1/sessions?limit=${limit}`)).sessions;
+    /** @type {{ sessions: Session[] }} */
+    const { sessions } = await this.#json('GET', `/v1/sessions?limit=${limit}`);
+    return sessions;
   }
 
   /**
@@ -42,17 +51,19 @@ export class Api {
    */
   async messages(key, { limit, before }) {
     const query = before === undefined ? '' : `&before=${before}`;
-    return (await this.#json('GET', `${pathOf(key)}/messages?limit=${limit}${query}`)).messages;
+    /** @type {{ messages: Message[] }} */
+    const { messages } = await this.#json('GET', `${pathOf(key)}/messages?limit=${limit}${query}`);
+    return messages;
   }
 
   /**
-   * AvailableExecutors a message in; the same `idempotencyKey` again is answered like the first time.
+   * Posts a message; the same `idempotencyKey` again is answered like the first time.
    * @param {string} key
    * @param {{ content: string, model?: string }} body
    * @param {string} idempotencyKey
    * @returns {Promise<{ turnId?: string, seq?: number, handled?: boolean, reply?: string | null }>}
    */
-  post(key, body, idempotencyKey) {
+  postMessage(key, body, idempotencyKey) {
     return this.#json('POST', `${pathOf(key)}/messages`, body, { 'idempotency-key': idempotencyKey });
   }
 
@@ -60,7 +71,7 @@ export class Api {
    * @param {string} key
    * @returns {Promise<{ stopped: boolean, cancelled: number }>}
    */
-  stop(key) {
+  stopSession(key) {
     return this.#json('POST', `${pathOf(key)}/stop`);
   }
 
@@ -75,6 +86,7 @@ export class Api {
   /**
    * @param {string} key
    * @param {string} mode
+   * @returns {Promise<Session>}
    */
   setMode(key, mode) {
     return this.#json('PATCH', pathOf(key), { mode });
@@ -83,7 +95,7 @@ export class Api {
   /**
    * The newest plan of a session, the turn it belongs to, and the list of things to do, as they stand.
    * @param {string} key
-   * @returns {Promise<{ plan: import('./plan/plan-state.js').Plan | null, turnId: string | null, todos: import('./plan/todo-view.js').Todo[] }>}
+   * @returns {Promise<{ plan: Plan | null, turnId: string | null, todos: Todo[] }>}
    */
   plan(key) {
     return this.#json('GET', `${pathOf(key)}/plan`);
@@ -91,24 +103,27 @@ export class Api {
 
   /**
    * What waits for an answer, in all sessions this token may decide for.
-   * @returns {Promise<import('./chat/approval-cards.js').Approval[]>}
+   * @returns {Promise<Approval[]>}
    */
   async approvals() {
-    return (await this.#json('GET', '/v1/approvals')).approvals;
+    /** @type {{ approvals: Approval[] }} */
+    const { approvals } = await this.#json('GET', '/v1/approvals');
+    return approvals;
   }
 
   /**
    * @param {string} id
-   * @param {'approved' | 'denied'} decision
+   * @param {ApprovalDecision} decision
+   * @returns {Promise<{ id: string, decision: ApprovalDecision }>}
    */
-  decide(id, decision) {
+  decideApproval(id, decision) {
     return this.#json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision });
   }
 
   /**
-   * Lets a step run or leaves it out, pauses, resumes or stops a plan; gives a sentence about what comes of it.
+   * Runs or skips a step, pauses, resumes or stops a plan; gives a sentence about what comes of it.
    * @param {string} planId
-   * @param {import('./plan/plan-buttons.js').PlanAction} action
+   * @param {PlanAction} action
    * @param {string | undefined} stepId the step that the person saw
    * @returns {Promise<{ text: string }>}
    */
@@ -117,30 +132,41 @@ export class Api {
     return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
   }
 
-  /** @param {string} key */
-  forget(key) {
+  /**
+   * @param {string} key
+   * @returns {Promise<{ key: string, deleted: boolean }>}
+   */
+  deleteSession(key) {
     return this.#json('DELETE', pathOf(key));
   }
 
-  /** @returns {Promise<import('./chat/command-menu.js').Command[]>} */
+  /** @returns {Promise<CommandListing[]>} */
   async commands() {
-    return (await this.#json('GET', '/v1/commands')).commands;
+    /** @type {{ commands: CommandListing[] }} */
+    const { commands } = await this.#json('GET', '/v1/commands');
+    return commands;
   }
 
-  /** @returns {Promise<import('./schedules.js').Schedule[]>} */
+  /** @returns {Promise<Schedule[]>} */
   async schedules() {
-    return (await this.#json('GET', '/v1/schedules')).schedules;
+    /** @type {{ schedules: Schedule[] }} */
+    const { schedules } = await this.#json('GET', '/v1/schedules');
+    return schedules;
   }
 
-  /** @param {string} id */
+  /**
+   * @param {string} id
+   * @returns {Promise<{ id: string, deleted: boolean }>}
+   */
   removeSchedule(id) {
     return this.#json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
   }
 
   /** @returns {Promise<string[]>} */
   async models() {
-    const list = await this.#json('GET', '/v1/models');
-    return list.data.map((/** @type {{ id: string }} */ model) => model.id);
+    /** @type {{ data: { id: string }[] }} */
+    const { data } = await this.#json('GET', '/v1/models');
+    return data.map(({ id }) => id);
   }
 
   /**
@@ -149,7 +175,7 @@ export class Api {
    * @param {string | undefined} lastEventId
    * @param {AbortSignal} signal
    */
-  async events(key, lastEventId, signal) {
+  async openEvents(key, lastEventId, signal) {
     /** @type {Record<string, string>} */
     const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     const response = await this.#send('GET', `${pathOf(key)}/events`, undefined, resume, signal);
@@ -158,10 +184,12 @@ export class Api {
   }
 
   /**
+   * @template Answer
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
    * @param {Record<string, string>} [headers]
+   * @returns {Promise<Answer>}
    */
   async #json(method, path, body, headers) {
     const response = await this.#send(method, path, body, headers);
@@ -183,10 +211,7 @@ export class Api {
     if (body !== undefined) init.body = JSON.stringify(body);
     const response = await reach(path, init);
     if (response.ok) return response;
-    const error = await response.json().then(
-      (answer) => answer.error,
-      () => undefined,
-    );
+    const error = await errorIn(response);
     throw new ApiError(
       response.status,
       error?.code ?? 'unknown',
@@ -196,12 +221,28 @@ export class Api {
 }
 
 /**
- * How the gateway is doing; needs no token.
- * @returns {Promise<Health>}
+ * State of the gateway; needs no token.
+ * @returns {Promise<HealthReport>}
  */
 export async function readHealth() {
   const response = await reach('/readyz', { cache: 'no-store' });
   return response.json();
+}
+
+/**
+ * What the gateway says about a refusal; undefined when the body is not one of its own.
+ * @param {Response} response
+ * @returns {Promise<import('../errors.ts').ErrorBody['error'] | undefined>}
+ */
+async function errorIn(response) {
+  try {
+    /** @type {import('../errors.ts').ErrorBody} */
+    const { error } = await response.json();
+    return error;
+  } catch {
+    // A proxy's answer may be no JSON: the status says enough.
+    return undefined;
+  }
 }
 
 /**

@@ -1,23 +1,23 @@
 /** Follows one session's events for as long as it is open, across broken connections, without loss or repeat. */
 import { ApiError } from './api.js';
 
-/** @typedef {{ type: string, turnId?: string, isSubagent?: boolean, [field: string]: any }} GatewayEvent */
+/** @typedef {import('../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
-/** The server pings every 15 s: three silences mean that nobody is there. */
+/** The server pings every 15 s: after three missed pings the connection is taken for dead. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
  * @typedef {object} FollowHandlers
- * @property {(event: GatewayEvent) => void} event
- * @property {() => void} open A connection stands (again): what is stored may be newer than what is shown.
+ * @property {(event: AgentEvent) => void} event
+ * @property {() => void} open The connection is open (again): what is stored may be newer than what is shown.
  * @property {(error: ApiError) => void} lost The connection broke and is tried again.
  * @property {(error: ApiError) => void} refused Trying again is of no use: no token, or no such session.
  */
 
 /**
- * Begins to follow; gives the end of it.
+ * Follows a session; gives the function that stops it.
  * @param {import('./api.js').Api} api
  * @param {string} key
  * @param {FollowHandlers} handlers
@@ -43,14 +43,14 @@ async function keepFollowing(api, key, handlers, ended) {
     const silent = new AbortController();
     let watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
     try {
-      const body = await api.events(key, lastEventId, AbortSignal.any([ended, silent.signal]));
+      const body = await api.openEvents(key, lastEventId, AbortSignal.any([ended, silent.signal]));
       handlers.open();
       waitMs = FIRST_WAIT_MS;
       for await (const { id, data } of readEvents(body)) {
         clearTimeout(watchdog);
         watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
         if (ended.aborted) return;
-        if (data !== '') handlers.event(JSON.parse(data));
+        if (data !== '') handlers.event(readEvent(data));
         lastEventId = id ?? lastEventId;
       }
     } catch (error) {
@@ -67,6 +67,14 @@ async function keepFollowing(api, key, handlers, ended) {
     await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }
+}
+
+/**
+ * @param {string} data
+ * @returns {AgentEvent}
+ */
+function readEvent(data) {
+  return JSON.parse(data);
 }
 
 /**
@@ -101,7 +109,7 @@ function parseFrame(frame) {
 }
 
 /**
- * Waits, but not a moment longer than until the network is back.
+ * Waits, at most until the network is back.
  * @param {number} ms
  * @param {AbortSignal} ended
  * @returns {Promise<void>}

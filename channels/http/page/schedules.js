@@ -2,8 +2,7 @@
 import { byId, h, icon } from './dom.js';
 import { confirmed } from './sidebar.js';
 
-/** @typedef {{ kind: 'cron', expression: string, timeZone: string } | { kind: 'every', everyMs: number } | { kind: 'at', at: number }} Timing */
-/** @typedef {{ id: string, session: string, task: string, timing: Timing, nextAt: string | null }} Schedule */
+/** @typedef {import('./api.js').Schedule} Schedule */
 
 const MINUTE_MS = 60_000;
 
@@ -65,7 +64,7 @@ export class ScheduleList {
   }
 }
 
-/** @param {Timing} timing */
+/** @param {Schedule['timing']} timing */
 function rhythm(timing) {
   if (timing.kind === 'cron') return timing.expression;
   if (timing.kind === 'at') return 'once';

@@ -125,7 +125,7 @@ export class Sidebar {
   /** @param {string} key */
   async #forget(key) {
     if (!(await confirmed(`Forget “${this.titleOf(key)}”? Its messages are deleted for good.`))) return;
-    await this.#api.forget(key);
+    await this.#api.deleteSession(key);
     this.#forgotten(key);
     await this.refresh();
   }

@@ -1,10 +1,11 @@
 /** The routes about approvals: what waits for the caller's answer, and answering. */
 import { z } from 'zod';
 import { MAX_LISTED_APPROVALS } from '../../../src/contracts/approvals.ts';
-import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
+import type { Decided } from '../../../src/contracts/approvals.ts';
 import { readJson } from '../body.ts';
 import type { Door, HttpContext } from '../http-api.ts';
 import { HttpFault } from '../errors.ts';
+import { wireApproval } from '../wire.ts';
 
 /** What waits, oldest first: every session's for `admin`, else those of the token's own. */
 export async function listApprovals(c: HttpContext, door: Door): Promise<Response> {
@@ -41,11 +42,4 @@ function faultOf(decided: Exclude<Decided, { kind: 'decided' }>): HttpFault {
     default:
       return decided satisfies never;
   }
-}
-
-function wireApproval(record: ApprovalRecord): Record<string, unknown> {
-  const { id, session, turnId, toolCallId, tool, args, warning, userId, agentId, createdAt, expiresAt } =
-    record;
-  const call = { toolCallId, tool, args, warning, agentId: agentId ?? null, plan: record.plan ?? null };
-  return { id, session, turnId, ...call, userId, createdAt, expiresAt };
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { errorBody } from '../errors.ts';
 import type { HttpFault } from '../errors.ts';
-import type { EventStream } from '../streams.ts';
+import type { EventStream } from '../event-stream.ts';
 
 /** Why an answer ended, in OpenAI's words. */
 export type FinishReason = 'stop' | 'length';

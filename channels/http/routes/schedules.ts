@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { newId } from '../../../src/lib/ids.ts';
-import type { ScheduleRecord } from '../../../src/contracts/schedules.ts';
 import { readJson } from '../body.ts';
 import type { Door, HttpContext } from '../http-api.ts';
 import { HttpFault, noSession } from '../errors.ts';
 import { idempotencyKey, readableKey } from '../inbound.ts';
+import { wireSchedule } from '../wire.ts';
 
 /** The caller's schedules, oldest first; `session` limits to one. */
 export async function listSchedules(c: HttpContext, door: Door): Promise<Response> {
@@ -53,10 +53,4 @@ export async function removeSchedule(c: HttpContext, door: Door): Promise<Respon
     throw new HttpFault(404, 'schedule_not_found', message);
   }
   return c.json({ id, deleted: true });
-}
-
-/** Of the timing, the fields it was made with. */
-function wireSchedule(schedule: ScheduleRecord): Record<string, unknown> {
-  const { id, session, address, task, timing, nextAt, lastAt, createdAt } = schedule;
-  return { id, session, address, task, timing, nextAt: nextAt ?? null, lastAt: lastAt ?? null, createdAt };
 }

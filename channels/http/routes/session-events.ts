@@ -5,7 +5,7 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { Door, HttpContext } from '../http-api.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
-import type { EventStream } from '../streams.ts';
+import type { EventStream } from '../event-stream.ts';
 
 /** How long a browser waits before it reconnects. */
 const RETRY_MS = 1_000;

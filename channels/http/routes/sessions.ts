@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readMode } from '../../../src/contracts/plan.ts';
-import type { MessageRecord, SessionRecord } from '../../../src/contracts/records.ts';
 import { readJson } from '../body.ts';
 import { MAX_MEDIA, MAX_PAGE_SIZE, MODELS_TIMEOUT_MS } from '../config.ts';
 import type { Door, HttpContext } from '../http-api.ts';
 import { HttpFault, noSession } from '../errors.ts';
 import { postableId, readableKey, refusal, toInbound } from '../inbound.ts';
+import { wireMessage, wireSession } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
@@ -138,14 +138,4 @@ function wholeNumber(text: string, param: string): number {
 
 function badQuery(param: string, expected: string): HttpFault {
   return new HttpFault(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
-}
-
-function wireSession(session: SessionRecord): Record<string, unknown> {
-  const { ownerTokenId: _, model, ...seen } = session;
-  return { ...seen, model: model ?? null };
-}
-
-function wireMessage(message: MessageRecord): Record<string, unknown> {
-  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError } = message;
-  return { seq, role, content, turnId, createdAt, senderName: senderName ?? null, isPlan, isError };
 }

@@ -6,13 +6,13 @@ import type { LiveTurnStart } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
+import { advancePlan } from '../../contracts/isomorphic/plan-reducer.js';
+import type { PlanEventView } from '../../contracts/isomorphic/plan-reducer.js';
 import { cardRef } from '../../contracts/plan-store.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { nonceOf } from '../nonce.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './plan-page.ts';
-import { advancePlan } from './plan-state.ts';
-import type { PlanEventView } from './plan-state.ts';
 import type { LiveEdit, Scheduler } from '../scheduler.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
@@ -111,7 +111,7 @@ export class PlanCard implements LiveEdit {
     if (sight === undefined || this.#frozen) return false;
     try {
       const card = await this.#cardOf(sight.plan.id);
-      const body = renderPlan(sight.plan, this.#sheet, sight.note);
+      const body = renderPlan(sight.plan, this.#sheet, noteOf(sight));
       const buttons = planButtons(sight.plan);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
@@ -155,4 +155,9 @@ export class PlanCard implements LiveEdit {
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_FAILURES;
     this.#deps.log.warn({ err: error, turnId: this.#start.turnId }, 'the card of a plan could not be shown');
   }
+}
+
+/** A thought about a failed step is marked: a card has no other place for it. */
+function noteOf({ note, analysedStepId }: PlanEventView): string | undefined {
+  return analysedStepId === undefined ? note : `⚡ ${note}`;
 }

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS } from '../../../channels/http/config.ts';
-import { EventStream, OpenStreams } from '../../../channels/http/streams.ts';
+import { EventStream } from '../../../channels/http/event-stream.ts';
+import { OpenStreams } from '../../../channels/http/open-streams.ts';
 import { openSocket } from './raw-http.ts';
 
 const OWNER = { caller: { tokenId: 'a', scopes: ['chat' as const] }, authorization: 'Bearer a' };
@@ -14,20 +15,23 @@ afterEach(() => {
 });
 
 /** A stream to a client on a real socket. */
-async function connected(): Promise<{ stream: EventStream; socket: Socket }> {
+async function connected(version = '1.1'): Promise<{ stream: EventStream; socket: Socket }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const response = new Promise<ServerResponse>((resolve) =>
     server.once('request', (_, outgoing) => resolve(outgoing)),
   );
   const socket = await openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  socket.write(`GET / HTTP/${version}\r\nHost: a\r\n\r\n`);
   closers.push(() => {
     socket.destroy();
     server.closeAllConnections();
     server.close();
   });
-  return { stream: new EventStream(OWNER, await response, Date.now()), socket };
+  return {
+    stream: new EventStream(OWNER, await response, Date.now(), (ready) => setImmediate(() => ready.flush())),
+    socket,
+  };
 }
 
 describe('an event stream', () => {
@@ -36,13 +40,46 @@ describe('an event stream', () => {
     stream.write('data: 1\n\n');
     let read = '';
     socket.on('data', (chunk) => (read += chunk.toString()));
-    stream.tend(Date.now() + PING_MS - 1_000);
+    stream.maintain(Date.now() + PING_MS - 1_000);
     stream.write('data: 2\n\n');
-    stream.tend(Date.now() + PING_MS);
+    stream.maintain(Date.now() + PING_MS);
     stream.end();
     await vi.waitFor(() => expect(read).toMatch(/\r\n0\r\n\r\n$/));
     expect(read.match(/: ping/g)).toHaveLength(1);
     expect(read.indexOf('data: 2')).toBeLessThan(read.indexOf(': ping'));
+  });
+
+  it('writes all frames of one turn of the event loop as one HTTP chunk', async () => {
+    const { stream, socket } = await connected();
+    let read = '';
+    socket.on('data', (chunk) => (read += chunk.toString()));
+    const bodyAfter = async (frames: string[]): Promise<string> => {
+      read = '';
+      for (const frame of frames) {
+        stream.write(frame);
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+      }
+      await vi.waitFor(() => expect(read).toContain(frames.at(-1)));
+      return read.split('\r\n\r\n').at(-1) ?? '';
+    };
+    const first = ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n'];
+    expect(await bodyAfter(first)).toBe(`1b\r\n${first.join('')}\r\n`);
+    // The second write takes the short way, and a chunk's size counts bytes.
+    expect(await bodyAfter(['data: é\n\n', 'data: 😀\n\n'])).toBe('16\r\ndata: é\n\ndata: 😀\n\n\r\n');
+    stream.write('data: last\n\n');
+    stream.end();
+    await vi.waitFor(() => expect(read).toMatch(/c\r\ndata: last\n\n\r\n0\r\n\r\n$/));
+  });
+
+  it('sends no HTTP chunks to a client of HTTP/1.0', async () => {
+    const { stream, socket } = await connected('1.0');
+    let read = '';
+    socket.on('data', (chunk) => (read += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    stream.write('data: 1\n\n');
+    stream.end();
+    await closed;
+    expect(read).toMatch(/\r\n\r\ndata: 1\n\n$/);
   });
 
   it('is cut when its reader is 256 KiB behind, or takes nothing for 10 seconds', async () => {
@@ -53,7 +90,7 @@ describe('an event stream', () => {
       for (; stream.open && written < 5_000; written += 1) {
         stream.write(`data: ${'x'.repeat(8 * 1024)}\n\n`);
         await new Promise((resolve) => setImmediate(resolve));
-        stream.tend(Date.now() + aheadMs);
+        stream.maintain(Date.now() + aheadMs);
       }
       return written;
     };

@@ -1,7 +1,7 @@
 /** A subagent on screen: its task and what it is at in one line, its steps folded behind it. */
 import { h, icon } from '../dom.js';
 
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
 /** One subagent; its steps are an answer of their own. */
 export class AgentPart {
@@ -43,7 +43,7 @@ export class AgentPart {
     );
   }
 
-  /** @param {GatewayEvent} event */
+  /** @param {AgentEvent} event */
   apply(event) {
     this.#steps.apply(event);
     if (event.type === 'tool_call') this.#running.set(event.toolCallId, event.name);

@@ -4,7 +4,7 @@ import { LiveMarkdown } from '../markdown/view.js';
 import { AgentPart } from './agent-part.js';
 import { note, ThinkingPart, ToolPart } from './turn-parts.js';
 
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
 /** The tool whose call a subagent works for. */
 const SPAWNS = 'spawn_agent';
@@ -37,7 +37,7 @@ export class AnswerParts {
   /**
    * Takes one event; gives whether something moves now (`quiet`: nothing does until the next event), or undefined for
    * an event that is not about these parts.
-   * @param {GatewayEvent} event
+   * @param {AgentEvent} event
    * @returns {'moves' | 'quiet' | undefined}
    */
   apply(event) {
@@ -83,7 +83,7 @@ export class AnswerParts {
 
   /**
    * Takes an event of a subagent: its steps stand folded under the call that made it.
-   * @param {GatewayEvent} event
+   * @param {AgentEvent} event
    */
   applyNested(event) {
     const id = String(event.agentId);

@@ -2,8 +2,8 @@
 import { ApiError } from '../api.js';
 import { byId, h } from '../dom.js';
 
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
-/** @typedef {{ id: string, session: string, tool: string, args: unknown, warning: string, expiresAt: string, plan: { id: string, stepId: string, wait: 'step' | 'pause' } | null }} Approval */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../api.js').Approval} Approval */
 
 /** One for the whole visit; the list is the gateway's, so a reload or another device shows the same. */
 export class ApprovalCards {
@@ -50,7 +50,7 @@ export class ApprovalCards {
     }
   }
 
-  /** @param {GatewayEvent} event */
+  /** @param {AgentEvent} event */
   apply({ type }) {
     if (['approval_needed', 'approval_decided', 'turn_ended'].includes(type)) void this.refresh();
   }
@@ -71,11 +71,11 @@ export class ApprovalCards {
       h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
       h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, 'Deny'),
     ];
-    /** @param {'approved' | 'denied'} decision */
+    /** @param {import('../api.js').ApprovalDecision} decision */
     const decide = async (decision) => {
       for (const button of buttons) button.disabled = true;
       try {
-        await this.#api.decide(id, decision);
+        await this.#api.decideApproval(id, decision);
       } catch (error) {
         // Somebody else was faster, or it is too late: the list says how it stands.
         if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {

@@ -148,7 +148,7 @@ export class ChatView {
       this.#model.value === 'default' || this.#model.value === '' ? {} : { model: this.#model.value };
     const attempt = async () => {
       try {
-        const receipt = await this.#api.post(key, { content, ...model }, idempotencyKey);
+        const receipt = await this.#api.postMessage(key, { content, ...model }, idempotencyKey);
         if (receipt.turnId !== undefined && receipt.seq !== undefined) {
           shown.accepted({ turnId: receipt.turnId, seq: receipt.seq });
         } else shown.handled(receipt.reply ?? null);
@@ -178,7 +178,7 @@ export class ChatView {
 
   async #stop() {
     try {
-      await this.#api.stop(this.key);
+      await this.#api.stopSession(this.key);
     } catch (error) {
       this.#host.complain(error);
     }

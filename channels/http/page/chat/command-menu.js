@@ -1,7 +1,7 @@
 /** The commands offered while somebody writes a `/`: by keyboard, by touch, and for those who listen. */
 import { byId, h } from '../dom.js';
 
-/** @typedef {{ name: string, description: string, argument?: { name: string, description: string, required: boolean } }} Command */
+/** @typedef {import('../api.js').CommandListing} Command */
 
 /** A list above the field; it only ever changes what is written, it sends nothing. */
 export class CommandMenu {

@@ -47,7 +47,7 @@ export class Composer {
     this.#fit();
   }
 
-  /** @param {import('./command-menu.js').Command[]} commands */
+  /** @param {import('../api.js').CommandListing[]} commands */
   setCommands(commands) {
     this.#menu.setCommands(commands);
   }

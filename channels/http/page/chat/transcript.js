@@ -1,11 +1,11 @@
 /** One session's conversation: its stored pages, its live turns, and where the reader is in it. */
 import { byId, h } from '../dom.js';
-import { isOver } from '../plan/plan-state.js';
+import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { TurnView } from './turn-view.js';
 
 /** @typedef {import('../api.js').Message} Message */
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
-/** @typedef {import('./approval-cards.js').Approval} Approval */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
 /** Nearer to the end than this, the view follows the answer as it grows. */
@@ -95,7 +95,7 @@ export class Transcript {
     }
   }
 
-  /** @param {GatewayEvent} event */
+  /** @param {AgentEvent} event */
   apply(event) {
     const turnId = event.turnId ?? this.#agents.get(event.agentId);
     if (turnId === undefined) return;
@@ -146,7 +146,7 @@ export class Transcript {
       /** @param {string | null} reply */
       handled: (reply) => {
         turn.setAsked({ seq: Infinity, content });
-        turn.apply({ type: 'notice', text: reply ?? 'Done.' });
+        turn.remark(reply ?? 'Done.');
       },
       /**
        * @param {string} why
@@ -178,7 +178,7 @@ export class Transcript {
       // What was told while it was read may be newer than what was read.
       if (told() !== before && reads < MAX_PLAN_READS) continue;
       // The turn of a plan that goes on is shown, however many messages wait behind it.
-      const turn = this.#turns.get(turnId) ?? (isOver(plan) ? undefined : this.#turnOf(turnId));
+      const turn = this.#turns.get(turnId) ?? (isOpenPlan(plan) ? this.#turnOf(turnId) : undefined);
       if (turn === undefined) return;
       turn.setPlanState(plan, missed);
       this.#place(turn);

@@ -5,7 +5,7 @@ import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
 import { TodoView } from '../plan/todo-view.js';
 
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
 
 /** Said where a turn ended without a word. @type {Record<string, string>} */
@@ -120,7 +120,7 @@ export class TurnView {
 
   /**
    * The plan as the store has it; `isNewest` when events were missed.
-   * @param {import('../plan/plan-state.js').Plan} plan
+   * @param {import('../../../../src/contracts/plan.ts').Plan} plan
    * @param {boolean} isNewest
    */
   setPlanState(plan, isNewest) {
@@ -161,14 +161,23 @@ export class TurnView {
     this.#say('Answered together with the message before.');
   }
 
-  /** @param {GatewayEvent} event */
+  /** @param {AgentEvent} event */
   apply(event) {
     if (event.isSubagent === true || event.type.startsWith('subagent_')) this.#answer.applyNested(event);
     else this.#applyOwn(event);
     this.#onGrow();
   }
 
-  /** @param {GatewayEvent} event */
+  /**
+   * A remark of the gateway under the answer so far.
+   * @param {string} text
+   */
+  remark(text) {
+    this.#answer.remark(text);
+    this.#onGrow();
+  }
+
+  /** @param {AgentEvent} event */
   #applyOwn(event) {
     const moved = this.#answer.apply(event);
     if (moved !== undefined) {

@@ -1,10 +1,10 @@
 /** The buttons under a plan: what a person may do to it now, and what the gateway says to a press. */
 import { h } from '../dom.js';
-import { currentStep, isOver } from './plan-state.js';
+import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 
-/** @typedef {import('./plan-state.js').Plan} Plan */
-/** @typedef {import('../chat/approval-cards.js').Approval} Approval */
-/** @typedef {'run' | 'resume' | 'pause' | 'skip' | 'stop'} PlanAction */
+/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../api.js').Approval} Approval */
+/** @typedef {import('../api.js').PlanAction} PlanAction */
 /**
  * @callback Act Does it, for the step that the person saw; throws with a sentence.
  * @param {string} planId
@@ -29,7 +29,7 @@ const BUTTONS = [
  * @returns {PlanAction[]}
  */
 export function actionsFor(plan, wait) {
-  if (isOver(plan)) return [];
+  if (!isOpenPlan(plan)) return [];
   if (plan.mode === 'planner') return ['stop'];
   if (wait?.plan?.wait === 'step') return ['run', 'skip', 'stop'];
   return plan.state === 'paused' ? ['resume', 'stop'] : ['pause', 'skip', 'stop'];
@@ -75,7 +75,7 @@ export class PlanButtons {
    * @param {Approval | undefined} wait
    */
   show(plan, wait) {
-    const step = currentStep(plan);
+    const step = openStep(plan);
     const moment = JSON.stringify([plan.id, plan.state, step?.id, step?.status, step?.attempts, wait?.id]);
     if (moment !== this.#moment) {
       this.#taken.clear();
@@ -120,7 +120,7 @@ export class PlanButtons {
     this.#say('', false);
     this.#draw();
     try {
-      const { text } = await this.#act(plan.id, action, currentStep(plan)?.id);
+      const { text } = await this.#act(plan.id, action, openStep(plan)?.id);
       if (moment === this.#moment) {
         this.#taken.add(action);
         this.#say(text, false);

@@ -1,9 +1,9 @@
 /** One step of a plan as a row: how it stands, what it is, why it was changed, who carries it out. */
 import { h, icon } from '../dom.js';
 
-/** @typedef {import('./plan-state.js').Step} Step */
+/** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
 
-/** Said to those who listen, drawn for those who look. @type {Record<import('./plan-state.js').StepStatus, [string, string]>} */
+/** Said to those who listen, drawn for those who look. @type {Record<import('../../../../src/contracts/plan.ts').StepStatus, [string, string]>} */
 const MARKS = {
   pending: ['to do', ''],
   running: ['running', ''],
@@ -16,15 +16,16 @@ const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
 /** The rows of one plan. A row that stays the same stays in its place, so that nothing on it jumps or begins anew. */
 export class StepRows {
   element = h('ol', { class: 'plan-steps' });
-  /** Rows by what they show. @type {Map<string, HTMLLIElement>} */
+  /** Rows by what they show. @type {Map<string, Element>} */
   #rows = new Map();
 
   /**
-   * @param {readonly Step[]} steps
+   * @param {readonly PlanStep[]} steps
    * @param {{ analysed?: string | undefined, asked?: string | undefined }} at the step the agent thinks about, and the one a
    *   person is asked about
    */
   show(steps, { analysed, asked }) {
+    /** @type {Map<string, Element>} */
     const rows = new Map();
     for (const step of steps) {
       const special = step.id === analysed ? 'analysed' : step.id === asked ? 'in-question' : '';
@@ -42,7 +43,7 @@ export class StepRows {
 }
 
 /**
- * @param {Step} step
+ * @param {PlanStep} step
  * @param {'' | 'analysed' | 'in-question'} special
  */
 function stepRow({ index, description, executor, status, attempts, revision }, special) {

@@ -4,16 +4,16 @@ import { PlanButtons } from './plan-buttons.js';
 import {
   advancePlan,
   correctionsLeft,
-  currentStep,
   FEW_CORRECTIONS,
-  isBehind,
+  isSettledStep,
   MAX_CORRECTIONS,
-} from './plan-state.js';
+  openStep,
+} from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
 
-/** @typedef {import('../follow.js').GatewayEvent} GatewayEvent */
-/** @typedef {import('./plan-state.js').Plan} Plan */
-/** @typedef {import('../chat/approval-cards.js').Approval} Approval */
+/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../api.js').Approval} Approval */
 /**
  * @typedef {object} PlanDesk
  * @property {import('./plan-buttons.js').Act} act
@@ -33,7 +33,7 @@ export class PlanView {
   #until = h('p', { class: 'quiet' });
   #budget = h('p', { class: 'plan-budget' });
   #buttons;
-  /** @type {import('./plan-state.js').PlanEventView | undefined} */
+  /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #sight;
   element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
   /** How many events told of it. */
@@ -55,7 +55,7 @@ export class PlanView {
     return this.#sight?.plan.steps.map(({ description }) => description) ?? [];
   }
 
-  /** @param {GatewayEvent} event */
+  /** @param {AgentEvent} event */
   apply(event) {
     const next = advancePlan(this.#sight, event);
     if (next === this.#sight || next === undefined) return;
@@ -69,7 +69,7 @@ export class PlanView {
    * @param {boolean} isNewest
    */
   set(plan, isNewest) {
-    if (this.told === 0 || isNewest) this.#show({ plan, passing: '', recovering: false });
+    if (this.told === 0 || isNewest) this.#show({ plan });
   }
 
   /** What the plan waits for may be another thing now. */
@@ -87,7 +87,7 @@ export class PlanView {
     this.element.hidden = false;
   }
 
-  /** @param {import('./plan-state.js').PlanEventView} sight */
+  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} sight */
   #show(sight) {
     if (this.#sight === undefined) this.#furnish();
     this.#sight = sight;
@@ -115,26 +115,26 @@ export class PlanView {
   #waitOf(plan) {
     const wait = this.#desk.waitOf(plan.id);
     if (wait?.plan?.wait === 'pause') return plan.state === 'paused' ? wait : undefined;
-    const step = currentStep(plan);
+    const step = openStep(plan);
     const isNext = plan.state === 'running' && step?.id === wait?.plan?.stepId && step?.status === 'pending';
     return isNext ? wait : undefined;
   }
 
-  /** @param {import('./plan-state.js').PlanEventView} sight */
-  #draw({ plan, passing, analysed, recovering }) {
+  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} sight */
+  #draw({ plan, note = '', analysedStepId, recovering }) {
     const wait = this.#waitOf(plan);
     const asks = wait?.plan?.wait === 'step';
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${asks ? ' asks' : ''}`;
     say(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
     this.#mode.className = `plan-mode ${plan.mode}`;
     say(this.#state, asks ? 'waits for you' : plan.state);
-    const behind = plan.steps.filter(isBehind).length;
+    const behind = plan.steps.filter(isSettledStep).length;
     say(this.#count, `${behind} of ${plan.steps.length}`);
     say(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
     this.#progress.value = behind;
-    this.#rows.show(plan.steps, { analysed, asked: asks ? wait.plan?.stepId : undefined });
-    say(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (wait?.warning ?? passing));
+    this.#rows.show(plan.steps, { analysed: analysedStepId, asked: asks ? wait.plan?.stepId : undefined });
+    say(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (wait?.warning ?? note));
     say(
       this.#until,
       wait === undefined ? '' : `Without an answer by ${timeOf(wait.expiresAt)} the plan is given up.`,

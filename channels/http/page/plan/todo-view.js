@@ -1,7 +1,7 @@
 /** The agent's list of things to do, ticked off as it goes. */
 import { h } from '../dom.js';
 
-/** @typedef {{ text: string, status: 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped' }} Todo */
+/** @typedef {Pick<import('../../../../src/contracts/notes.ts').Todo, 'text' | 'status'>} Todo */
 
 /** @type {Record<Todo['status'], string>} */
 const WORDS = {

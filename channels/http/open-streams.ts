@@ -1,0 +1,82 @@
+/** The answer streams that are open: bounded in number, written together, closed with the channel or their token. */
+import type { ServerResponse } from 'node:http';
+import { MAX_STREAMS, RECHECK_MS } from './config.ts';
+import { HttpFault } from './errors.ts';
+import { EventStream } from './event-stream.ts';
+import type { StreamOwner } from './event-stream.ts';
+
+/** Time between two looks for silent streams and for readers that lag. */
+const MAINTAIN_MS = 500;
+
+/** All open streams of this channel; timers maintain them and check their tokens. */
+export class OpenStreams {
+  readonly #streams = new Set<EventStream>();
+  readonly #isStillValid: (authorization: string) => Promise<boolean>;
+  readonly #timers: NodeJS.Timeout[];
+  /** Streams with frames for the write at the end of this turn of the event loop. */
+  #unflushed: EventStream[] = [];
+
+  constructor(isStillValid: (authorization: string) => Promise<boolean>) {
+    this.#isStillValid = isStillValid;
+    this.#timers = [
+      setInterval(() => this.#maintain(), MAINTAIN_MS).unref(),
+      setInterval(() => this.#recheck(), RECHECK_MS).unref(),
+    ];
+  }
+
+  /** A stream on this response. Throws `HttpFault` 429 when there are too many. */
+  add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
+    if (this.#streams.size >= MAX_STREAMS) {
+      throw new HttpFault(429, 'too_many_streams', `${MAX_STREAMS} streams are open already; close one.`, {
+        retryAfterMs: 5_000,
+      });
+    }
+    const stream = new EventStream(owner, outgoing, Date.now(), (ready) => this.#flushSoon(ready));
+    this.#streams.add(stream);
+    outgoing.once('close', () => this.#streams.delete(stream));
+    return stream;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Cuts every stream and stops the timers. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const stream of this.#streams) stream.cut();
+  }
+
+  #flushSoon(stream: EventStream): void {
+    if (this.#unflushed.length === 0) setImmediate(() => this.#flush());
+    this.#unflushed.push(stream);
+  }
+
+  #flush(): void {
+    const streams = this.#unflushed;
+    this.#unflushed = [];
+    for (const stream of streams) stream.flush();
+  }
+
+  #maintain(): void {
+    const now = Date.now();
+    for (const stream of this.#streams) stream.maintain(now);
+  }
+
+  #recheck(): void {
+    const headers = new Set([...this.#streams].map((stream) => stream.owner.authorization));
+    for (const authorization of headers) {
+      this.#isStillValid(authorization).then(
+        (isValid) => {
+          if (!isValid) this.#cutAll(authorization);
+        },
+        // The store is away: nothing is known against the token, and the next check asks again.
+        () => undefined,
+      );
+    }
+  }
+
+  #cutAll(authorization: string): void {
+    for (const stream of this.#streams) if (stream.owner.authorization === authorization) stream.cut();
+  }
+}

@@ -1,0 +1,141 @@
+/** A plan and what events make of it: plain JavaScript without imports, because gateway and page both run it. Pure. */
+
+/** @typedef {import('../event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../plan.ts').Plan} Plan */
+/** @typedef {import('../plan.ts').PlanStep} PlanStep */
+
+/**
+ * A plan put together from events, and what is happening to it at this moment, which no stored plan tells.
+ * @typedef {object} PlanEventView
+ * @property {Plan} plan
+ * @property {string} [note] What is happening now, as a sentence.
+ * @property {string} [analysedStepId] The failed step that the agent thinks about.
+ * @property {boolean} [recovering] True from a failure until the step is done or skipped.
+ */
+
+/** Corrections of one plan, all its steps together; then it is stuck (S-22). */
+export const MAX_CORRECTIONS = 10;
+/** So few corrections left are a warning (S-24). */
+export const FEW_CORRECTIONS = 3;
+/** Longest reason that a plan or a step keeps, in UTF-16 units. */
+export const MAX_REASON_CHARS = 500;
+
+/**
+ * False for good once a plan is completed or cancelled.
+ * @param {Pick<Plan, 'state'>} plan
+ */
+export function isOpenPlan({ state }) {
+  return state === 'running' || state === 'paused';
+}
+
+/**
+ * True for a step with nothing left to do: it was done or skipped.
+ * @param {Pick<PlanStep, 'status'>} step
+ */
+export function isSettledStep({ status }) {
+  return status === 'done' || status === 'skipped';
+}
+
+/**
+ * The step that runs, has failed or is next; undefined when none is left.
+ * @param {Pick<Plan, 'steps'>} plan
+ * @returns {PlanStep | undefined}
+ */
+export function openStep({ steps }) {
+  return steps.find((step) => !isSettledStep(step));
+}
+
+/**
+ * Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it.
+ * @param {Pick<Plan, 'steps'>} plan
+ * @returns {number}
+ */
+export function correctionsLeft({ steps }) {
+  return MAX_CORRECTIONS - steps.reduce((used, { corrections }) => used + corrections, 0);
+}
+
+/**
+ * The plan given up, with the reason kept; a step that was running did not reach its end. Never throws.
+ * @param {Plan} plan
+ * @param {string} reason
+ * @returns {Plan}
+ */
+export function cancelPlan(plan, reason) {
+  /** @type {PlanStep[]} */
+  const steps = plan.steps.map((step) => (step.status === 'running' ? { ...step, status: 'failed' } : step));
+  return { ...plan, steps, state: 'cancelled', reason: boundReason(reason) };
+}
+
+/**
+ * A reason as it is kept: what is within the bound stays as it is. Never throws.
+ * @param {string} text
+ * @returns {string}
+ */
+export function boundReason(text) {
+  if (text.length <= MAX_REASON_CHARS) return text;
+  return `${text.slice(0, MAX_REASON_CHARS - 1).toWellFormed()}…`;
+}
+
+/**
+ * Gives the plan after one event; the same object when it changes nothing. Events of subagents' own plans do not belong
+ * here. Never throws.
+ * @param {PlanEventView | undefined} view
+ * @param {AgentEvent} event
+ * @returns {PlanEventView | undefined}
+ */
+export function advancePlan(view, event) {
+  if (event.type === 'plan_ready') return { plan: event.plan };
+  if (event.type === 'plan_revised') return { plan: event.plan, recovering: true };
+  if (view === undefined) return undefined;
+  switch (event.type) {
+    case 'plan_completed':
+      return inState(view.plan, 'completed');
+    case 'plan_paused':
+      return inState(view.plan, 'paused');
+    case 'plan_resumed':
+      return inState(view.plan, 'running');
+    case 'plan_cancelled':
+      return { plan: cancelPlan(view.plan, event.reason) };
+    case 'step_changed':
+    case 'step_skipped':
+      return withStep(view, event.step);
+    case 'agent_thinking':
+      return {
+        plan: withStep(view, event.step).plan,
+        note: `Step ${event.step.index + 1} failed; thinking about what to do…`,
+        analysedStepId: event.step.id,
+        recovering: true,
+      };
+    case 'retry_attempt':
+      return {
+        plan: withStep(view, event.step).plan,
+        note: `Step ${event.step.index + 1} is tried again.`,
+        recovering: true,
+      };
+    default:
+      return view;
+  }
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Plan['state']} state
+ * @returns {PlanEventView}
+ */
+function inState(plan, state) {
+  return { plan: { ...plan, state } };
+}
+
+/**
+ * The plan with one step replaced; a step it does not have waits for the plan that brings it. A note holds until a step
+ * has come to its end.
+ * @param {PlanEventView} view
+ * @param {PlanStep} step
+ * @returns {PlanEventView}
+ */
+function withStep(view, step) {
+  const steps = view.plan.steps.map((one) => (one.id === step.id ? step : one));
+  const now = step.status === 'running' ? view : {};
+  const recovering = view.recovering === true && !isSettledStep(step);
+  return { ...now, plan: { ...view.plan, steps }, recovering };
+}

@@ -1,0 +1,58 @@
+/** The reducer of plans, which gateway and page share. */
+import { describe, expect, it } from 'vitest';
+import {
+  advancePlan,
+  correctionsLeft,
+  FEW_CORRECTIONS,
+  MAX_CORRECTIONS,
+} from '../../src/contracts/isomorphic/plan-reducer.js';
+import type { PlanEventView } from '../../src/contracts/isomorphic/plan-reducer.js';
+import * as contract from '../../src/contracts/plan.ts';
+import type { EventBody } from '../../src/contracts/event.ts';
+import { BUDGET_WARNING_SHARE } from '../../src/agent/executor/apply-correction.ts';
+import { plan, step } from '../fakes/gateway/shown-plans.ts';
+
+const after = (view: PlanEventView | undefined, ...events: EventBody[]): PlanEventView | undefined =>
+  events.reduce((now, event) => advancePlan(now, { sessionKey: 'http:a', at: 0, ...event }), view);
+
+const RUNNING = step(1, { status: 'running', attempts: 1 });
+const FAILED = step(1, { status: 'failed', attempts: 1 });
+
+describe('the reducer of plans', () => {
+  it('is what the contract exports, and warns where the agent does (S-22, S-24)', () => {
+    expect(contract.MAX_CORRECTIONS).toBe(MAX_CORRECTIONS);
+    expect(FEW_CORRECTIONS).toBe(MAX_CORRECTIONS * BUDGET_WARNING_SHARE);
+    const used = plan([step(0, { corrections: 2 }), step(1, { corrections: 5 }), step(2)]);
+    expect(correctionsLeft(used)).toBe(contract.correctionsLeft(used));
+  });
+
+  it('gives a plan up with the reason, and the running step cut short (S-29, S-36)', () => {
+    const steps = [step(0, { status: 'done' }), RUNNING, step(2)];
+    const shown = { plan: plan(steps), note: 'on its way', recovering: true };
+    expect(after(shown, { type: 'plan_cancelled', reason: 'No way.' })).toEqual({
+      plan: contract.cancelPlan(plan(steps), 'No way.'),
+    });
+  });
+
+  it('notes a failure until its step is settled', () => {
+    const begun = after(undefined, { type: 'plan_ready', plan: plan([step(0), RUNNING]) });
+    const thinking = after(begun, { type: 'agent_thinking', step: FAILED });
+    expect(thinking).toMatchObject({ analysedStepId: 's1', recovering: true, plan: { steps: [{}, FAILED] } });
+    expect(thinking?.note).toBe('Step 2 failed; thinking about what to do…');
+    const again = after(thinking, { type: 'retry_attempt', step: RUNNING, attempt: 2 });
+    expect(again).toMatchObject({ note: 'Step 2 is tried again.', recovering: true });
+    expect(again).not.toHaveProperty('analysedStepId');
+    expect(after(again, { type: 'step_changed', step: RUNNING })).toMatchObject({
+      note: 'Step 2 is tried again.',
+    });
+    const done = after(again, { type: 'step_changed', step: { ...RUNNING, status: 'done' } });
+    expect(done).toMatchObject({ recovering: false });
+    expect(done).not.toHaveProperty('note');
+  });
+
+  it('gives the same object for what says nothing about the plan, and nothing before there is one', () => {
+    const begun = after(undefined, { type: 'plan_ready', plan: plan(2) });
+    expect(after(begun, { type: 'turn_started' })).toBe(begun);
+    expect(after(undefined, { type: 'step_changed', step: RUNNING })).toBeUndefined();
+  });
+});
