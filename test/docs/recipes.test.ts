@@ -1,0 +1,180 @@
+/** Every command that a page tells its reader to type: run word by word beside a whole gateway, or excused with a reason. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import project from '../../package.json' with { type: 'json' };
+import { loadConfig } from '../../src/config.ts';
+import { startGateway } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import { makeEmbeddedHome, silentLog } from '../database.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import type { FakeOllama } from '../fakes/ollama/ollama.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { codeBlocks, PAGES, readText, ROOT } from './pages.ts';
+
+const TOKEN = 'a-token-for-the-recipes';
+const ANSWER = 'Hello from the model.';
+const STRANGER = '1001';
+
+/** What the reader must see of each command; the first that matches counts. */
+const EXPECTED: [command: RegExp, output: RegExp][] = [
+  [/^npx parley pair approve /, /may write to the bot now/],
+  [/^npx parley pair group telegram -/, /telegram group -\d+/],
+  [/^npx parley pair group discord /, /discord group \d+/],
+  [/^npx parley token create /, /shown only this once/],
+  [/^npx parley status/, /gateways +1 running/],
+  [/^curl .*"stream": true/s, /data: \[DONE\]/],
+  [/^curl .*\/v1\/chat\/completions/s, new RegExp(ANSWER)],
+  [/^curl .*\/v1\/models/s, /"object":"list"/],
+  [/^curl -X POST .*\/messages /s, /"turnId"/],
+  [/^curl .*\/events/s, /retry: \d+/],
+  [/^curl .*\/stop/s, /"stopped":/],
+  [/^curl .*\/messages\?/s, /Tell me a story/],
+  [/^curl -X POST .*\/v1\/schedules/s, /"task":"Tell me the news"/],
+  [/^curl .*\/v1\/schedules/s, /"schedules":\[/],
+  [/^curl .*\/readyz/s, /"ready":true/],
+];
+
+/** What is not run here, and where it is proved instead. */
+const EXCUSED: [command: RegExp, reason: string][] = [
+  [/^export TOKEN=\.\.\.$/, 'stands for the token of the reader; the test exports its own'],
+  [/^git clone /, 'this is the clone'],
+  [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
+  [/^npm run check && npm test$/, 'the gate (.ci/run) is this and more'],
+  [/^npm run demo$/, 'test/flows/demo.test.ts runs it'],
+  [/^ollama (pull|serve)\b/, 'a program of somebody else'],
+  [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
+];
+
+/** Whole commands: lines joined at their backslashes, without comments. */
+function commandsOf(text: string): string[] {
+  const whole = text.replaceAll(/ *\\\n */g, ' ');
+  return whole
+    .split('\n')
+    .map((line) => line.replace(/(^|\s+)# .*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+const recipes = PAGES.flatMap((page) => codeBlocks(page))
+  .filter(({ language }) => language === 'sh')
+  .flatMap((block) => commandsOf(block.text).map((command) => ({ page: block.page, command })));
+const run = recipes.filter(({ command }) => !EXCUSED.some(([excused]) => excused.test(command)));
+
+describe('a command on a page', () => {
+  let home = '';
+  let model: FakeOllama;
+  let telegram: FakeTelegram;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    home = await makeEmbeddedHome();
+    model = await startFakeOllama({ fallback: { text: ANSWER } });
+    telegram = await FakeTelegram.start();
+    const environment = {
+      GATEWAY_HOME: home,
+      GATEWAY_TOKEN: TOKEN,
+      PORT: '0',
+      OLLAMA_HOST: model.url,
+      TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+      TELEGRAM_API_ROOT: telegram.root,
+    };
+    gateway = await startGateway(loadConfig(environment), { log: silentLog });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await telegram.close();
+    await model.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  /** A reader's shell: the same words, with this gateway's address and without the wait of an endless stream. */
+  async function type(command: string): Promise<{ code: number; output: string }> {
+    const shell = [
+      'set -e',
+      'npx() { shift; node src/launch.js "$@"; }',
+      'curl() { command curl -sS --fail-with-body --max-time "$LIMIT" "$@" || [ "$?" -eq 28 ]; }',
+      command.replaceAll('http://127.0.0.1:8080', gateway.url),
+    ].join('\n');
+    const child = spawn('bash', ['-c', shell], {
+      cwd: ROOT,
+      env: {
+        PATH: `${path.dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+        GATEWAY_HOME: home,
+        TOKEN,
+        LIMIT: command.includes('/events') ? '1' : '30',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const [code]: unknown[] = await once(child, 'close');
+    return { code: Number(code), output };
+  }
+
+  /** A stranger's pairing code, as the bot tells it on Telegram. */
+  async function pairingCode(): Promise<string> {
+    telegram.says(STRANGER, 'let me in', STRANGER);
+    return await vi.waitFor(
+      () => {
+        const code = /pair approve ([A-Z0-9]{8})/.exec(telegram.screen(STRANGER).join(' '))?.[1];
+        if (code === undefined) throw new Error('no code yet');
+        return code;
+      },
+      { timeout: 20_000, interval: 20 },
+    );
+  }
+
+  // The same words on two pages are one recipe.
+  const different = [...new Map(run.map((recipe) => [recipe.command, recipe])).values()];
+  it.each(different)('does what it says: $command ($page)', async ({ command }) => {
+    const expected = EXPECTED.find(([pattern]) => pattern.test(command))?.[1];
+    if (expected === undefined) throw new Error('add what a reader should see of it to EXPECTED');
+    const typed = command.endsWith(' CODE') ? command.replace('CODE', await pairingCode()) : command;
+    const { code, output } = await type(typed);
+    expect(output).toMatch(expected);
+    expect(code, `it printed: ${output}`).toBe(0);
+  });
+
+  it('that is not run has a reason, and none is excused in vain', () => {
+    for (const [pattern, reason] of EXCUSED) {
+      expect(reason).toMatch(/\w+ \w+ \w+/);
+      expect(
+        recipes.some(({ command }) => pattern.test(command)),
+        `${pattern} excuses something`,
+      ).toBe(true);
+    }
+    expect(run.length).toBeGreaterThan(15);
+  });
+});
+
+describe('a command for a container or a service', () => {
+  const compose = readText('docker-compose.yml');
+  const docker = recipes.filter(({ command }) => command.startsWith('docker compose exec'));
+
+  it.each(docker)('names a service of the compose file: $command', ({ command }) => {
+    const [, service = ''] = /^docker compose exec (\w+) /.exec(command) ?? [];
+    expect(compose).toContain(`\n  ${service}:\n`);
+    for (const file of command.match(/\bsrc\/\S+/g) ?? [])
+      expect(existsSync(path.join(ROOT, file))).toBe(true);
+  });
+
+  it('starts the same file as npm start', () => {
+    const [unit] = codeBlocks('docs/operating.md').filter(({ language }) => language === 'ini');
+    const [, file = ''] = /ExecStart=.* node (\S+) start/.exec(unit?.text ?? '') ?? [];
+    expect(project.scripts.start).toContain(` ${file} start`);
+    expect(project.bin.parley).toBe(file);
+  });
+});
+
+describe('every block of code', () => {
+  it('has a language that a test reads, or is plain text', () => {
+    const read = ['sh', 'json', 'js', 'ts', 'ini', 'md', 'text', ''];
+    const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
+      ({ language }) => !read.includes(language),
+    );
+    expect(strange).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** What the pages say of the code, compared with the code: links, paths, commands, tools, events, tables and behaviours. */
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import project from '../../package.json' with { type: 'json' };
+import { listFiles } from '../imports.ts';
+import { rowsIn } from '../rows.ts';
+import { anchorsOf, PAGES, proseOf, readText, relativeLinks, ROOT, tableRows } from './pages.ts';
+
+/** The first cell of each row, its words in backticks. */
+function namesIn(page: string): string[] {
+  return tableRows(page).flatMap(([cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+}
+
+function everyMatch(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, found = '']) => found))];
+}
+
+describe('the pages', () => {
+  it.each(PAGES)('of %s lead to files and headings that exist', (page) => {
+    const broken = relativeLinks(page).filter((link) => {
+      const [file = '', anchor] = link.split('#');
+      const target = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+      if (!existsSync(path.join(ROOT, target))) return true;
+      return anchor !== undefined && !anchorsOf(target).has(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('name only files and folders of the repository that exist', () => {
+    const places = PAGES.flatMap((page) =>
+      everyMatch(proseOf(page), /`((?:src|channels|test|docs|drizzle)\/[\w./-]*)`/g).map((place) => ({
+        page,
+        place,
+      })),
+    );
+    expect(places.length).toBeGreaterThan(20);
+    expect(places.filter(({ place }) => !existsSync(path.join(ROOT, place)))).toEqual([]);
+  });
+
+  it('name only npm scripts that exist', () => {
+    const scripts = PAGES.flatMap((page) => everyMatch(readText(page), /npm run ([a-z:]+)/g));
+    expect(scripts.length).toBeGreaterThan(4);
+    expect(scripts.filter((name) => !Object.hasOwn(project.scripts, name))).toEqual([]);
+  });
+
+  it('list the commands as parley --help does', () => {
+    const lines = readText('src/cli.ts').matchAll(/^ {2}((?!start)[a-z]+(?: [A-Za-z_[\]-]+)*)(?: {2,}.*)$/gm);
+    const help = [...lines].map(([, line]) => line);
+    const listed = everyMatch(readText('docs/getting-started.md'), /^npx parley (\w.*?)(?: {2,}.*)$/gm);
+    expect(help.length).toBeGreaterThan(6);
+    expect(listed).toEqual(help);
+  });
+
+  it('are all linked from the README', () => {
+    const linked = relativeLinks('README.md').map((link) => link.split('#')[0]);
+    expect(PAGES.filter((page) => page !== 'README.md' && !linked.includes(page))).toEqual([]);
+  });
+});
+
+describe('the page about architecture', () => {
+  const page = 'docs/architecture.md';
+  const section = (heading: string): string => {
+    const text = readText(page);
+    const from = text.indexOf(`\n## ${heading}\n`);
+    const end = text.indexOf('\n## ', from + 1);
+    return text.slice(from, end === -1 ? undefined : end);
+  };
+  const rowNames = (heading: string): string[] =>
+    everyMatch(section(heading).replaceAll(/^(\|[^|]*\|).*$/gm, '$1'), /`([a-z_]+)`/g);
+
+  it('lists every event, and no other', () => {
+    const events = everyMatch(readText('src/contracts/event.ts'), /^ {2}\| \{\s*type: '([a-z_]+)'/gm);
+    expect(events.length).toBeGreaterThan(30);
+    const rows = section('Events')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const listed = everyMatch(rows.map((row) => row.split('|')[1]).join(' '), /`([a-z_]+)`/g);
+    expect(listed.toSorted()).toEqual(events.toSorted());
+  });
+
+  it('lists every table, and no other', () => {
+    const folder = 'src/store/database';
+    const schemas = readdirSync(path.join(ROOT, folder)).filter((name) => name.startsWith('schema'));
+    const tables = schemas.flatMap((name) =>
+      everyMatch(readText(`${folder}/${name}`), /pgTable\(\s*'(\w+)'/g),
+    );
+    expect(tables.length).toBeGreaterThan(15);
+    expect(rowNames('Tables').toSorted()).toEqual(tables.toSorted());
+  });
+
+  it('lists every class of lane, and no other', () => {
+    const union = /export type LaneClass = ([^;]+);/.exec(readText('src/contracts/lanes.ts'))?.[1] ?? '';
+    const listed = everyMatch(section('Two buses'), /^\| `([a-z]+):/gm);
+    expect(listed.toSorted()).toEqual(everyMatch(union, /'([a-z]+)'/g).toSorted());
+  });
+
+  it('lists every module', () => {
+    const modules = readdirSync(path.join(ROOT, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !['contracts', 'lib'].includes(entry.name))
+      .map(({ name }) => name);
+    const listed = everyMatch(section('Layers'), /^\| `([a-z]+)`/gm);
+    expect(listed.toSorted()).toEqual(modules.toSorted());
+  });
+
+  it('explains at most fifteen words of our own', () => {
+    const rows = section('Glossary')
+      .split('\n')
+      .filter((line) => /^\| \w/.test(line) && !line.startsWith('| word'));
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.length).toBeLessThanOrEqual(15);
+  });
+});
+
+describe('the page about tools', () => {
+  it('lists every tool, and no other', () => {
+    const folder = 'src/tools';
+    const files = listFiles().filter((file) => file.startsWith(`${folder}/`) && file.endsWith('.ts'));
+    const constants = new Map(
+      ['delivery', 'profile', 'subagents'].flatMap((name) =>
+        [...readText(`src/contracts/${name}.ts`).matchAll(/export const (\w+) = '(\w+)';/g)].map(
+          ([, constant = '', value = '']): [string, string] => [constant, value],
+        ),
+      ),
+    );
+    const tools = files.flatMap((file) =>
+      [...readText(file).matchAll(/defineTool(?:<[^(]*>)?\(\{\s*name: (?:'(\w+)'|(\w+))/g)].map(
+        ([, name, constant = '']) => name ?? constants.get(constant) ?? constant,
+      ),
+    );
+    expect(tools.length).toBeGreaterThan(10);
+    expect(namesIn('docs/tools.md').toSorted()).toEqual(tools.toSorted());
+  });
+});
+
+describe('the behaviours', () => {
+  const listed = tableRows('docs/behaviours.md').flatMap(([code = '']) => rowsIn(code));
+
+  it('are 73 of the loop, 50 of the executor and 49 of bus, tools and channels, each once', () => {
+    const counts = ['N', 'S', 'B'].map((group) => listed.filter((code) => code.startsWith(group)).length);
+    expect(counts).toEqual([73, 50, 49]);
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+
+  it('explain every code that source and tests name', () => {
+    const named = listFiles()
+      .filter((file) => /^(src|channels|test)\/.*\.(ts|js)$/.test(file))
+      .flatMap((file) => rowsIn(readText(file)).map((code) => `${code} in ${file}`));
+    expect(named.length).toBeGreaterThan(500);
+    expect(named.filter((place) => !listed.includes(place.split(' ')[0] ?? ''))).toEqual([]);
+  });
+
+  it('are each named by a test', () => {
+    const tests = listFiles().filter((file) => /^test\/.*\.ts$/.test(file) && !file.startsWith('test/docs/'));
+    const named = new Set(tests.flatMap((file) => rowsIn(readText(file))));
+    expect(listed.filter((code) => !named.has(code))).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * `npm run docs:pictures`: takes the pictures of the README from a running gateway: the page in Chromium, and a Telegram
+ * chat as the platform's fake shows it while an answer grows. The model is the demo's script. Needs Chromium.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { loadConfig } from '../../src/config.ts';
+import { startGateway } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import { findChromium, launch, signIn, visit, write } from '../browser/browser.ts';
+import { silentLog } from '../database.ts';
+import { demoAnswer } from '../fakes/demo/answer.ts';
+import { furnishDemoHome } from '../fakes/demo/home.ts';
+import { startFakeOllama } from '../fakes/ollama/ollama.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { ROOT } from './pages.ts';
+
+const IMAGES = path.join(ROOT, 'docs/images');
+const TOKEN = 'a-token-for-the-pictures';
+const PERSON = '1001';
+const QUESTION = 'Hello! What can you do?';
+const GOAL = 'plan a picnic';
+const PHONES = `
+  body { display: flex; gap: 14px; margin: 14px; background: #fff; font: 13px/1.45 'Liberation Sans', sans-serif }
+  section { flex: 1; height: 530px; padding: 14px; overflow: hidden; border-radius: 18px; background: #dfe8d8 }
+  p { margin: 0 0 10px; padding: 8px 11px; border-radius: 12px; background: #fff; white-space: pre-wrap; width: fit-content }
+  .mine { margin-left: auto; background: #effdde }`;
+
+const chromium = findChromium();
+if (chromium === undefined)
+  throw new Error('There is no Chromium: install one, or set CHROMIUM to its path.');
+const home = await mkdtemp(path.join(tmpdir(), 'parley-pictures-'));
+await furnishDemoHome(home);
+const settings = {
+  access: { telegram: { dm: 'open' } },
+  tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo'] },
+  turns: { mode: 'agentic' },
+};
+await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+const model = await startFakeOllama({ fallback: demoAnswer });
+const telegram = await FakeTelegram.start();
+const gateway = await startGateway(
+  loadConfig({
+    GATEWAY_HOME: home,
+    GATEWAY_TOKEN: TOKEN,
+    PORT: '0',
+    OLLAMA_HOST: model.url,
+    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+    TELEGRAM_API_ROOT: telegram.root,
+  }),
+  { log: silentLog, demo: true },
+);
+const browser = await launch(chromium);
+try {
+  await takePage(browser, gateway);
+  await takeTelegram(browser);
+} finally {
+  await browser.close();
+  await gateway.stop();
+  await model.close();
+  await telegram.close();
+  await rm(home, { recursive: true, force: true });
+}
+
+/** The page: an answer half written, and a plan at its end. */
+async function takePage(browser: Browser, { url }: Gateway): Promise<void> {
+  const { page } = await visit(browser, url, { viewport: { width: 1_000, height: 640 } });
+  await signIn(page, TOKEN);
+  await write(page, QUESTION);
+  await page.getByText('A few things to try').waitFor();
+  await save(page, 'growing');
+  await page.locator('.turn-foot time').waitFor();
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await page.setViewportSize({ width: 1_000, height: 900 });
+  await write(page, GOAL);
+  await page.locator('.turn-foot time').waitFor({ timeout: 60_000 });
+  await page.getByRole('region', { name: 'Plan' }).scrollIntoViewIfNeeded();
+  await save(page, 'plan');
+}
+
+async function save(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: path.join(IMAGES, `${name}.png`) });
+}
+
+/** Three moments of a Telegram chat, drawn side by side from what its screen showed. */
+async function takeTelegram(browser: Browser): Promise<void> {
+  const screens = await watchTelegram(GOAL, 'for real answers.');
+  const repaired = screens.find((texts) => texts.join(' ').includes('attempt 2')) ?? [];
+  const moments = [screens[0] ?? [], repaired, screens.at(-1) ?? []];
+  const phones = moments.map((texts) => {
+    const bubbles = texts.map((text) => `<p>${escape(text)}</p>`);
+    return `<section><p class="mine">${escape(GOAL)}</p>${bubbles.join('')}</section>`;
+  });
+  const page = await browser.newPage({ viewport: { width: 1_080, height: 586 } });
+  await page.setContent(`<style>${PHONES}</style>${phones.join('')}`);
+  await save(page, 'telegram');
+}
+
+/** Every different screen of the chat, oldest first, until it shows `last`. Throws after a minute without it. */
+async function watchTelegram(question: string, last: string): Promise<string[][]> {
+  const screens: string[][] = [];
+  telegram.says(PERSON, question, PERSON);
+  for (const deadline = performance.now() + 60_000; performance.now() < deadline; await setTimeout(50)) {
+    const now = [...telegram.screen(PERSON)];
+    if (now.length > 0 && now.join('|') !== screens.at(-1)?.join('|')) screens.push(now);
+    if (now.some((text) => text.includes(last))) return screens;
+  }
+  throw new Error(`Telegram does not show "${last}": ${JSON.stringify(screens.at(-1))}`);
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
