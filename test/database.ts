@@ -1,8 +1,9 @@
 /**
- * How a test gets a store. `describeEachDatabase(name, (databases) => { … databases.open() … })` runs its tests on the embedded
- * database (unless ONLY_DATABASE=postgres), and on Postgres when DATABASE_URL is set. Every `open()` gives a store with empty tables in a schema
- * of its own (one embedded server serves the whole file); `open({ beside })` gives a second store on the same tables,
- * as a second node has it. Stores are closed after each test; the schemas of a test that passed are dropped.
+ * A store for a test. `describeEachDatabase(name, (databases) => { … databases.open() … })` runs its tests on the embedded
+ * database (unless ONLY_DATABASE=postgres), and on Postgres when DATABASE_URL is set; `describeEmbedded` runs them on the
+ * embedded database only. Every `open()` gives a store with empty tables in a schema of its own; `open({ beside })` gives a
+ * second store on the same tables, as a second node has it. Stores are closed after each test; the schema of a test that
+ * passed is emptied and used again, the schema of one that failed is left as it is.
  */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import project from '../package.json' with { type: 'json' };
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { createLog, type Log } from '../src/contracts/log.ts';
-import { openEmbedded, type EmbeddedDatabase } from '../src/store/embedded/embedded.ts';
+import { openEmbedded } from '../src/store/embedded/embedded.ts';
 import { newId } from '../src/lib/ids.ts';
 import type { SessionStart } from '../src/contracts/records.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
@@ -21,13 +22,16 @@ import type { DatabasePlace } from '../src/store/database/database.ts';
 
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 
+/** A table larger than this is truncated instead of deleted from, in bytes: dead rows would slow the tests that follow. */
+const TRUNCATE_FROM_BYTES = 262_144;
+
 /** A log that says nothing. */
 export const silentLog: Log = createLog({ level: 'silent', redact: (text) => text });
 
 /** A store under test, and where its tables are. */
 export interface TestStore extends Store {
   place: DatabasePlace;
-  /** Runs SQL on the same tables, for looking at what no word shows. */
+  /** Runs SQL on the same tables, for what no function of the store shows. */
   sql: postgres.Sql;
 }
 
@@ -41,59 +45,95 @@ export interface TestDatabases {
   }): Promise<TestStore>;
 }
 
+/** Runs the tests on the embedded database and, where DATABASE_URL is set, on Postgres: for what depends on the SQL. */
 export function describeEachDatabase(name: string, tests: (databases: TestDatabases) => void): void {
-  describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')(`${name} [embedded]`, () => {
-    tests(testDatabases('embedded'));
-  });
+  describeEmbedded(name, tests);
   describe.skipIf(process.env.DATABASE_URL === undefined)(`${name} [postgres]`, () => {
     tests(testDatabases('postgres'));
   });
 }
 
+/** Runs the tests on the embedded database only: for what needs a store and does not depend on which. */
+export function describeEmbedded(name: string, tests: (databases: TestDatabases) => void): void {
+  describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')(`${name} [embedded]`, () => {
+    tests(testDatabases('embedded'));
+  });
+}
+
+type Server = Pick<DatabasePlace, 'url' | 'socketPath'>;
+
+let embeddedServer: Promise<Server> | undefined;
+/** Migrated schemas of the embedded server that no test uses now. */
+const embeddedSchemas: string[] = [];
+
+/** The one embedded server of this worker process. It ends with the process, and its files with the run (run-folder.ts). */
+function sharedEmbedded(): Promise<Server> {
+  return (embeddedServer ??= makeEmbeddedHome()
+    .then((home) => openEmbedded(home, silentLog))
+    .then(({ socketPath }) => ({ socketPath })));
+}
+
 function testDatabases(kind: Store['kind']): TestDatabases {
-  let server: Pick<DatabasePlace, 'url' | 'socketPath'> = {};
-  let embedded: EmbeddedDatabase | undefined;
-  let home: string | undefined;
+  let server: Server = {};
+  let admin: postgres.Sql | undefined;
   const opened: TestStore[] = [];
+  const unused = kind === 'embedded' ? embeddedSchemas : [];
 
   beforeAll(async () => {
-    if (kind === 'postgres') {
-      server = { url: process.env.DATABASE_URL };
-      return;
-    }
-    home = await makeEmbeddedHome();
-    embedded = await openEmbedded(home, silentLog);
-    server = { socketPath: embedded.socketPath };
+    server = kind === 'postgres' ? { url: process.env.DATABASE_URL } : await sharedEmbedded();
+    admin = connectForTest(server);
   });
 
   afterEach(async ({ task }) => {
-    const schemas = new Set(opened.map((store) => store.place.schema));
-    for (const store of opened) await store.close();
-    const admin = opened[0]?.sql;
-    if (admin !== undefined && task.result?.state !== 'fail') {
-      for (const schema of schemas) await admin`drop schema if exists ${admin(schema)} cascade`;
-    }
-    for (const store of opened.splice(0)) await store.sql.end();
+    for (const store of opened) await Promise.all([store.close(), store.sql.end()]);
+    const schemas = new Set(opened.splice(0).map((store) => store.place.schema));
+    if (task.result?.state !== 'fail') unused.push(...schemas);
   });
 
   afterAll(async () => {
-    await embedded?.close();
-    if (home !== undefined) await rm(home, { recursive: true, force: true });
+    if (kind === 'postgres') {
+      for (const schema of unused.splice(0)) await admin?.unsafe(`drop schema if exists "${schema}" cascade`);
+    }
+    await admin?.end();
   });
+
+  /** Emptied when it is used again and not before: processes of the last test may have ended after its stores. */
+  const cleanSchema = async (): Promise<{ schema: string; migrate: boolean }> => {
+    const schema = unused.pop();
+    if (schema === undefined || admin === undefined)
+      return { schema: `test_${newId().replaceAll('-', '')}`, migrate: true };
+    await emptyTables(admin, schema);
+    return { schema, migrate: false };
+  };
 
   return {
     kind,
     async open({ beside, place: change, retryForMs, newSessions } = {}) {
-      const schema = beside?.place.schema ?? `test_${newId().replaceAll('-', '')}`;
+      const { schema, migrate } =
+        beside === undefined ? await cleanSchema() : { schema: beside.place.schema, migrate: false };
       const place = { ...server, schema, applicationName: schema, ...change };
-      const options = { log: silentLog, retryForMs, newSessions, migrate: beside === undefined };
-      const store = await openStoreAt(place, options);
-      const sql = connectForTest({ ...server, schema });
-      const test = { ...store, place, sql };
+      const store = await openStoreAt(place, { log: silentLog, retryForMs, newSessions, migrate });
+      const test = { ...store, place, sql: connectForTest(server, schema) };
       opened.push(test);
       return test;
     },
   };
+}
+
+/** As if just migrated. Deleting costs a fiftieth of a new schema (measured: 5 ms against 290 ms of the embedded database). */
+async function emptyTables(admin: postgres.Sql, schema: string): Promise<void> {
+  const tables = await admin<{ name: string; bytes: string }[]>`
+    select c.relname as name, pg_relation_size(c.oid) as bytes from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind = 'r' and c.relname <> 'migration'`;
+  const statements = tables.map(({ name, bytes }) =>
+    Number(bytes) > TRUNCATE_FROM_BYTES
+      ? `truncate "${schema}"."${name}"`
+      : `delete from "${schema}"."${name}"`,
+  );
+  const sequences = `select setval(c.oid, 1, false) from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace where n.nspname = '${schema}' and c.relkind = 'S'`;
+  await admin.unsafe([...statements, sequences].join('; '));
 }
 
 /** A fresh home with an empty embedded database: initdb takes seconds, so it runs once and is copied from then on. */
@@ -114,14 +154,14 @@ export async function makeEmbeddedHome(): Promise<string> {
   return home;
 }
 
-function connectForTest(place: DatabasePlace): postgres.Sql {
+function connectForTest(server: Server, schema = 'public'): postgres.Sql {
   const options = {
     max: 1,
     fetch_types: false,
     onnotice: () => undefined,
-    connection: { search_path: `"${place.schema}"` },
+    connection: { search_path: `"${schema}"` },
   };
-  return place.socketPath === undefined
-    ? postgres(place.url ?? '', options)
-    : postgres({ ...options, path: place.socketPath, user: 'postgres' });
+  return server.socketPath === undefined
+    ? postgres(server.url ?? '', options)
+    : postgres({ ...options, path: server.socketPath, user: 'postgres' });
 }

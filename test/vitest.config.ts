@@ -1,16 +1,36 @@
-/** How the tests run: node 24 on the sources as written, one process per file, a report for `npm run` tools to read. */
+/** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Files that need a process of their own, because they replace a module or change the environment of the process. */
+const ALONE = [
+  'test/store/embedded/embedded.test.ts',
+  'test/tools/exec/exec.test.ts',
+  'test/security/egress.test.ts',
+];
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    globalSetup: 'test/run-folder.ts',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          // The files of a worker share its process: loading the modules and starting a database is most of a small file's time.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'alone', include: ALONE } },
+    ],
   },
 });
