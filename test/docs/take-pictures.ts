@@ -13,7 +13,7 @@ import type { Gateway } from '../../src/gateway.ts';
 import { findChromium, launch, signIn, visit, write } from '../browser/browser.ts';
 import { silentLog } from '../database.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
-import { furnishDemoHome } from '../fakes/demo/home.ts';
+import { writeDemoHome } from '../fakes/demo/home.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { ROOT } from './pages.ts';
@@ -33,7 +33,7 @@ const chromium = findChromium();
 if (chromium === undefined)
   throw new Error('There is no Chromium: install one, or set CHROMIUM to its path.');
 const home = await mkdtemp(path.join(tmpdir(), 'parley-pictures-'));
-await furnishDemoHome(home);
+await writeDemoHome(home);
 const settings = {
   access: { telegram: { dm: 'open' } },
   tools: { enabled: ['list_dir', 'read_file', 'write_file', 'todo'] },
