@@ -47,7 +47,7 @@ export async function makeDoors(behind: Behind) {
       lanes,
       bus,
       ledger,
-      runs: store.runs,
+      subagents: store.subagents,
       defaultModel: (id) => agent.defaultModel(id),
       profileFaults,
       now: Date.now,

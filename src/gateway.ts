@@ -18,7 +18,7 @@ import type { Tool } from './contracts/tool.ts';
 
 /** Deliveries, subagents in the background and held connections of one node at a time. */
 const OUT_CONCURRENCY = 128;
-const RUN_CONCURRENCY = 64;
+const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
 
 export interface GatewayOptions extends Voice {
@@ -70,7 +70,7 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   const budgets: LaneBudget[] = [
     { class: 'in', handler: mind.agent.turns, concurrency: config.turns.concurrency },
     { class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY },
-    { class: 'run', handler: mind.agent.subagents, concurrency: RUN_CONCURRENCY },
+    { class: 'agent', handler: mind.agent.subagents, concurrency: AGENT_CONCURRENCY },
     { class: 'poll', handler: leader.handler, concurrency: POLL_CONCURRENCY },
   ];
   const bus: MessageBus = createMessageBus({ lanes, instance, budgets, log, hints: events.hints });

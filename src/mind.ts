@@ -49,7 +49,7 @@ export async function openMind(ground: Ground, carrier: LaneRunner, added: reado
   const agent = createAgent({
     ...store,
     ledger,
-    background: { claimingNode: () => carrier.claimingNode('run'), run: carrier.run },
+    background: { claimingNode: () => carrier.claimingNode('agent'), run: carrier.run },
     events,
     live: ground.delivery.live,
     provider,

@@ -29,7 +29,7 @@ import { migrateDatabase } from './database/migrate.ts';
 import { createScratchpad, createTodos } from './tables/notes.ts';
 import { createPlans } from './tables/plans.ts';
 import { createPosts } from './lanes/posts.ts';
-import { createRuns } from './lanes/subagents.ts';
+import { createSubagentStore } from './lanes/subagents.ts';
 import { createUsage } from './tables/usage.ts';
 import { createScheduleStore } from './tables/schedules.ts';
 
@@ -38,7 +38,7 @@ export interface Store {
   kind: 'postgres' | 'embedded';
   ledger: Ledger;
   lanes: LaneStore;
-  runs: SubagentStore;
+  subagents: SubagentStore;
   posts: PostStore;
   access: AccessStore;
   memories: MemoryStore;
@@ -77,7 +77,7 @@ export async function openStoreAt(
   const words = {
     ledger: createLedger(database, newSessions),
     lanes: createLanes(database),
-    runs: createRuns(database),
+    subagents: createSubagentStore(database),
     posts: createPosts(database),
     access: createAccess(database),
     memories: createMemories(database),

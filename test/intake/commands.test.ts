@@ -11,7 +11,7 @@ const commands = createCommands({
   lanes: { stop: none },
   bus: { hintStop: none, nudge: none },
   ledger: { session: none, queue: none, newSessions: SESSION_START },
-  runs: { working: none },
+  subagents: { working: none },
   now: none,
   defaultModel: none,
   profileFaults: none,

@@ -32,12 +32,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     claimingNode: () => undefined,
     hintStop: (lane: string) => void hints.push(lane),
     nudge: () => undefined,
-    running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
+    running: () => ({ in: 0, out: 0, agent: 0, poll: 0 }),
   };
   const deps = {
     lanes: store.lanes,
     ledger: store.ledger,
-    runs: store.runs,
+    subagents: store.subagents,
     plans: store.plans,
     bus,
     gatekeeper,

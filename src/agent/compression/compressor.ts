@@ -133,7 +133,7 @@ function orderOf(turn: Turn, signal: AbortSignal): CompressionOrder {
 }
 
 async function rereadHistory(shared: Omit<AgentShared, 'compressor'>, turn: Turn): Promise<void> {
-  const rows = await shared.deps.contexts.uncovered(turn.sessionKey, HISTORY_ROWS);
+  const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });
 }

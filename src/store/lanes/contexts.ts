@@ -32,12 +32,12 @@ export function recap(sql: Sql, session: string, laneSeq: Fragment, columns: Fra
 /** The `ContextStore` over a database. */
 export function createContexts(database: Database): ContextStore {
   return {
-    uncovered: (session, limit) => database.run((sql) => uncovered(sql, cleanText(session), limit)),
-    cover: (session, given) => database.run((sql) => cover(sql, session, given)),
+    unsummarized: (session, limit) => database.run((sql) => unsummarized(sql, cleanText(session), limit)),
+    summarize: (session, range) => database.run((sql) => summarize(sql, session, range)),
   };
 }
 
-async function uncovered(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {
+async function unsummarized(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {
   const entry = sql`c.seq::float8 as seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
   const lane = sql`(select head from lane where key = ${`in:${session}`})`;
   const rows = await sql<UnsummarizedRow[]>`
@@ -60,8 +60,8 @@ async function uncovered(sql: Sql, session: string, limit: number): Promise<Unsu
  * The lane is held against `/new` and deletion, which lock it first: either sees the summary, or this finds the rows
  * gone. The turn that runs meanwhile is not held up.
  */
-async function cover(sql: Sql, session: SessionKey, given: SummaryRange): Promise<boolean> {
-  const { from, upTo, rows, summary, tokens } = given;
+async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Promise<boolean> {
+  const { from, upTo, rows, summary, tokens } = range;
   const key = cleanText(session);
   const payload = cleanJson(summary);
   // The index of what is not covered finds the rows; their seqs alone would have the whole table read.

@@ -81,7 +81,7 @@ async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<numb
       delete from delivery where ref in (select ref from delivery where updated_at < ${age} limit ${limit})),
     gone as (delete from msg using old where msg.lane = old.lane and msg.seq = old.seq returning msg.lane),
     -- A subagent's lane carries one message only.
-    emptied as (delete from lane using gone where lane.key = gone.lane and lane.class = 'run')
+    emptied as (delete from lane using gone where lane.key = gone.lane and lane.class = 'agent')
     select count(*)::int as purged from gone`;
   return row?.purged ?? 0;
 }

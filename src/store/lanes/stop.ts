@@ -4,7 +4,7 @@ import type { DeliveryPayload } from '../../contracts/ledger.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import { runLane } from '../../contracts/subagents.ts';
+import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { bumpLane, liveNode } from './lane-sql.ts';
@@ -80,7 +80,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
 async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
   const marked = await sql`
     update lane set stop_seq = tail, wake_at = now()
-    where class = 'run' and tail > head and stop_seq < tail and starts_with(key, ${runLane(agentPrefix(session))})
+    where class = 'agent' and tail > head and stop_seq < tail and starts_with(key, ${agentLane(agentPrefix(session))})
     returning key`;
   return marked.length > 0 ? { agents: marked.length } : {};
 }

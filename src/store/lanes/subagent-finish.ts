@@ -22,7 +22,7 @@ import { usageRows } from './usage-rows.ts';
 type Finished = LaneStep & { seq: number | undefined };
 
 /** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as a stop does it. */
-export async function finishRun(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
+export async function finishSubagent(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   await lockLane(sql, `in:${finish.session}`);
   const [held] = await sql<{ stopped: boolean }[]>`
     select stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)} for update`;

@@ -22,7 +22,7 @@ import {
   ownFinish,
   settleHeads,
 } from './lane-sql.ts';
-import { forgetAgents } from './subagents.ts';
+import { forgetWaitedSubagents } from './subagents.ts';
 import { type SessionRow, sessionColumns, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
 
@@ -112,7 +112,7 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
       from talk where id = ${finish.turnId} returning address),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
-    ${finish.hadAgents === true ? sql`, forgotten as (${forgetAgents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
+    ${finish.hadAgents === true ? sql`, forgotten as (${forgetWaitedSubagents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},

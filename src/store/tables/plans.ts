@@ -35,7 +35,7 @@ export function createPlans(database: Database): PlanStore {
         const [row] = await own.orderBy(desc(plans.createdAt), desc(plans.id)).limit(1);
         return row === undefined ? undefined : toRecord(row);
       }),
-    wishes: (id) =>
+    planRequests: (id) =>
       database.query(async (orm) => {
         const found = orm
           .select({ wish: plans.wish })
@@ -44,7 +44,7 @@ export function createPlans(database: Database): PlanStore {
         const [row] = await found;
         return row?.wish ?? {};
       }),
-    wish: (id, change) =>
+    requestOnPlan: (id, change) =>
       database.run(async (sql) => {
         await sql`
           update plan set wish = coalesce(wish, '{}') || ${cleanJson(change)}::jsonb where id = ${cleanText(id)}`;

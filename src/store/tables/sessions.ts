@@ -7,7 +7,7 @@ import { summariesOf } from '../lanes/contexts.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
-import { forgetRuns } from '../lanes/subagents.ts';
+import { forgetSubagents } from '../lanes/subagents.ts';
 import { lockLane } from '../lanes/stop.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
 
@@ -101,7 +101,7 @@ async function deleteSession(sql: Sql, key: string, attempt: number): Promise<bo
   await lockLane(sql, lane);
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now() where key = ${lane}`;
-  await forgetRuns(sql, asSessionKey(key));
+  await forgetSubagents(sql, asSessionKey(key));
   const turns = sql`select id from turn where session = ${key}`;
   await sql`delete from delivery where ref in (${turns})
     or ref in (select 'plan:' || id from plan where session = ${key})`;

@@ -81,7 +81,7 @@ describeEachDatabase('stop and park', (databases) => {
     const asked = accepted(await ledger.accept(request('m2', { placeholder: { id: '@original' } })));
     await ledger.accept(request('m3'));
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
-    const head = only(await lanes.sweep(node, [{ class: 'out', room: 9 }]));
+    const head = only(await lanes.sweep(node, [{ class: 'out', free: 9 }]));
     expect(head).toMatchObject({ lane: 'out:telegram:42', dedupe: asked.turnId });
     const message = { channel: 'telegram', chatId: '42', content: '*(stopped)*', turnId: asked.turnId };
     expect(head.payload).toMatchObject({ ref: asked.turnId, message });

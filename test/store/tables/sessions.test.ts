@@ -60,7 +60,7 @@ describeEachDatabase('sessions', (databases) => {
     for (const id of ['a', 'b', 'c']) await ledger.accept(request(id));
     expect(await ledger.queue(key)).toEqual({ busy: false, waiting: 3 });
     const node = await lanes.register('home', LEASE_MS);
-    await lanes.sweep(node, [{ class: 'in', room: 1 }]);
+    await lanes.sweep(node, [{ class: 'in', free: 1 }]);
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 2 });
     await lanes.stop(key, { fresh: false });
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 0 });
