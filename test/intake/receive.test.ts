@@ -78,7 +78,7 @@ const NOTHING = /^$/;
 /** What was queued for the asker's screen. */
 async function queued(store: TestStore): Promise<string[]> {
   const rows = await store.sql<{ text: string }[]>`
-    select payload -> 'message' ->> 'content' as text from msg where lane like 'out:%' order by seq`;
+    select payload -> 'message' ->> 'content' as text from lane_item where lane like 'out:%' order by seq`;
   return rows.map(({ text }) => text);
 }
 

@@ -47,7 +47,7 @@ async function unsummarized(sql: Sql, session: string, limit: number): Promise<U
       where c.session = ${session} and c.lane_seq <= ${lane}
         and c.lane_seq > (select fresh_seq from session where key = ${session})
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
-        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
       order by c.lane_seq desc, c.seq desc limit ${limit})
     select seq, "turnId", iteration, entry, tokens, lane_seq as "laneSeq" from newest
@@ -67,7 +67,7 @@ async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Pr
   // The index of what is not covered finds the rows; their seqs alone would have the whole table read.
   const inReach = (table: Fragment): Fragment => sql`
     ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
-      and ${table}.covered_by is null and ${table}.kind <> 'tool_intent'`;
+      and ${table}.summarized_by is null and ${table}.kind <> 'tool_intent'`;
   const [row] = await sql<{ done: boolean }[]>`
     with house as (select key from lane where key = ${`in:${key}`} and head >= ${upTo} for key share),
     held as (
@@ -80,7 +80,7 @@ async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Pr
       where (select count(*) from held) = ${rows.length}
       on conflict (turn_id, iteration, kind, part) do nothing returning seq),
     covered as (
-      update context set covered_by = made.seq from made, held
+      update context set summarized_by = made.seq from made, held
       where context.seq = held.seq and ${inReach(sql`context`)})
     select exists (select 1 from made) or exists (
       -- A commit whose answer was lost.

@@ -59,7 +59,7 @@ async function releaseDeadNodes(sql: Sql): Promise<void> {
     with orphaned as (
       select key, head from lane where owner in (select id from node where lease_until <= now()) for update skip locked),
     freed as (update lane set owner = null from orphaned where lane.key = orphaned.key returning lane.key, lane.head)
-    update msg set crashes = crashes + 1 from freed where msg.lane = freed.key and msg.seq = freed.head + 1`;
+    update lane_item set crashes = crashes + 1 from freed where lane_item.lane = freed.key and lane_item.seq = freed.head + 1`;
 }
 
 async function sweep(

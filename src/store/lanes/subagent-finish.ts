@@ -70,7 +70,7 @@ async function endAnnounced(sql: Sql, fence: Fence, finish: SubagentFinish): Pro
       from advanced where session.key = ${session} returning session.key, message_seq),
     bumped as (${bumpLane(sql, sql`(select 'in:' || key as key from talk) source`, claim)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${`${message.id}:${fence.epoch}`}, ${cleanJson(announcement)}::jsonb from bumped returning *),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq)

@@ -50,7 +50,7 @@ export function createSubagentStore(database: Database): SubagentStore {
         const rows = await sql<RunningSubagent[]>`
           select payload ->> 'agentId' as "agentId", payload ->> 'profileId' as "profileId", payload ->> 'task' as task,
             (payload ->> 'deadline')::float8 as deadline
-          from lane join msg on msg.lane = lane.key and msg.seq = lane.head + 1
+          from lane join lane_item on lane_item.lane = lane.key and lane_item.seq = lane.head + 1
           where class = 'agent' and tail > head and starts_with(key, ${agentLane(agentPrefix(session))})
           order by deadline, key`;
         return [...rows];
@@ -76,22 +76,22 @@ export function forgetWaitedSubagents(sql: Sql, session: string, laneSeq: number
     delete from context using ${guard} where turn_id in (
       select turn_id from context
       where session = ${waitedFor(session)} and lane_seq = ${laneSeq}
-        and covered_by is null and kind <> 'tool_intent')`;
+        and summarized_by is null and kind <> 'tool_intent')`;
 }
 
-/** Ends and forgets all subagents of a session that is being deleted; what still runs is fenced off. */
-export async function forgetSubagents(sql: Sql, session: SessionKey): Promise<void> {
+/** Ends and deletes all subagents of a session that is being deleted; what still runs is fenced off. */
+export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<void> {
   const own = agentLane(agentPrefix(session));
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now()
     where class = 'agent' and tail > head and starts_with(key, ${own})`;
   // The ids of one session's subagents are all of one form: what lies between the first and the last possible is theirs.
-  await sql`delete from msg where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
+  await sql`delete from lane_item where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
   // Notes on stopped ones stand among the session's own rows, under no turn.
   for (const shelf of [session, waitedFor(session), inBackground(session)]) {
     await sql`
       delete from context where turn_id in (
-        select turn_id from context where session = ${shelf} and covered_by is null and kind <> 'tool_intent')`;
+        select turn_id from context where session = ${shelf} and summarized_by is null and kind <> 'tool_intent')`;
   }
 }
 
@@ -150,7 +150,7 @@ async function start(
       agentId,
     )}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb from bumped returning *),
     heads as (${headsOf(sql, sql`bumped`, agentId, sql`queued`)})
     select exists (select from held) as held, exists (select from held where stopped) as stopped,

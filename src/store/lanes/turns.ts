@@ -23,7 +23,7 @@ import {
   settleHeads,
 } from './lane-sql.ts';
 import { forgetWaitedSubagents } from './subagents.ts';
-import { type SessionRow, sessionColumns, toSession } from '../tables/session-rows.ts';
+import { type SessionRow, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
 
 interface OpenedRow {
@@ -68,7 +68,7 @@ export async function openTurn(
       where c.session = ${key} and c.lane_seq < ${fence.seq}
         and c.lane_seq > (select fresh_seq from session where key = ${key})
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
-        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
       order by c.lane_seq desc, c.seq desc limit ${limit})
     select to_jsonb(talk) as session, begun.address,
@@ -94,6 +94,12 @@ export async function openTurn(
   const opened: OpenedTurn = { session, ...known };
   if (row.plan !== null) opened.plan = row.plan;
   return opened;
+}
+
+/** The columns of `session` under the names of `SessionRow`. */
+function sessionColumns(sql: Sql) {
+  return sql`key, profile_id as "profileId", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId",
+    created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing of it is written when the fence does not hold. */
@@ -139,6 +145,6 @@ function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
   return sql`,
     bumped as (${bumpLane(sql, lane, claim)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${finish.turnId}, ${cleanJson(finish.outbound)}::jsonb from bumped returning *)`;
 }

@@ -72,7 +72,7 @@ describeEachDatabase('covered context', (databases) => {
     expect(await coverFirst(store, 3, 'sum 1-3')).toBe(true);
     expect(await session.history(6)).toEqual(['sum 1-3', 'q5', 'a5']);
     const rows = await store.sql`
-      select payload ->> 'content' as text, covered_by is not null as covered from context order by lane_seq, seq`;
+      select payload ->> 'content' as text, summarized_by is not null as covered from context order by lane_seq, seq`;
     expect(rows.filter(({ covered }) => covered).map(({ text }) => text)).toEqual([
       'q1',
       'a1',

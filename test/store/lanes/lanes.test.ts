@@ -47,7 +47,7 @@ describeEachDatabase('lanes', (databases) => {
     const results = await Promise.all(calls);
     expect(results.filter((result) => !result.duplicate)).toHaveLength(20);
     expect(results.flatMap((result) => result.heads)).toHaveLength(1);
-    const seqs = await sql`select seq from msg where lane = 'in:a:1' order by seq`;
+    const seqs = await sql`select seq from lane_item where lane = 'in:a:1' order by seq`;
     expect(seqs.map((row) => row.seq)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     const [lane] = await sql`select tail from lane where key = 'in:a:1'`;
     expect(lane?.tail).toBe(20);

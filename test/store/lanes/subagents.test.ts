@@ -70,7 +70,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     });
     expect(await store.subagents.start(head, payload(turnId, 'c'), 2, node)).toEqual({ kind: 'full' });
     expect(await store.subagents.atWork([agentIdOf(SESSION, 'a'), agentIdOf(SESSION, 'c')])).toBe(1);
-    expect(await count(store, "msg where lane like 'agent:%'")).toBe(2);
+    expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
   it('starts no more than the limit of those that ask at once', async () => {
@@ -82,7 +82,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     );
     expect(starts.filter(({ kind }) => kind === 'started')).toHaveLength(2);
     expect(starts.filter(({ kind }) => kind === 'full').length).toBeGreaterThanOrEqual(4);
-    expect(await count(store, "msg where lane like 'agent:%'")).toBe(2);
+    expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
   it('lists those of a session that are at work, until they have ended', async () => {
