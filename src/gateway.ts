@@ -32,7 +32,7 @@ import { checkEnabledTools, createSandbox, createTools, openWorkspace } from './
 
 /** Deliveries, background subagents and held connections that one node works on at a time. */
 const OUT_CONCURRENCY = 128;
-const RUN_CONCURRENCY = 64;
+const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
 
 /** How the process around the gateway logs and prints. */
@@ -90,7 +90,7 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
   bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
-  bus.register({ class: 'run', handler: subagents, concurrency: RUN_CONCURRENCY });
+  bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   await lifecycle.start({ store, ...transport, ...runtime, ...inbound, ...api });
   return {
@@ -183,8 +183,8 @@ async function openAgentRuntime(
   });
   const agent = createAgent({
     ledger,
-    runs: store.runs,
-    background: { claimingNode: () => bus.claimingNode('run'), run: (step) => bus.runHeads(step) },
+    subagents: store.subagents,
+    background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     lanes: store.lanes,
     approvals: store.approvals,
     plans: store.plans,
@@ -217,7 +217,7 @@ interface Parts {
 function createInbound({ log, store, security, transport, runtime }: Parts) {
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling } = runtime;
-  const { lanes, plans, approvals, memories, runs } = store;
+  const { lanes, plans, approvals, memories, subagents } = store;
   const intake = createIntake({
     accessPolicy: security.accessPolicy,
     bus,
@@ -227,7 +227,7 @@ function createInbound({ log, store, security, transport, runtime }: Parts) {
     approvals,
     plans,
     memories,
-    runs,
+    subagents,
     defaultModel: (id) => models.describe(id),
     profileFaults: () => profiles.faults(),
     commands: [

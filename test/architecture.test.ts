@@ -77,6 +77,22 @@ describe('the architecture', () => {
     expect(strays).toEqual([]);
   });
 
+  it('writes each file of the store in one dialect: the drizzle builder in tables and schema, SQL text elsewhere', () => {
+    const store = sources.filter((file) => file.path.startsWith('src/store/'));
+    expect(store.length).toBeGreaterThan(0);
+    const loader = 'src/store/database/drizzle.ts';
+    const direct = store.filter((file) => /drizzle-orm/.test(file.text)).map((file) => file.path);
+    expect(direct, 'drizzle-orm is loaded in one place').toEqual([loader]);
+    const isBuilder = (file: (typeof sources)[number]): boolean =>
+      file.own.includes(loader) || /\bdatabase\s*\.query\(/.test(file.text);
+    const isText = (file: (typeof sources)[number]): boolean =>
+      /\bimport type [^;]*\bSql\b|\bdatabase\s*\.(run|transaction)\(/.test(file.text);
+    const strays = store
+      .filter(({ path: file }) => !file.startsWith('src/store/database/'))
+      .filter((file) => (file.path.startsWith('src/store/tables/') ? isText(file) : isBuilder(file)));
+    expect(strays.map((file) => file.path)).toEqual([]);
+  });
+
   it('calls fetch only in the egress function and the providers', () => {
     const callers = sources
       .filter((file) => !file.path.includes('/page/') && /(?<![.\w])fetch\(/.test(file.text))

@@ -17,7 +17,7 @@ import { createSubagentProfiles } from './subagents/subagent-profile.ts';
 export interface Agent {
   /** Runs the heads of `in:` lanes. */
   turns: LaneHandler;
-  /** Runs the heads of `run:` lanes. */
+  /** Runs the heads of `agent:` lanes. */
   subagents: LaneHandler;
   /** A completion without a session; ending the reading, or `signal`, ends it. Throws `GatewayError`. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;

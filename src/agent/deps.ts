@@ -73,14 +73,14 @@ export const MAX_RESULT_CHARS = 16_000;
 /** All the agent needs from the house; the roof hands it over. */
 export interface AgentDeps {
   ledger: Ledger;
-  runs: SubagentStore;
+  subagents: SubagentStore;
   /** The lanes of subagents in the background, on this node. */
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
   /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park'>;
   approvals: Pick<ApprovalStore, 'approval'>;
   /** What people want of a plan while it is carried out. */
-  plans: Pick<PlanStore, 'wishes' | 'wish'>;
+  plans: Pick<PlanStore, 'planRequests' | 'requestOnPlan'>;
   events: EventBus;
   live: LiveMessages;
   provider: LLMProvider;

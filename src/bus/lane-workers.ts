@@ -64,7 +64,7 @@ export class LaneWorkers {
 
   running(): Record<LaneClass, number> {
     const busy = (laneClass: LaneClass): number => this.#crews.get(laneClass)?.busy ?? 0;
-    return { in: busy('in'), out: busy('out'), run: busy('run'), poll: busy('poll') };
+    return { in: busy('in'), out: busy('out'), agent: busy('agent'), poll: busy('poll') };
   }
 
   /** True when one more head of the class could start now; a no is remembered until room comes free. */
@@ -79,8 +79,8 @@ export class LaneWorkers {
   /** What a sweep may claim. */
   rooms(): LaneCapacity[] {
     return [...this.#crews.values()]
-      .map((crew) => ({ class: crew.class, room: roomOf(crew) }))
-      .filter(({ room }) => room > 0);
+      .map((crew) => ({ class: crew.class, free: roomOf(crew) }))
+      .filter(({ free }) => free > 0);
   }
 
   /** Runs heads that a commit claimed for this node, now or when there is room. Never throws. */
@@ -99,10 +99,10 @@ export class LaneWorkers {
       const crew = this.#crewFor(head);
       if (crew !== undefined) this.#admit(crew, head);
     }
-    for (const { class: laneClass, room } of rooms) {
+    for (const { class: laneClass, free } of rooms) {
       const crew = this.#crews.get(laneClass);
       const claimed = heads.filter((head) => classOf(head.lane) === laneClass).length;
-      if (crew !== undefined && claimed >= room) crew.starved = true;
+      if (crew !== undefined && claimed >= free) crew.starved = true;
     }
     this.#pump();
   }
@@ -221,7 +221,7 @@ export class LaneWorkers {
   }
 }
 
-const CLASSES: readonly LaneClass[] = ['in', 'out', 'run', 'poll'];
+const CLASSES: readonly LaneClass[] = ['in', 'out', 'agent', 'poll'];
 
 function classOf(lane: LaneKey): LaneClass {
   return CLASSES.find((name) => lane.startsWith(`${name}:`)) ?? 'poll';

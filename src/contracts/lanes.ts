@@ -3,10 +3,10 @@ import type { ApprovalDecision } from './records.ts';
 import type { DeliveryPayload, SessionKey } from './message.ts';
 
 /**
- * `in` turns of a session, `out` deliveries to an address, `run` a subagent in the background, `poll` who holds a
+ * `in` turns of a session, `out` deliveries to an address, `agent` a subagent in the background, `poll` who holds a
  * channel's connection.
  */
-export type LaneClass = 'in' | 'out' | 'run' | 'poll';
+export type LaneClass = 'in' | 'out' | 'agent' | 'poll';
 
 export type LaneKey = `${LaneClass}:${string}`;
 
@@ -36,10 +36,10 @@ export interface LaneStep {
   heads: LaneHead[];
 }
 
-/** Room a node has left for one class of lanes. */
+/** How many more lanes of one class a node can run now. */
 export interface LaneCapacity {
   class: LaneClass;
-  room: number;
+  free: number;
 }
 
 /** What a running lane's owner must notice. */
@@ -79,8 +79,8 @@ export interface LaneStore {
   heartbeat(node: string, leaseMs: number): Promise<boolean>;
   /** Ends the node's lease and frees its lanes. */
   unregister(node: string): Promise<void>;
-  /** Claims due lanes that nobody holds, at most `room` of each class, oldest wake-up first; a dead owner's claim raises `crashes`. */
-  sweep(node: string, rooms: LaneCapacity[]): Promise<LaneHead[]>;
+  /** Claims due lanes that nobody holds, at most `free` of each class, oldest wake-up first; a dead owner's claim raises `crashes`. */
+  sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
   /** Stop marks of the lanes this node runs, in one query. */
   flags(node: string): Promise<LaneFlag[]>;
   /** Appends one message; a repeated `dedupe` in the lane changes nothing. Claims the lane for `node` when it is free. */

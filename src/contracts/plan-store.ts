@@ -66,9 +66,9 @@ export interface PlanStore {
   /** The newest plan of a session. */
   latestPlan(session: SessionKey): Promise<PlanRecord | undefined>;
   /** What is wished of a plan; empty when nothing is, or there is no such plan. */
-  wishes(id: string): Promise<PlanRequest>;
+  planRequests(id: string): Promise<PlanRequest>;
   /** Changes the fields that are given. */
-  wish(id: string, change: PlanRequest): Promise<void>;
+  requestOnPlan(id: string, change: PlanRequest): Promise<void>;
 }
 
 /** What planning gave, for `Ledger.storePlan`: a plan with all that belongs to it, or only what the calls cost. */

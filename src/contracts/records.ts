@@ -201,10 +201,10 @@ export interface ContextStore {
    * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
    * behind it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
    */
-  uncovered(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
+  unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
   /**
    * Stores the summary and marks what it covers, in one statement. False, and nothing is changed, when any of the rows
    * is gone, covered already, or of a turn that is not finished.
    */
-  cover(session: SessionKey, cover: SummaryRange): Promise<boolean>;
+  summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;
 }

@@ -69,8 +69,8 @@ function digest(text: string): string {
 }
 
 /** The lane of a background subagent. */
-export function runLane(agentId: string): LaneKey {
-  return `run:${agentId}`;
+export function agentLane(agentId: string): LaneKey {
+  return `agent:${agentId}`;
 }
 
 /** Whose journal it is, and the session it works for. */
@@ -79,7 +79,7 @@ export interface AgentKey {
   session: SessionKey;
 }
 
-/** What the message of a `run:` lane carries: all that a subagent needs when the turn that made it is long over. */
+/** What the message of a `agent:` lane carries: all that a subagent needs when the turn that made it is long over. */
 export interface SubagentPayload extends AgentKey {
   /** The turn that made it. */
   turnId: string;

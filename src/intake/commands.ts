@@ -11,7 +11,7 @@ export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
   ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
-  runs: Pick<SubagentStore, 'working'>;
+  subagents: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
   epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
@@ -112,11 +112,11 @@ function describeStop(result: StopResult, nothing: string): string {
 }
 
 async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<string> {
-  const { ledger, runs } = deps;
+  const { ledger, subagents } = deps;
   const [record, queue, agents] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
-    runs.working(session),
+    subagents.working(session),
   ]);
   const waiting = queue.waiting === 0 ? 'nothing waits' : `${queue.waiting} waiting`;
   return [

@@ -40,7 +40,7 @@ export interface GatewayApiDeps {
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish' | 'wishes'>;
+  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
   todos: Pick<TodoStore, 'todos'>;
   schedules: Schedules;
   usage: UsageStore;

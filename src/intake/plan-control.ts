@@ -15,7 +15,7 @@ import { modeCommand } from './modes.ts';
 import type { ModeDeps } from './modes.ts';
 
 export interface PlanControlDeps {
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'wish' | 'wishes'>;
+  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
   approvals: Approvals;
   ledger: Pick<Ledger, 'turn' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'stop'>;
@@ -71,9 +71,9 @@ async function goOn(
     const text = waiting.plan?.wait === 'step' ? 'The step runs.' : 'The plan goes on.';
     return await decide(deps, waiting, 'approved', by, text);
   }
-  const { pause: wished } = await deps.plans.wishes(plan.id);
+  const { pause: wished } = await deps.plans.planRequests(plan.id);
   if (wished !== true) return no('The plan runs; nothing of it waits for you.');
-  await deps.plans.wish(plan.id, { pause: false });
+  await deps.plans.requestOnPlan(plan.id, { pause: false });
   return yes('The plan does not pause.');
 }
 
@@ -83,9 +83,9 @@ async function pause(
   waiting: ApprovalRecord | undefined,
 ): Promise<PlanAnswer> {
   if (waiting !== undefined) return no('The plan waits already.');
-  if ((await deps.plans.wishes(plan.id)).pause === true)
+  if ((await deps.plans.planRequests(plan.id)).pause === true)
     return no('The plan pauses before its next step already.');
-  await deps.plans.wish(plan.id, { pause: true });
+  await deps.plans.requestOnPlan(plan.id, { pause: true });
   return yes('The plan pauses before its next step.');
 }
 
@@ -103,8 +103,9 @@ async function skip(
   if (waiting?.plan?.wait === 'step')
     return await decide(deps, waiting, 'denied', by, 'The step is left out.');
   const place = `Step ${step.index + 1}`;
-  if ((await deps.plans.wishes(plan.id)).skip === step.id) return no(`${place} is to be left out already.`);
-  await deps.plans.wish(plan.id, { skip: step.id });
+  if ((await deps.plans.planRequests(plan.id)).skip === step.id)
+    return no(`${place} is to be left out already.`);
+  await deps.plans.requestOnPlan(plan.id, { skip: step.id });
   if (step.status === 'running')
     return yes(`${place} is running. If it fails, it is left out and not repaired.`);
   return yes(`${place} is left out.`);

@@ -23,13 +23,14 @@ import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
-import { createMemories } from './tables/memories.ts';
-import { createChatMigrationStore } from './tables/moves.ts';
+import { createMemories } from './statements/memories.ts';
+import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
-import { createScratchpad, createTodos } from './tables/notes.ts';
+import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createPlans } from './tables/plans.ts';
 import { createPosts } from './lanes/posts.ts';
-import { createRuns } from './lanes/subagents.ts';
+import { createSubagentStore } from './lanes/subagents.ts';
+import { createPairings } from './statements/pairings.ts';
 import { createUsage } from './tables/usage.ts';
 import { createScheduleStore } from './tables/schedules.ts';
 
@@ -38,7 +39,7 @@ export interface Store {
   kind: 'postgres' | 'embedded';
   ledger: Ledger;
   lanes: LaneStore;
-  runs: SubagentStore;
+  subagents: SubagentStore;
   posts: PostStore;
   access: AccessStore;
   memories: MemoryStore;
@@ -77,9 +78,9 @@ export async function openStoreAt(
   const words = {
     ledger: createLedger(database, newSessions),
     lanes: createLanes(database),
-    runs: createRuns(database),
+    subagents: createSubagentStore(database),
     posts: createPosts(database),
-    access: createAccess(database),
+    access: { ...createAccess(database), ...createPairings(database) },
     memories: createMemories(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),

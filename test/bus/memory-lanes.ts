@@ -69,17 +69,17 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     for (const lane of this.#lanes.values()) if (lane.owner === node) lane.owner = undefined;
   }
 
-  async sweep(node: string, rooms: LaneCapacity[]): Promise<LaneHead[]> {
+  async sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]> {
     await this.#enter('sweep');
     this.#bury();
     if (!this.#isLive(node)) return [];
     const due = [...this.#lanes.values()]
       .filter((lane) => lane.owner === undefined && lane.wakeAt <= now() && lane.head < lane.messages.length)
       .sort((a, b) => a.wakeAt - b.wakeAt);
-    return rooms.flatMap(({ class: name, room }) =>
+    return capacities.flatMap(({ class: name, free }) =>
       due
         .filter((lane) => lane.key.startsWith(`${name}:`))
-        .slice(0, room)
+        .slice(0, free)
         .map((lane) => this.#claim(lane, node)),
     );
   }

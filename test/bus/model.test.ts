@@ -21,7 +21,7 @@ describeEachDatabase('the lanes', (databases) => {
     };
     const histories = fc.commands(laneSteps(LANES, NODES), { size: 'large', maxCommands: 60 });
     const property = fc.asyncProperty(histories, async (history) => {
-      await sql`truncate lane, msg, node, approval`;
+      await sql`truncate lane, lane_item, node, approval`;
       const model = new LaneModel(LANES);
       await restart(0).run(model, real);
       await fc.asyncModelRun(() => ({ model, real }), history);

@@ -44,7 +44,7 @@ describeEachDatabase('two processes', (databases) => {
       await progress(store.sql, MESSAGES);
 
       const ends = await store.sql`
-        select lane, seq, done_epoch, attempts, error from msg order by lane, seq`;
+        select lane, seq, done_epoch, attempts, error from lane_item order by lane, seq`;
       expect(ends).toHaveLength(MESSAGES);
       expect(ends.filter((row) => row['attempts'] > 0 || row['error'] !== null)).toEqual([]);
       const runs = await store.sql`select lane, seq, epoch, instance from diary order by lane, epoch`;
@@ -105,7 +105,7 @@ async function feed(store: TestStore, first: number): Promise<void> {
 /** Waits until so many messages have ended. */
 async function progress(sql: postgres.Sql, ended: number): Promise<void> {
   await vi.waitFor(async () => {
-    const [row] = await sql`select count(*)::int as count from msg where done_at is not null`;
+    const [row] = await sql`select count(*)::int as count from lane_item where done_at is not null`;
     expect(row?.['count']).toBeGreaterThanOrEqual(ended);
   }, LONG);
 }

@@ -96,15 +96,15 @@ function acceptRaced(index: number, dedupe: string): Step {
   );
 }
 
-function sweep(slot: number, room: number): Step {
+function sweep(slot: number, free: number): Step {
   return step(
-    `sweep(node ${slot}, room ${room})`,
+    `sweep(node ${slot}, ${free} free)`,
     (model) => model.nodes[slot] !== undefined,
     async (model, { lanes }) => {
       model.bury();
       const due = model.lanes.flatMap((_, index) => (model.isDue(index) ? [index] : []));
-      const heads = await lanes.sweep(model.nodes[slot]!.id, [{ class: 'in', room }]);
-      expect(heads).toHaveLength(live(model, slot) ? Math.min(room, due.length) : 0);
+      const heads = await lanes.sweep(model.nodes[slot]!.id, [{ class: 'in', free }]);
+      expect(heads).toHaveLength(live(model, slot) ? Math.min(free, due.length) : 0);
       for (const head of heads) {
         const index = Number(head.lane.slice('in:t:'.length));
         expect(due, 'only what nobody holds is claimed').toContain(index);
@@ -278,7 +278,7 @@ export async function drain(model: LaneModel, real: RealLanes): Promise<void> {
   }
   const open = model.lanes.flatMap((lane) => lane.messages.filter((message) => message.fate === 'waiting'));
   expect(open, 'nothing is lost').toEqual([]);
-  expect(await real.lanes.sweep(model.nodes[0]!.id, [{ class: 'in', room: 100 }]), 'nothing is left').toEqual(
+  expect(await real.lanes.sweep(model.nodes[0]!.id, [{ class: 'in', free: 100 }]), 'nothing is left').toEqual(
     [],
   );
 }

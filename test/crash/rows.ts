@@ -58,9 +58,9 @@ export async function readOpen(sql: postgres.Sql): Promise<KillRows> {
     from turn join message on message.session = turn.session and message.seq = turn.user_seq
     where turn.state <> 'done'`;
   const deliveries = await sql<OpenDelivery[]>`
-    select msg.payload ->> 'ref' as ref,
-      (select jsonb_agg(part ->> 'id') from delivery, jsonb_array_elements(parts) part where ref = msg.payload ->> 'ref') as parts
-    from lane join msg on msg.lane = lane.key and msg.seq > lane.head where lane.class = 'out'`;
+    select lane_item.payload ->> 'ref' as ref,
+      (select jsonb_agg(part ->> 'id') from delivery, jsonb_array_elements(parts) part where ref = lane_item.payload ->> 'ref') as parts
+    from lane join lane_item on lane_item.lane = lane.key and lane_item.seq > lane.head where lane.class = 'out'`;
   return { turns: [...turns], deliveries: [...deliveries] };
 }
 
@@ -95,7 +95,7 @@ export async function readFinal(sql: postgres.Sql): Promise<FinalRows> {
     from turn order by session, lane_seq`;
   const parts = await sql<{ ref: string; ids: string[] }[]>`
     select ref, jsonb_agg(part ->> 'id') as ids from delivery, jsonb_array_elements(parts) part group by ref`;
-  const [dead] = await sql<{ count: number }[]>`select count(*)::int as count from msg where dead`;
+  const [dead] = await sql<{ count: number }[]>`select count(*)::int as count from lane_item where dead`;
   return {
     turns: [...turns],
     parts: new Map(parts.map(({ ref, ids }) => [ref, ids])),

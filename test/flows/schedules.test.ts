@@ -96,7 +96,7 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
       expect(made.status).toBe(201);
       const { id } = await made.json();
       await vi.waitFor(async () => expect(await stored('http:clock')).toContain('Ding.'), LOOKED);
-      const [row] = await house().sql`select payload from msg where dedupe like ${`schedule:${id}:%`}`;
+      const [row] = await house().sql`select payload from lane_item where dedupe like ${`schedule:${id}:%`}`;
       expect(row?.['payload']).toMatchObject({ entry: 'run' });
       const last = (await house().messages('http:clock')).slice(-2).map(({ role }) => role);
       expect(last).toEqual(['system', 'assistant']);

@@ -11,7 +11,7 @@ const commands = createCommands({
   lanes: { stop: none },
   bus: { notifyStop: none, sweepSoon: none },
   ledger: { session: none, queue: none, newSessions: SESSION_START },
-  runs: { working: none },
+  subagents: { working: none },
   epochNow: none,
   defaultModel: none,
   profileFaults: none,

@@ -91,7 +91,7 @@ describeHouse('modes', { telegram: true }, (house) => {
     });
     expect(posted.status).toBe(202);
     const stored = await house().sql<{ mode: string }[]>`
-      select payload ->> 'mode' as mode from msg where payload -> 'message' ->> 'content' = 'this one'`;
+      select payload ->> 'mode' as mode from lane_item where payload -> 'message' ->> 'content' = 'this one'`;
     expect(stored).toEqual([{ mode: 'agentic' }]);
     await vi.waitFor(async () => {
       expect((await house().messages('http:once')).filter(({ role }) => role === 'assistant')).toHaveLength(

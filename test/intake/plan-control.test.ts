@@ -30,8 +30,8 @@ function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decide
     plans: {
       plan: async (id) => (id === stored.id ? record : undefined),
       latestPlan: async () => record,
-      wishes: async () => wish,
-      wish: async (_id, change) => {
+      planRequests: async () => wish,
+      requestOnPlan: async (_id, change) => {
         did.push(`wish ${JSON.stringify(change)}`);
         wish = { ...wish, ...change };
       },

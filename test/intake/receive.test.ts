@@ -34,12 +34,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     register: () => undefined,
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
-    running: () => ({ in: 0, out: 0, run: 0, poll: 0 }),
+    running: () => ({ in: 0, out: 0, agent: 0, poll: 0 }),
   };
   const deps = {
     lanes: store.lanes,
     ledger: store.ledger,
-    runs: store.runs,
+    subagents: store.subagents,
     plans: store.plans,
     bus,
     gatekeeper,
@@ -82,7 +82,7 @@ const NOTHING = /^$/;
 /** What was queued for the asker's screen. */
 async function queued(store: TestStore): Promise<string[]> {
   const rows = await store.sql<{ text: string }[]>`
-    select payload -> 'message' ->> 'content' as text from msg where lane like 'out:%' order by seq`;
+    select payload -> 'message' ->> 'content' as text from lane_item where lane like 'out:%' order by seq`;
   return rows.map(({ text }) => text);
 }
 

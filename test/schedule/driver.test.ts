@@ -29,7 +29,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(message).toMatchObject({ role: 'system', senderName: 'Schedule' });
     expect(message?.content).toMatch(/Tell me the news\.$/);
     expect(message?.content).not.toContain('It is late');
-    const [queued] = await store.sql`select dedupe, payload from msg where lane = 'in:telegram:42'`;
+    const [queued] = await store.sql`select dedupe, payload from lane_item where lane = 'in:telegram:42'`;
     expect(queued).toMatchObject({
       dedupe: `schedule:news:${slot.toISOString()}`,
       payload: { entry: 'run', address: 'telegram:42', message: { channel: 'system' } },
@@ -45,7 +45,7 @@ describeEachDatabase('a slot', (databases) => {
     const node = nodeOf(store);
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
-    const [queued] = await store.sql`select payload from msg where lane = 'in:telegram:42'`;
+    const [queued] = await store.sql`select payload from lane_item where lane = 'in:telegram:42'`;
     expect(sourceOf(readTurnPayload(queued?.['payload']).message)).toBe('group');
   });
 
@@ -149,7 +149,7 @@ describeEachDatabase('a slot', (databases) => {
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
     await vi.waitFor(() => expect(node.log.join('')).toContain('its timing cannot be read'), WAIT);
     expect((await store.schedules.schedule('broken'))?.nextAt).toBeUndefined();
-    const [told] = await store.sql`select payload from msg where lane = 'out:telegram:1'`;
+    const [told] = await store.sql`select payload from lane_item where lane = 'out:telegram:1'`;
     expect(told?.['payload'].message.content).toContain('switched off');
   });
 
@@ -165,7 +165,7 @@ describeEachDatabase('a slot', (databases) => {
     // Again the same day: people are not told every minute.
     await store.sql`update schedule set next_at = date_trunc('milliseconds', now())`;
     await vi.waitFor(() => expect(node.events).toHaveLength(2), WAIT);
-    const told = await store.sql`select payload from msg where lane = 'out:telegram:42'`;
+    const told = await store.sql`select payload from lane_item where lane = 'out:telegram:42'`;
     expect(told).toHaveLength(1);
     expect(told[0]?.['payload'].message.content).toContain('passed over');
   });

@@ -54,7 +54,7 @@ describeEachDatabase('the heartbeat', (databases) => {
   /** What the agent is shown, in the order it came. */
   const shown = async (store: TestStore) => {
     const rows = await store.sql<{ payload: TurnPayload }[]>`
-      select payload from msg where lane = 'in:telegram:42' and payload ? 'silentToken' order by seq`;
+      select payload from lane_item where lane = 'in:telegram:42' and payload ? 'silentToken' order by seq`;
     return rows.map(({ payload }) => payload);
   };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));

@@ -46,7 +46,7 @@ export type Compressed = { before: number; after: number } | { refused: string }
  */
 export async function compressOnce(shared: Shared, order: CompressionOrder): Promise<Compressed> {
   const { contexts } = shared.deps;
-  const rows = await contexts.uncovered(order.session, COMPRESSION_ROWS);
+  const rows = await contexts.unsummarized(order.session, COMPRESSION_ROWS);
   const room = await modelBudget(shared, order);
   const chosen = chooseTurns(rows, room.budget);
   if (chosen.length === 0) return { refused: 'there is too little to cover' };
@@ -54,7 +54,7 @@ export async function compressOnce(shared: Shared, order: CompressionOrder): Pro
   const covered = turns.flatMap((turn) => turn.rows);
   const tokens = sumOf(covered);
   if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it covers' };
-  const done = await contexts.cover(order.session, {
+  const done = await contexts.summarize(order.session, {
     from: covered[0]!.laneSeq,
     upTo: covered.at(-1)!.laneSeq,
     rows: covered.map(({ seq }) => seq),

@@ -136,7 +136,7 @@ async function rereadHistory(
   shared: Omit<AgentShared, 'compressor'>,
   turn: TurnIdentity & TurnContext,
 ): Promise<void> {
-  const rows = await shared.deps.contexts.uncovered(turn.sessionKey, HISTORY_ROWS);
+  const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });
 }

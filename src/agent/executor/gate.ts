@@ -34,11 +34,11 @@ interface NextStep {
 async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
   const { plans } = shared.deps;
-  const wish = await plans.wishes(run.plan.id);
+  const wish = await plans.planRequests(run.plan.id);
   const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
   if (wish.pause === true) {
     if (answer === undefined) return { kind: 'pause' };
-    await plans.wish(run.plan.id, { pause: false });
+    await plans.requestOnPlan(run.plan.id, { pause: false });
   }
   // Also where the wish was taken back meanwhile: what was answered holds.
   if (answer?.decision === 'denied')

@@ -1,4 +1,4 @@
-/** Subagents in the background: heads of `run:` lanes, worked on without their turn, reported to their session (B-31, B-34). */
+/** Subagents in the background: heads of `agent:` lanes, worked on without their turn, reported to their session (B-31, B-34). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
@@ -18,7 +18,7 @@ import { withoutShutdown } from '../turn/turn-signals.ts';
 const TASK_SHOWN = 1_000;
 const STOPPED = 'It was stopped with its session: there is no result.';
 
-/** The handler of `run:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
+/** The handler of `agent:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
 export function createRunHandler(shared: AgentShared): LaneHandler {
   return {
     async handle(head, signal) {
@@ -117,7 +117,7 @@ async function report(
     stoppedNote: contextRow(0, { kind: 'user', content: describe(payload, STOPPED) }),
     deadLetter,
   };
-  const { heads, seq } = await shared.deps.runs.finish(head, finish);
+  const { heads, seq } = await shared.deps.subagents.finish(head, finish);
   const say = (body: EventBody): void => shared.deps.events.emit(session, body, { agentId });
   if (seq === undefined) {
     say({ type: 'subagent_completed', result: STOPPED, completedNormally: false });

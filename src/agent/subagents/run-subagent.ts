@@ -73,7 +73,7 @@ export interface Ephemeral {
  * no turn. Throws `StoreError`, a `LaneAbort` other than `stopped`, and `ApprovalWait`: then it can be taken up again.
  */
 export async function runEphemeral(shared: AgentShared, child: Child): Promise<Ephemeral> {
-  const journal = await shared.deps.runs.journal(child.agentId);
+  const journal = await shared.deps.subagents.journal(child.agentId);
   const own = ownShared(shared, child);
   const bounds = startBounds(child, journal);
   const turn = childTurn(own, child, journal, bounds.signal);
@@ -101,10 +101,10 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
 
 /** The same agent, writing into the subagent's journal instead of the session's. A plan of its own is nobody else's. */
 function ownShared(shared: AgentShared, child: Child): AgentShared {
-  const { runs, ledger } = shared.deps;
+  const { subagents, ledger } = shared.deps;
   const { agentId, sessionKey: session, parentTurnId: turnId, userId } = child;
   const write = (fence: Fence, rows: JournalRow[]): Promise<void> =>
-    runs.write(fence, { agentId, session }, rows);
+    subagents.write(fence, { agentId, session }, rows);
   const own: Ledger = {
     ...ledger,
     journalAnswer: (fence, _id, rows) => write(fence, rows),

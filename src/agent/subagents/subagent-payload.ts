@@ -1,4 +1,4 @@
-/** Reads the payload of a `run:` head: JSON from the database, checked once here. */
+/** Reads the payload of a `agent:` head: JSON from the database, checked once here. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SubagentPayload } from '../../contracts/subagents.ts';

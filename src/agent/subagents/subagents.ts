@@ -198,7 +198,7 @@ async function runToResult(
   const { text, completedNormally, usage } = result;
   const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally });
   const end = { turnId: turn.turnId, userId: turn.userId, usage, result: row };
-  await shared.deps.runs.close(turn.fence, { agentId, session: turn.sessionKey }, end);
+  await shared.deps.subagents.close(turn.fence, { agentId, session: turn.sessionKey }, end);
   return result;
 }
 
@@ -210,7 +210,7 @@ async function startInBackground(
   profile: Profile,
 ): Promise<SpawnOutcome> {
   const { shared, turn, reader } = parent;
-  const { runs, background } = shared.deps;
+  const { subagents, background } = shared.deps;
   const payload = {
     agentId,
     turnId: turn.turnId,
@@ -225,7 +225,12 @@ async function startInBackground(
     source: sourceOfTask(reader),
     deadline: Date.now() + shared.limits.backgroundMs,
   };
-  const started = await runs.start(turn.fence, payload, MAX_SUBAGENTS_AT_ONCE, background.claimingNode());
+  const started = await subagents.start(
+    turn.fence,
+    payload,
+    MAX_SUBAGENTS_AT_ONCE,
+    background.claimingNode(),
+  );
   if (started.kind === 'stopped') return refused('The session was stopped.');
   if (started.kind === 'full') {
     return refused(
@@ -276,7 +281,7 @@ class SubagentSlots {
     this.#waitedFor.add(callKey);
     const leave = (): void => void this.#waitedFor.delete(callKey);
     const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
-    const atWork = await this.#shared.deps.runs.atWork(others.filter((id) => id !== agentId));
+    const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
     if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return leave;
     leave();
     return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are at work already: at most so many may be at once.`;

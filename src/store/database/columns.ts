@@ -1,5 +1,5 @@
 /** Columns that hold moments, by the database's clock. */
-import { timestamp } from 'drizzle-orm/pg-core';
+import { timestamp } from './drizzle.ts';
 
 export const moment = (name: string) => timestamp(name, { withTimezone: true });
 export const createdAt = () => moment('created_at').notNull().defaultNow();

@@ -1,7 +1,7 @@
 /** The connection pool: one driver for Postgres and for the embedded database, bounded, with retries inside. */
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { StoreError } from '../../contracts/errors.ts';
+import { drizzle, type Orm } from './drizzle.ts';
 import { createSemaphore } from './semaphore.ts';
 import { withRetry } from './retry.ts';
 
@@ -45,7 +45,7 @@ export interface Database {
   /** As `run`, all statements in one transaction, which sees what was committed before each of them. */
   transaction<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
   /** As `run`, with drizzle's query builder, for reading and writing rows of one table. */
-  query<T>(work: (orm: PostgresJsDatabase, attempt: number) => Promise<T>): Promise<T>;
+  query<T>(work: (orm: Orm, attempt: number) => Promise<T>): Promise<T>;
   /** Ends all connections; calls under way fail. Never throws; twice is fine. */
   close(): Promise<void>;
 }

@@ -1,12 +1,9 @@
-/** Brings the tables to this program's version, one process at a time, and refuses a database of a newer one. */
+/** Brings the tables to this program's version, one process at a time, and refuses a database of another line of versions. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { sql } from 'drizzle-orm';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { StoreError } from '../../contracts/errors.ts';
 import { connect, type DatabasePlace } from './database.ts';
+import { drizzle, migrate, type Orm, readMigrationFiles, sql } from './drizzle.ts';
 import { withRetry } from './retry.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle', import.meta.url));
@@ -14,8 +11,8 @@ const JOURNAL = 'migration';
 const OLDEST_POSTGRES = 15;
 
 /**
- * Applies what is missing under an advisory lock. Throws `StoreError`: `schema_newer` when the database knows
- * migrations this program does not, `postgres_too_old`, `unavailable`.
+ * Applies what is missing under an advisory lock. Throws `StoreError`: `schema_newer` when a newer version has migrated
+ * the database, `schema_unreleased` when a version before the first release made it, `postgres_too_old`, `unavailable`.
  */
 export async function migrateDatabase(
   place: DatabasePlace,
@@ -26,7 +23,7 @@ export async function migrateDatabase(
     throw new StoreError('install_broken', `The folder ${folder} is missing; install again.`);
   const client = connect(place, 1);
   try {
-    await withRetry(() => migrateUnderLock(drizzle(client), place.schema, folder), {
+    await withRetry(() => migrateUnderLock(drizzle(client), place, folder), {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
     });
   } finally {
@@ -34,16 +31,17 @@ export async function migrateDatabase(
   }
 }
 
-async function migrateUnderLock(orm: PostgresJsDatabase, schema: string, folder: string): Promise<void> {
+async function migrateUnderLock(orm: Orm, place: DatabasePlace, folder: string): Promise<void> {
+  const { schema } = place;
   await refuseOldPostgres(orm);
   const lock = sql`hashtextextended(${`parley migration ${schema}`}, 0)`;
   await orm.execute(sql`select pg_advisory_lock(${lock})`);
-  await refuseNewerSchema(orm, schema, folder);
+  await refuseUnknownMigrations(orm, place, folder);
   await migrate(orm, { migrationsFolder: folder, migrationsSchema: schema, migrationsTable: JOURNAL });
   await orm.execute(sql`select pg_advisory_unlock(${lock})`);
 }
 
-async function refuseOldPostgres(orm: PostgresJsDatabase): Promise<void> {
+async function refuseOldPostgres(orm: Orm): Promise<void> {
   const [row] = await orm.execute<{ version: number }>(
     sql`select current_setting('server_version_num')::int as version`,
   );
@@ -55,17 +53,32 @@ async function refuseOldPostgres(orm: PostgresJsDatabase): Promise<void> {
   );
 }
 
-async function refuseNewerSchema(orm: PostgresJsDatabase, schema: string, folder: string): Promise<void> {
+/** Nothing is changed in a database whose journal names a migration that this program does not have. */
+async function refuseUnknownMigrations(orm: Orm, place: DatabasePlace, folder: string): Promise<void> {
+  const { schema } = place;
   const journal = sql`${sql.identifier(schema)}.${sql.identifier(JOURNAL)}`;
   const [exists] = await orm.execute<{ found: boolean }>(
     sql`select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`,
   );
   if (exists?.found !== true) return;
-  const known = new Set(readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis));
+  const known = readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
   const applied = await orm.execute<{ at: string }>(sql`select created_at as at from ${journal}`);
-  if (applied.every((row) => known.has(Number(row.at)))) return;
+  const unknown = applied.map((row) => Number(row.at)).filter((at) => !known.includes(at));
+  if (unknown.length === 0) return;
+  if (Math.min(...unknown) < Math.min(...known)) throw unreleased(place);
   throw new StoreError(
     'schema_newer',
     'The database was written by a newer version of this program. Install that version, or restore a backup made before the update.',
+  );
+}
+
+function unreleased({ socketPath }: DatabasePlace): StoreError {
+  const remedy =
+    socketPath === undefined
+      ? 'Point DATABASE_URL at an empty database.'
+      : 'Start with another GATEWAY_HOME, or move its folder pg/ away.';
+  return new StoreError(
+    'schema_unreleased',
+    `The database was made by a version from before the first release, which cannot be upgraded; it was left as it is. ${remedy}`,
   );
 }

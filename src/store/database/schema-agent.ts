@@ -1,11 +1,10 @@
-/** The tables of the mind: plans, notes, memory, schedules. */
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, jsonb, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+/** The tables of the agent: plans, notes, memories, schedules. */
+import { bigint, boolean, index, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
 import type { Plan } from '../../contracts/plan.ts';
 import type { PlanRequest } from '../../contracts/plan-store.ts';
 import { createdAt, moment } from './columns.ts';
 
-/** One plan each, whole; what of it changes is replaced with the turn that changes it. `wish` is what people want of it. */
+/** One plan each, whole; what of it changes is replaced with the turn that changes it. `request` is what people asked of it. */
 export const plan = pgTable(
   'plan',
   {
@@ -13,11 +12,14 @@ export const plan = pgTable(
     session: text('session').notNull(),
     turnId: text('turn_id').notNull(),
     doc: jsonb('doc').$type<Plan>().notNull(),
-    wish: jsonb('wish').$type<PlanRequest>(),
+    request: jsonb('request').$type<PlanRequest>(),
     createdAt: createdAt(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
   },
-  (t) => [index('plan_session').on(t.session, t.createdAt.desc()), index('plan_turn').on(t.turnId)],
+  (t) => [
+    index('plan_session').on(t.session, t.createdAt.desc().nullsFirst()),
+    index('plan_turn').on(t.turnId),
+  ],
 );
 
 /** The todo list of a session, whole. */
@@ -48,12 +50,12 @@ export const memory = pgTable(
   },
   (t) => [
     unique('memory_key').on(t.userId, t.key),
-    index('memory_user').on(t.userId, t.id.desc()),
+    index('memory_user').on(t.userId, t.id.desc().nullsFirst()),
     index('memory_words').using('gin', sql`to_tsvector('simple', ${t.content})`),
   ],
 );
 
-/** Work that begins by the clock; `next_at` is null when no slot is left. */
+/** Tasks that start at set times; `next_at` is null when no slot is left. */
 export const schedule = pgTable(
   'schedule',
   {
@@ -72,6 +74,6 @@ export const schedule = pgTable(
     index('schedule_due')
       .on(t.nextAt)
       .where(sql`next_at is not null`),
-    index('schedule_session').on(t.session, t.createdAt.desc()),
+    index('schedule_session').on(t.session, t.createdAt.desc().nullsFirst()),
   ],
 );

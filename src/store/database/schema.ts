@@ -1,16 +1,8 @@
-/** Every table of the house; `npm run migrations` turns a change here into a file under `drizzle/`. This file: the road. */
-import { sql } from 'drizzle-orm';
-import {
-  bigint,
-  boolean,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-} from 'drizzle-orm/pg-core';
+/**
+ * Every table; `npm run migrations` turns a change here into a file under `drizzle/`. This file: lanes, sessions, turns,
+ * deliveries, access and usage.
+ */
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
 import { createdAt, moment } from './columns.ts';
 
 export * from './schema-agent.ts';
@@ -57,9 +49,9 @@ export const lane = pgTable(
   ],
 );
 
-/** `done_epoch` is the fence under which a message ended: a finish whose answer was lost recognises itself by it. */
-export const msg = pgTable(
-  'msg',
+/** A message in a lane. `done_epoch` is the fence under which a message ended: a finish whose answer was lost recognises itself by it. */
+export const laneItem = pgTable(
+  'lane_item',
   {
     lane: text('lane').notNull(),
     seq: integer('seq').notNull(),
@@ -74,11 +66,11 @@ export const msg = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.lane, t.seq] }),
-    unique('msg_dedupe').on(t.lane, t.dedupe),
-    index('msg_done')
+    unique('lane_item_dedupe').on(t.lane, t.dedupe),
+    index('lane_item_done')
       .on(t.doneAt)
       .where(sql`done_at is not null`),
-    index('msg_dead')
+    index('lane_item_dead')
       .on(t.doneAt)
       .where(sql`dead`),
   ],
@@ -111,12 +103,12 @@ export const session = pgTable(
     updatedAt: moment('updated_at').notNull().defaultNow(),
   },
   (t) => [
-    index('session_recent').on(t.updatedAt.desc(), t.key),
-    index('session_owner').on(t.ownerTokenId, t.updatedAt.desc()),
+    index('session_recent').on(t.updatedAt.desc().nullsFirst(), t.key),
+    index('session_owner').on(t.ownerTokenId, t.updatedAt.desc().nullsFirst()),
   ],
 );
 
-/** `user_seq` and `final_seq` are the turn's rows in `message`; of a turn that may keep quiet `user_seq` is the row before it. */
+/** `user_seq` and `final_seq` are the turn's rows in `message`; of a turn that may stay silent `user_seq` is the row before it. */
 export const turn = pgTable(
   'turn',
   {
@@ -166,13 +158,13 @@ export const context = pgTable(
     part: integer('part').notNull(),
     payload: jsonb('payload').notNull(),
     tokens: integer('tokens').notNull(),
-    coveredBy: bigint('covered_by', { mode: 'number' }),
+    summarizedBy: bigint('summarized_by', { mode: 'number' }),
   },
   (t) => [
     unique('context_step').on(t.turnId, t.iteration, t.kind, t.part),
     index('context_history')
       .on(t.session, t.laneSeq, t.seq)
-      .where(sql`covered_by is null and kind <> 'tool_intent'`),
+      .where(sql`summarized_by is null and kind <> 'tool_intent'`),
   ],
 );
 

@@ -90,7 +90,7 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
     if (dividedByZero(error)) return { kind: 'foreign' };
     // Our own row of a run before may meet either key first.
     const key = violatedKey(error);
-    if (key !== 'msg_dedupe' && key !== 'turn_pkey') throw error;
+    if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
     const known = await acceptedBefore(sql, call, attempt);
     if (known === undefined) throw error;
     return known;
@@ -119,7 +119,7 @@ async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | und
     ${targetSession(sql, call)},
     bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call))}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
     talk as (
       insert into session as s (key, owner_token_id, message_seq, mode, queue_mode)
@@ -168,8 +168,8 @@ async function acceptedBefore(
     select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",
       ${positionOf(sql)} as position, interrupt_seq = head + 1 and tail > head + 1 as interrupts,
       (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn"
-    from target join session on session.key = target.session join msg on msg.lane = 'in:' || target.session and msg.dedupe = ${call.dedupe}
-      join turn on turn.id = msg.payload ->> 'turnId' join lane on lane.key = msg.lane`;
+    from target join session on session.key = target.session join lane_item on lane_item.lane = 'in:' || target.session and lane_item.dedupe = ${call.dedupe}
+      join turn on turn.id = lane_item.payload ->> 'turnId' join lane on lane.key = lane_item.lane`;
   if (row === undefined) return undefined;
   if (!row.isOwn) return { kind: 'foreign' };
   if (attempt === 0 || row.turnId !== call.turnId) {

@@ -42,16 +42,16 @@ async function appendOnce(sql: Sql, call: AppendCall, attempt: number): Promise<
       with ${liveNode(sql, call.node)},
       bumped as (${bumpLane(sql, sql`(select ${call.lane} as key) source`, call.claim)}),
       queued as (
-        insert into msg (lane, seq, dedupe, payload)
+        insert into lane_item (lane, seq, dedupe, payload)
         select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
       heads as (${headsOf(sql, sql`bumped`, call.claim, sql`queued`)})
       select seq, (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads from queued`;
     const heads = await settleHeads(sql, row?.heads ?? [], call.node ?? '', call.claim);
     return { seq: row?.seq ?? 0, duplicate: false, heads };
   } catch (error) {
-    if (violatedKey(error) !== 'msg_dedupe') throw error;
+    if (violatedKey(error) !== 'lane_item_dedupe') throw error;
     const [row] = await sql<{ seq: number }[]>`
-      select seq from msg where lane = ${call.lane} and dedupe = ${call.dedupe}`;
+      select seq from lane_item where lane = ${call.lane} and dedupe = ${call.dedupe}`;
     // Purged in between: the next run stores it anew.
     if (row === undefined) throw error;
     const heads = attempt > 0 ? await claimedHeads(sql, call.node ?? '', call.claim) : [];

@@ -54,7 +54,7 @@ function shown(sql: Sql, { id, question }: Parameters<LaneStore['park']>[1]) {
   return sql`,
     bumped as (${bumpLane(sql, sql`(select ${lane} as key from freed where not stopped) source`, id)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${question.key ?? question.ref}, ${cleanJson(question)}::jsonb from bumped)`;
 }
 

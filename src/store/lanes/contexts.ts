@@ -32,12 +32,12 @@ export function recap(sql: Sql, session: string, laneSeq: Fragment, columns: Fra
 /** The `ContextStore` over a database. */
 export function createContexts(database: Database): ContextStore {
   return {
-    uncovered: (session, limit) => database.run((sql) => uncovered(sql, cleanText(session), limit)),
-    cover: (session, given) => database.run((sql) => cover(sql, session, given)),
+    unsummarized: (session, limit) => database.run((sql) => unsummarized(sql, cleanText(session), limit)),
+    summarize: (session, range) => database.run((sql) => summarize(sql, session, range)),
   };
 }
 
-async function uncovered(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {
+async function unsummarized(sql: Sql, session: string, limit: number): Promise<UnsummarizedRow[]> {
   const entry = sql`c.seq::float8 as seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
   const lane = sql`(select head from lane where key = ${`in:${session}`})`;
   const rows = await sql<UnsummarizedRow[]>`
@@ -47,7 +47,7 @@ async function uncovered(sql: Sql, session: string, limit: number): Promise<Unsu
       where c.session = ${session} and c.lane_seq <= ${lane}
         and c.lane_seq > (select fresh_seq from session where key = ${session})
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
-        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
       order by c.lane_seq desc, c.seq desc limit ${limit})
     select seq, "turnId", iteration, entry, tokens, lane_seq as "laneSeq" from newest
@@ -60,14 +60,14 @@ async function uncovered(sql: Sql, session: string, limit: number): Promise<Unsu
  * The lane is held against `/new` and deletion, which lock it first: either sees the summary, or this finds the rows
  * gone. The turn that runs meanwhile is not held up.
  */
-async function cover(sql: Sql, session: SessionKey, given: SummaryRange): Promise<boolean> {
-  const { from, upTo, rows, summary, tokens } = given;
+async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Promise<boolean> {
+  const { from, upTo, rows, summary, tokens } = range;
   const key = cleanText(session);
   const payload = cleanJson(summary);
   // The index of what is not covered finds the rows; their seqs alone would have the whole table read.
   const inReach = (table: Fragment): Fragment => sql`
     ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
-      and ${table}.covered_by is null and ${table}.kind <> 'tool_intent'`;
+      and ${table}.summarized_by is null and ${table}.kind <> 'tool_intent'`;
   const [row] = await sql<{ done: boolean }[]>`
     with house as (select key from lane where key = ${`in:${key}`} and head >= ${upTo} for key share),
     held as (
@@ -80,7 +80,7 @@ async function cover(sql: Sql, session: SessionKey, given: SummaryRange): Promis
       where (select count(*) from held) = ${rows.length}
       on conflict (turn_id, iteration, kind, part) do nothing returning seq),
     covered as (
-      update context set covered_by = made.seq from made, held
+      update context set summarized_by = made.seq from made, held
       where context.seq = held.seq and ${inReach(sql`context`)})
     select exists (select 1 from made) or exists (
       -- A commit whose answer was lost.

@@ -90,8 +90,8 @@ export function advanceLane(sql: Sql, fence: Fence): Fragment {
 /** The body of a CTE that marks the fenced head's message as ended; `advanced` is the CTE of `advanceLane`. */
 export function endMessage(sql: Sql, fence: Fence, dead?: string): Fragment {
   return sql`
-    update msg set done_at = now(), done_epoch = ${fence.epoch}, error = ${dead ?? null}, dead = ${dead !== undefined}
-      from advanced where msg.lane = ${fence.lane} and msg.seq = ${fence.seq}`;
+    update lane_item set done_at = now(), done_epoch = ${fence.epoch}, error = ${dead ?? null}, dead = ${dead !== undefined}
+      from advanced where lane_item.lane = ${fence.lane} and lane_item.seq = ${fence.seq}`;
 }
 
 /** The condition of every fenced statement on `lane`. */
@@ -111,13 +111,13 @@ export function claimOf(fence: Fence): string {
 
 /** Selects, from a CTE with lane rows, the heads that this call claimed; `queued` is a CTE of messages it inserted. */
 export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragment): Fragment {
-  const fresh = queued ?? sql`(select * from msg where false)`;
+  const fresh = queued ?? sql`(select * from lane_item where false)`;
   return sql`
     select l.key as lane, l.owner as node, l.epoch, l.head + 1 as seq,
       coalesce(m.dedupe, q.dedupe) as dedupe, coalesce(m.payload, q.payload) as payload,
       coalesce(m.attempts, 0) as attempts, coalesce(m.crashes, 0) as crashes, l.stop_seq > l.head as stopped
     from ${lanes} l
-      left join msg m on m.lane = l.key and m.seq = l.head + 1
+      left join lane_item m on m.lane = l.key and m.seq = l.head + 1
       left join ${fresh} q on q.lane = l.key and q.seq = l.head + 1
     where l.owner is not null and l.claim = ${claim} and l.tail > l.head`;
 }
@@ -147,7 +147,7 @@ function toHeads(rows: readonly HeadRow[]): LaneHead[] {
 /** What a finish that no longer held the lane means: its own earlier commit (the heads it claimed), or somebody else's. Throws `FencedError`. */
 export async function ownFinish(sql: Sql, fence: Fence): Promise<LaneHead[]> {
   const [row] = await sql<{ mine: boolean }[]>`
-    select done_epoch = ${fence.epoch} as mine from msg where lane = ${fence.lane} and seq = ${fence.seq}`;
+    select done_epoch = ${fence.epoch} as mine from lane_item where lane = ${fence.lane} and seq = ${fence.seq}`;
   if (row?.mine !== true) throw new FencedError(fence.lane);
   return claimedHeads(sql, fence.node, claimOf(fence));
 }

@@ -59,8 +59,8 @@ async function release(
           else now() + ${options.delayMs}::float8 * interval '1 millisecond' end
       where ${holds(sql, fence)} returning key),
     counted as (
-      update msg set attempts = attempts + ${options.attempt ? 1 : 0}, error = coalesce(${error}, error) from freed
-      where msg.lane = freed.key and msg.seq = ${fence.seq})
+      update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, error = coalesce(${error}, error) from freed
+      where lane_item.lane = freed.key and lane_item.seq = ${fence.seq})
     select exists (select 1 from freed) as held`;
   // At a repetition the lane was freed by the run before, or has moved on since: either way it is let go.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
@@ -69,19 +69,19 @@ async function release(
 async function deadLetters(sql: Sql, limit: number): Promise<DeadLetter[]> {
   const rows = await sql<(Omit<DeadLetter, 'deadAt'> & { deadAt: string })[]>`
     select lane, seq, coalesce(error, '') as error, attempts, crashes, done_at as "deadAt"
-    from msg where dead order by done_at desc limit ${limit}`;
+    from lane_item where dead order by done_at desc limit ${limit}`;
   return rows.map((row) => ({ ...row, deadAt: new Date(row.deadAt) }));
 }
 
 async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {
   const age = sql`now() - ${olderThanMs}::float8 * interval '1 millisecond'`;
   const [row] = await sql<{ purged: number }[]>`
-    with old as (select lane, seq from msg where done_at < ${age} order by done_at limit ${limit}),
+    with old as (select lane, seq from lane_item where done_at < ${age} order by done_at limit ${limit}),
     forgotten as (
       delete from delivery where ref in (select ref from delivery where updated_at < ${age} limit ${limit})),
-    gone as (delete from msg using old where msg.lane = old.lane and msg.seq = old.seq returning msg.lane),
+    gone as (delete from lane_item using old where lane_item.lane = old.lane and lane_item.seq = old.seq returning lane_item.lane),
     -- A subagent's lane carries one message only.
-    emptied as (delete from lane using gone where lane.key = gone.lane and lane.class = 'run')
+    emptied as (delete from lane using gone where lane.key = gone.lane and lane.class = 'agent')
     select count(*)::int as purged from gone`;
   return row?.purged ?? 0;
 }

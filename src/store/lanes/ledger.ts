@@ -7,9 +7,10 @@ import { accept } from './accept.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createJournal } from './journal.ts';
-import { createPlanSteps } from '../tables/plans.ts';
+import { createPlanSteps } from './plan-steps.ts';
 import { createJoining } from './steering.ts';
 import { over } from './lane-sql.ts';
+import { deleteSession } from './delete-session.ts';
 import { createSessions } from '../tables/sessions.ts';
 import { planOf } from './turn-plan.ts';
 import { finishTurn, openTurn } from './turns.ts';
@@ -29,6 +30,7 @@ export function createLedger(database: Database, newSessions: SessionStart = SES
     ...createJoining(database),
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
     ...createSessions(database, newSessions),
+    deleteSession: (key) => deleteSession(database, key),
     noteUsage: (note) => noteUsage(database, note),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),
@@ -39,8 +41,8 @@ async function queue(sql: Sql, lane: string): ReturnType<Ledger['queue']> {
   const [row] = await sql<{ busy: boolean; waiting: number }[]>`
     with found as (
       select *, owner is not null or exists (
-        select from msg join turn on turn.id = msg.payload ->> 'turnId'
-        where msg.lane = key and msg.seq = head + 1 and turn.state = 'parked') as busy
+        select from lane_item join turn on turn.id = lane_item.payload ->> 'turnId'
+        where lane_item.lane = key and lane_item.seq = head + 1 and turn.state = 'parked') as busy
       from lane where key = ${lane} and tail > head)
     select busy, greatest(tail - greatest(${over(sql)}, case when busy then head + 1 else head end), 0)::int as waiting
     from found`;
@@ -52,7 +54,7 @@ async function counts(sql: Sql): ReturnType<Ledger['counts']> {
     select
       (select coalesce(sum(tail - ${over(sql)}), 0)::int from lane where tail > head and class = 'in') as pending,
       (select count(*)::int from lane where owner is not null and class = 'in') as running,
-      (select count(*)::int from msg where dead) as "deadLetters",
+      (select count(*)::int from lane_item where dead) as "deadLetters",
       (select count(*)::int from session) as sessions,
       (select count(*)::int from node where lease_until > now()) as gateways`;
   return row ?? { pending: 0, running: 0, deadLetters: 0, sessions: 0, gateways: 0 };

@@ -24,9 +24,9 @@ export function createNodes(database: Database): NodeStore {
           with gone as (update node set lease_until = now() where id = ${node})
           update lane set owner = null where owner = ${node}`;
       }),
-    sweep(node, rooms) {
+    sweep(node, capacities) {
       const claim = newId();
-      return database.run((sql, attempt) => sweep(sql, node, rooms, claim, attempt));
+      return database.run((sql, attempt) => sweep(sql, node, capacities, claim, attempt));
     },
     flags: (node) =>
       database.run(async (sql) => [
@@ -49,23 +49,23 @@ async function register(sql: Sql, instance: string, leaseMs: number): Promise<st
     delete from node where lease_until < now() - ${DEAD_NODE_DAYS} * interval '1 day'
       and not exists (select 1 from lane where owner = node.id)`;
   await sql`insert into node (id, instance, lease_until) values (${id}, ${instance}, ${leaseEnd(sql, leaseMs)})`;
-  await bury(sql);
+  await releaseDeadNodes(sql);
   return id;
 }
 
 /** Frees the lanes of dead nodes; each counts a crash against the message it was working on. */
-async function bury(sql: Sql): Promise<void> {
+async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
     with orphaned as (
       select key, head from lane where owner in (select id from node where lease_until <= now()) for update skip locked),
     freed as (update lane set owner = null from orphaned where lane.key = orphaned.key returning lane.key, lane.head)
-    update msg set crashes = crashes + 1 from freed where msg.lane = freed.key and msg.seq = freed.head + 1`;
+    update lane_item set crashes = crashes + 1 from freed where lane_item.lane = freed.key and lane_item.seq = freed.head + 1`;
 }
 
 async function sweep(
   sql: Sql,
   node: string,
-  rooms: LaneCapacity[],
+  capacities: LaneCapacity[],
   claim: string,
   attempt: number,
 ): Promise<LaneHead[]> {
@@ -74,14 +74,14 @@ async function sweep(
     const claimed = await claimedHeads(sql, node, claim);
     if (claimed.length > 0) return claimed;
   }
-  await bury(sql);
+  await releaseDeadNodes(sql);
   const rows = await sql<HeadRow[]>`
-    with room as (select * from jsonb_to_recordset(${JSON.stringify(rooms)}::jsonb) as r(class text, room int)),
+    with capacity as (select * from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as c(class text, free int)),
     due as (
-      select free.key from room cross join lateral (
+      select found.key from capacity cross join lateral (
         select key from lane
-        where lane.class = room.class and tail > head and owner is null and wake_at <= now()
-        order by wake_at limit greatest(room.room, 0) for update skip locked) free),
+        where lane.class = capacity.class and tail > head and owner is null and wake_at <= now()
+        order by wake_at limit greatest(capacity.free, 0) for update skip locked) found),
     claimed as (
       update lane set owner = ${node}, epoch = epoch + 1, claim = ${claim} from due
       where lane.key = due.key and exists (select 1 from node where id = ${node} and lease_until > now())

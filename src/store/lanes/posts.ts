@@ -76,6 +76,6 @@ function queued(sql: Sql, { ref, address }: PostCall, content: string) {
   return sql`
     bumped as (${bumpLane(sql, lane, ref)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${ref}, ${cleanJson(payload)}::jsonb from bumped returning *),`;
 }

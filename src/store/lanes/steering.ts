@@ -33,10 +33,10 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
     newest as (
       select created_at from turn where session = ${session} and lane_seq >= ${fence.seq} order by lane_seq desc limit 1),
     waiting as (
-      select msg.seq, msg.payload from held, talk, msg
+      select lane_item.seq, lane_item.payload from held, talk, lane_item
       where talk.queue_mode in ('steer', 'collect') and held.stop_seq <= held.head
-        and msg.lane = held.key and msg.seq > greatest(held.passed, ${fence.seq}) and msg.done_at is null
-      order by msg.seq limit ${limit})
+        and lane_item.lane = held.key and lane_item.seq > greatest(held.passed, ${fence.seq}) and lane_item.done_at is null
+      order by lane_item.seq limit ${limit})
     select exists (select from held) as held, coalesce((select queue_mode from talk), 'queue') as mode,
       coalesce((select ${ms(sql`created_at`)} from newest), 0) as "quietMs",
       coalesce((select ${ms(sql`greatest(own.created_at, before.ended_at)`)} from own left join before on true), 0) as "waitedMs",
@@ -66,8 +66,8 @@ async function joinTurn(
     marked as (update lane set joined_seq = greatest(joined_seq, ${last}) from held where lane.key = held.key),
     written as (${insertRows(sql, fence, turnId, rows, sql`held`)}),
     ended as (
-      update msg set done_at = now(), error = 'joined' from held
-      where msg.lane = held.key and msg.seq in ${sql(seqs)} and msg.done_at is null),
+      update lane_item set done_at = now(), error = 'joined' from held
+      where lane_item.lane = held.key and lane_item.seq in ${sql(seqs)} and lane_item.done_at is null),
     closed as (
       update turn set state = 'done', reason = 'joined', ended_at = now() from held
       where turn.id in ${sql(turns)} and turn.state <> 'done' returning turn.id, turn.address)

@@ -4,7 +4,7 @@ import type { DeliveryPayload } from '../../contracts/ledger.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import { runLane } from '../../contracts/subagents.ts';
+import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { bumpLane, liveNode } from './lane-sql.ts';
@@ -60,7 +60,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
     update lane set stop_seq = tail, head = ${head}, wake_at = now() where key = ${key}`;
   const first = running || parked ? lane.head + 2 : lane.head + 1;
   const cancelled = await sql`
-    update msg set done_at = now(), error = 'stopped'
+    update lane_item set done_at = now(), error = 'stopped'
     where lane = ${key} and seq between ${first} and ${lane.tail} and done_at is null returning seq`;
   const turns = await sql<CancelledTurn[]>`
     update turn set state = 'done', reason = 'stopped', ended_at = now()
@@ -80,7 +80,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
 async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
   const marked = await sql`
     update lane set stop_seq = tail, wake_at = now()
-    where class = 'run' and tail > head and stop_seq < tail and starts_with(key, ${runLane(agentPrefix(session))})
+    where class = 'agent' and tail > head and stop_seq < tail and starts_with(key, ${agentLane(agentPrefix(session))})
     returning key`;
   return marked.length > 0 ? { agents: marked.length } : {};
 }
@@ -97,7 +97,7 @@ export async function endOnScreen(
   await sql`
     with ${liveNode(sql, undefined)},
     bumped as (${bumpLane(sql, lane, id)})
-    insert into msg (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
+    insert into lane_item (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
 }
 
 /** True when the turn at `laneSeq` waits for a human; what it waits for is denied. */
@@ -117,7 +117,7 @@ export async function replayMessage(sql: Sql, lane: LaneKey, seq: number, attemp
   if (locked === undefined) return false;
   const tail = locked.tail + 1;
   const moved = await sql`
-    update msg set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0
+    update lane_item set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0
     where lane = ${lane} and seq = ${seq} and dead returning seq`;
   // At a repetition the run before may have moved it.
   if (moved.length === 0) return attempt > 0;
@@ -128,6 +128,6 @@ export async function replayMessage(sql: Sql, lane: LaneKey, seq: number, attemp
     update turn set state = 'queued', reason = null, ended_at = null, lane_seq = ${tail}
     where session = ${session} and lane_seq = ${seq} returning id`;
   for (const { id } of turns)
-    await sql`update context set lane_seq = ${tail}, covered_by = null where turn_id = ${id}`;
+    await sql`update context set lane_seq = ${tail}, summarized_by = null where turn_id = ${id}`;
   return true;
 }

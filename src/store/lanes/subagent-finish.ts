@@ -22,7 +22,7 @@ import { usageRows } from './usage-rows.ts';
 type Finished = LaneStep & { seq: number | undefined };
 
 /** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as a stop does it. */
-export async function finishRun(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
+export async function finishSubagent(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   await lockLane(sql, `in:${finish.session}`);
   const [held] = await sql<{ stopped: boolean }[]>`
     select stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)} for update`;
@@ -70,7 +70,7 @@ async function endAnnounced(sql: Sql, fence: Fence, finish: SubagentFinish): Pro
       from advanced where session.key = ${session} returning session.key, message_seq),
     bumped as (${bumpLane(sql, sql`(select 'in:' || key as key from talk) source`, claim)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${`${message.id}:${fence.epoch}`}, ${cleanJson(announcement)}::jsonb from bumped returning *),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq)

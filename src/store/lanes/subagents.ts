@@ -1,10 +1,10 @@
-/** Subagents: the journals of those a turn waits for, and the `run:` lanes of those in the background. */
+/** Subagents: the journals of those a turn waits for, and the `agent:` lanes of those in the background. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ContextRecord } from '../../contracts/records.ts';
-import { runLane } from '../../contracts/subagents.ts';
+import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type {
   SubagentPayload,
@@ -24,11 +24,11 @@ import {
   liveNode,
   settleHeads,
 } from './lane-sql.ts';
-import { finishRun } from './subagent-finish.ts';
+import { finishSubagent } from './subagent-finish.ts';
 import { usageRows } from './usage-rows.ts';
 
 /** The `SubagentStore` over a database. */
-export function createRuns(database: Database): SubagentStore {
+export function createSubagentStore(database: Database): SubagentStore {
   return {
     journal: (agentId) =>
       database.run(async (sql) => [
@@ -37,12 +37,12 @@ export function createRuns(database: Database): SubagentStore {
           from context where turn_id = ${agentId} order by context.seq`),
       ]),
     write: (fence, { agentId, session }, rows) =>
-      database.run((sql) => writeRows(sql, fence, agentId, rows, shelfOf(fence, session))),
+      database.run((sql) => writeRows(sql, fence, agentId, rows, journalKeyOf(fence, session))),
     atWork: (agentIds) =>
       database.run(async (sql) => {
         if (agentIds.length === 0) return 0;
         const rows =
-          await sql`select key from lane where key in ${sql(agentIds.map(runLane))} and tail > head`;
+          await sql`select key from lane where key in ${sql(agentIds.map(agentLane))} and tail > head`;
         return rows.length;
       }),
     working: (session) =>
@@ -50,15 +50,15 @@ export function createRuns(database: Database): SubagentStore {
         const rows = await sql<RunningSubagent[]>`
           select payload ->> 'agentId' as "agentId", payload ->> 'profileId' as "profileId", payload ->> 'task' as task,
             (payload ->> 'deadline')::float8 as deadline
-          from lane join msg on msg.lane = lane.key and msg.seq = lane.head + 1
-          where class = 'run' and tail > head and starts_with(key, ${runLane(agentPrefix(session))})
+          from lane join lane_item on lane_item.lane = lane.key and lane_item.seq = lane.head + 1
+          where class = 'agent' and tail > head and starts_with(key, ${agentLane(agentPrefix(session))})
           order by deadline, key`;
         return [...rows];
       }),
     close: (fence, agent, end) => database.run((sql) => close(sql, fence, agent, end)),
     start: (fence, payload, limit, node) =>
       database.transaction((sql, attempt) => start(sql, { fence, payload, limit, node }, attempt)),
-    finish: (fence, finish) => database.transaction((sql) => finishRun(sql, fence, finish)),
+    finish: (fence, finish) => database.transaction((sql) => finishSubagent(sql, fence, finish)),
   };
 }
 
@@ -66,32 +66,32 @@ export function createRuns(database: Database): SubagentStore {
 const waitedFor = (session: string): string => `waited:${session}`;
 const inBackground = (session: string): string => `background:${session}`;
 
-function shelfOf(fence: Fence, session: string): string {
-  return fence.lane.startsWith('run:') ? inBackground(session) : waitedFor(session);
+function journalKeyOf(fence: Fence, session: string): string {
+  return fence.lane.startsWith('agent:') ? inBackground(session) : waitedFor(session);
 }
 
 /** The body of a CTE that deletes the journals of the subagents that the turn at `laneSeq` waited for. */
-export function forgetAgents(sql: Sql, session: string, laneSeq: number, guard: ReturnType<Sql>) {
+export function forgetWaitedSubagents(sql: Sql, session: string, laneSeq: number, guard: ReturnType<Sql>) {
   return sql`
     delete from context using ${guard} where turn_id in (
       select turn_id from context
       where session = ${waitedFor(session)} and lane_seq = ${laneSeq}
-        and covered_by is null and kind <> 'tool_intent')`;
+        and summarized_by is null and kind <> 'tool_intent')`;
 }
 
-/** Ends and forgets all subagents of a session that is being deleted; what still runs is fenced off. */
-export async function forgetRuns(sql: Sql, session: SessionKey): Promise<void> {
-  const own = runLane(agentPrefix(session));
+/** Ends and deletes all subagents of a session that is being deleted; what still runs is fenced off. */
+export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<void> {
+  const own = agentLane(agentPrefix(session));
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now()
-    where class = 'run' and tail > head and starts_with(key, ${own})`;
+    where class = 'agent' and tail > head and starts_with(key, ${own})`;
   // The ids of one session's subagents are all of one form: what lies between the first and the last possible is theirs.
-  await sql`delete from msg where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
+  await sql`delete from lane_item where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
   // Notes on stopped ones stand among the session's own rows, under no turn.
   for (const shelf of [session, waitedFor(session), inBackground(session)]) {
     await sql`
       delete from context where turn_id in (
-        select turn_id from context where session = ${shelf} and covered_by is null and kind <> 'tool_intent')`;
+        select turn_id from context where session = ${shelf} and summarized_by is null and kind <> 'tool_intent')`;
   }
 }
 
@@ -101,7 +101,7 @@ async function close(
   { agentId, session }: Parameters<SubagentStore['close']>[1],
   end: Parameters<SubagentStore['close']>[2],
 ): Promise<void> {
-  const rows = insertRows(sql, fence, agentId, [end.result], sql`held`, shelfOf(fence, session));
+  const rows = insertRows(sql, fence, agentId, [end.result], sql`held`, journalKeyOf(fence, session));
   const [row] = await sql<{ held: boolean }[]>`
     with ${heldLane(sql, fence)},
     written as (${rows} returning 1)
@@ -135,14 +135,14 @@ async function start(
   attempt: number,
 ): Promise<SubagentStart> {
   const { agentId, session } = payload;
-  const lane = runLane(agentId);
+  const lane = agentLane(agentId);
   await sql`select from lane where ${holds(sql, fence)} for no key update`;
   const [row] = await sql<StartRow[]>`
     with ${liveNode(sql, node)},
     held as (select key, stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)}),
     known as (select key from lane where key = ${lane}),
     busy as (
-      select key from lane where class = 'run' and tail > head and starts_with(key, ${runLane(agentPrefix(session))})),
+      select key from lane where class = 'agent' and tail > head and starts_with(key, ${agentLane(agentPrefix(session))})),
     bumped as (${bumpLane(
       sql,
       sql`(select ${lane} as key from held where not stopped and not exists (select from known)
@@ -150,7 +150,7 @@ async function start(
       agentId,
     )}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb from bumped returning *),
     heads as (${headsOf(sql, sql`bumped`, agentId, sql`queued`)})
     select exists (select from held) as held, exists (select from held where stopped) as stopped,

@@ -22,8 +22,8 @@ import {
   ownFinish,
   settleHeads,
 } from './lane-sql.ts';
-import { forgetAgents } from './subagents.ts';
-import { type SessionRow, sessionColumns, toSession } from '../tables/session-rows.ts';
+import { forgetWaitedSubagents } from './subagents.ts';
+import { type SessionRow, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
 
 interface OpenedRow {
@@ -68,7 +68,7 @@ export async function openTurn(
       where c.session = ${key} and c.lane_seq < ${fence.seq}
         and c.lane_seq > (select fresh_seq from session where key = ${key})
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
-        and c.covered_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
       order by c.lane_seq desc, c.seq desc limit ${limit})
     select to_jsonb(talk) as session, begun.address,
@@ -96,6 +96,12 @@ export async function openTurn(
   return opened;
 }
 
+/** The columns of `session` under the names of `SessionRow`. */
+function sessionColumns(sql: Sql) {
+  return sql`key, profile_id as "profileId", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId",
+    created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
+}
+
 /** `Ledger.finishTurn`, one statement: nothing of it is written when the fence does not hold. */
 export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
   const claim = claimOf(fence);
@@ -112,7 +118,7 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
       from talk where id = ${finish.turnId} returning address),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
-    ${finish.hadAgents === true ? sql`, forgotten as (${forgetAgents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
+    ${finish.hadAgents === true ? sql`, forgotten as (${forgetWaitedSubagents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},
@@ -139,6 +145,6 @@ function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
   return sql`,
     bumped as (${bumpLane(sql, lane, claim)}),
     queued as (
-      insert into msg (lane, seq, dedupe, payload)
+      insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${finish.turnId}, ${cleanJson(finish.outbound)}::jsonb from bumped returning *)`;
 }

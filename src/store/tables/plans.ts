@@ -1,17 +1,9 @@
-/** Plans: what a planned turn stores in one statement, how a plan changes, and how it is read. */
-import { desc, eq } from 'drizzle-orm';
-import { FencedError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/lanes.ts';
-import type { Ledger } from '../../contracts/ledger.ts';
+/** Plans as they stand, and what people asked of them. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Plan } from '../../contracts/plan.ts';
-import type { PlanningRecord, PlanRecord, PlanStore } from '../../contracts/plan-store.ts';
-import type { JournalRow } from '../../contracts/records.ts';
-import type { Todo } from '../../contracts/notes.ts';
-import type { Database, Sql } from '../database/database.ts';
-import { insertRows, sessionOfLane } from '../lanes/journal.ts';
-import { heldLane } from '../lanes/lane-sql.ts';
+import type { PlanRecord, PlanStore } from '../../contracts/plan-store.ts';
+import type { Database } from '../database/database.ts';
+import { desc, eq, sql } from '../database/drizzle.ts';
 import { plan as plans } from '../database/schema-agent.ts';
 import { asSessionKey } from './session-rows.ts';
 
@@ -35,115 +27,26 @@ export function createPlans(database: Database): PlanStore {
         const [row] = await own.orderBy(desc(plans.createdAt), desc(plans.id)).limit(1);
         return row === undefined ? undefined : toRecord(row);
       }),
-    wishes: (id) =>
+    planRequests: (id) =>
       database.query(async (orm) => {
         const found = orm
-          .select({ wish: plans.wish })
+          .select({ request: plans.request })
           .from(plans)
           .where(eq(plans.id, cleanText(id)));
         const [row] = await found;
-        return row?.wish ?? {};
+        return row?.request ?? {};
       }),
-    wish: (id, change) =>
-      database.run(async (sql) => {
-        await sql`
-          update plan set wish = coalesce(wish, '{}') || ${cleanJson(change)}::jsonb where id = ${cleanText(id)}`;
+    requestOnPlan: (id, change) =>
+      database.query(async (orm) => {
+        const merged = sql`coalesce(${plans.request}, '{}') || ${cleanJson(change)}::jsonb`;
+        await orm
+          .update(plans)
+          .set({ request: merged })
+          .where(eq(plans.id, cleanText(id)));
       }),
   };
 }
 
 function toRecord({ doc, session, turnId, createdAt, updatedAt }: typeof plans.$inferSelect): PlanRecord {
   return { plan: doc, session: asSessionKey(session), turnId, createdAt, updatedAt };
-}
-
-/** The ledger's side of plans. */
-export function createPlanSteps(database: Database): Pick<Ledger, 'storePlan' | 'updatePlan' | 'planFact'> {
-  return {
-    storePlan: (fence, turnId, planning) =>
-      database.run((sql) => storePlan(sql, fence, turnId, clean(planning))),
-    updatePlan: (fence, plan, todos) => database.run((sql) => updatePlan(sql, fence, plan, todos)),
-    planFact: (fence, turnId, entry, plan, todos) => {
-      const row = { iteration: 0, entry, tokens: 0 };
-      return database.run((sql) => updatePlan(sql, fence, plan, todos, { turnId, row }));
-    },
-  };
-}
-
-function clean(planning: PlanningRecord): PlanningRecord {
-  const { made, model } = planning;
-  return {
-    ...planning,
-    model: cleanText(model),
-    made: made && { ...made, card: cleanText(made.card) },
-  };
-}
-
-/** One statement: a plan that is there already keeps the rest of it from being written again. */
-async function storePlan(sql: Sql, fence: Fence, turnId: string, planning: PlanningRecord): Promise<void> {
-  const session = sessionOfLane(fence);
-  const [row] = await sql<{ held: boolean }[]>`
-    with ${heldLane(sql, fence)}
-    ${planRows(sql, fence, turnId, planning.made)},
-    used as (${planningUsage(sql, session, turnId, planning)})
-    select exists (select 1 from held) as held`;
-  if (row?.held !== true) throw new FencedError(fence.lane);
-}
-
-function planRows(sql: Sql, fence: Fence, turnId: string, made: PlanningRecord['made']) {
-  if (made === undefined) return sql``;
-  const session = sessionOfLane(fence);
-  return sql`,
-    planned as (
-      insert into plan (id, session, turn_id, doc)
-      select ${made.plan.id}, ${session}, ${turnId}, ${cleanJson(made.plan)}::jsonb from held
-      on conflict (id) do nothing returning id),
-    talk as (
-      update session set message_seq = message_seq + 1, updated_at = now()
-      from planned where session.key = ${session} returning session.key, message_seq),
-    said as (
-      insert into message (session, seq, turn_id, role, content, is_plan)
-      select key, message_seq, ${turnId}, 'assistant', ${made.card}, true from talk),
-    written as (${insertRows(sql, fence, turnId, made.rows, sql`planned`)}),
-    listed as (${putTodos(sql, session, made.todos, sql`planned`)})`;
-}
-
-/** A turn whose planning was cut off by a crash plans again: its first cost stays counted. */
-function planningUsage(sql: Sql, session: string, turnId: string, planning: PlanningRecord) {
-  const { userId, model, usage } = planning;
-  return sql`
-    insert into usage (turn_id, session, user_id, purpose, model, prompt_tokens, completion_tokens, model_ms, estimated)
-    select ${turnId}, ${session}, ${userId}, 'plan', ${model}, ${Math.round(usage.promptTokens)},
-      ${Math.round(usage.completionTokens)}, ${Math.round(usage.modelMs)}, ${usage.estimated ?? false}
-    from held where not exists (select from usage where turn_id = ${turnId} and purpose = 'plan')`;
-}
-
-async function updatePlan(
-  sql: Sql,
-  fence: Fence,
-  plan: Plan,
-  todos: readonly Todo[] | undefined,
-  fact?: { turnId: string; row: JournalRow },
-): Promise<void> {
-  const session = sessionOfLane(fence);
-  const written =
-    fact === undefined
-      ? sql``
-      : sql`, written as (${insertRows(sql, fence, fact.turnId, [fact.row], sql`held`)})`;
-  const list = todos === undefined ? sql`` : sql`, listed as (${putTodos(sql, session, todos, sql`held`)})`;
-  const [row] = await sql<{ held: boolean }[]>`
-    with ${heldLane(sql, fence)},
-    changed as (
-      update plan set doc = ${cleanJson(plan)}::jsonb, updated_at = now()
-      from held where id = ${plan.id} and session = ${session})
-    ${list}
-    ${written}
-    select exists (select 1 from held) as held`;
-  if (row?.held !== true) throw new FencedError(fence.lane);
-}
-
-/** The body of a CTE that replaces a session's todo list while the CTE `guard` has its one row. */
-export function putTodos(sql: Sql, session: string, items: readonly Todo[], guard: ReturnType<Sql>) {
-  return sql`
-    insert into todo (session, items) select ${session}, ${cleanJson(items)}::jsonb from ${guard}
-    on conflict (session) do update set items = excluded.items, updated_at = now()`;
 }

@@ -1,7 +1,6 @@
-/** Rows of people's side of the store as the words show them. */
+/** Rows of `session` and `message` as the contracts show them. */
 import type { SessionKey } from '../../contracts/message.ts';
 import type { MessageRecord, SessionRecord } from '../../contracts/records.ts';
-import type { Sql } from '../database/database.ts';
 import type { message } from '../database/schema.ts';
 
 /** A row of `session`, read with drizzle or as the JSON of a statement. */
@@ -15,12 +14,6 @@ export interface SessionRow {
   messageSeq: number;
   createdAt: Date | string;
   updatedAt: Date | string;
-}
-
-/** The columns of `session` under the names of `SessionRow`, for hand-written statements. */
-export function sessionColumns(sql: Sql) {
-  return sql`key, profile_id as "profileId", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId",
-    created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
 }
 
 export function toSession(row: SessionRow): SessionRecord {

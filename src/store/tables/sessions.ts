@@ -1,19 +1,16 @@
-/** Sessions and what people see of them: lists, pages, changes, forgetting. */
-import { and, desc, eq, lt } from 'drizzle-orm';
+/** Sessions and what people see of them: lists, pages, changes. */
 import type { Ledger } from '../../contracts/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionStart } from '../../contracts/records.ts';
-import { summariesOf } from '../lanes/contexts.ts';
-import type { Database, Sql } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { and, desc, eq, lt } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
-import { forgetRuns } from '../lanes/subagents.ts';
-import { lockLane } from '../lanes/stop.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
 
 type SessionWords = Pick<
   Ledger,
-  'sessionOf' | 'session' | 'sessions' | 'updateSession' | 'deleteSession' | 'messages' | 'turn'
+  'sessionOf' | 'session' | 'sessions' | 'updateSession' | 'messages' | 'turn'
 >;
 
 export function createSessions(database: Database, newSessions: SessionStart): SessionWords {
@@ -60,8 +57,6 @@ export function createSessions(database: Database, newSessions: SessionStart): S
         return made && toSession(made);
       });
     },
-    deleteSession: (key) =>
-      database.transaction((sql, attempt) => deleteSession(sql, cleanText(key), attempt)),
     messages: (key, { limit, before }) =>
       database.query(async (orm) => {
         const older = before === undefined ? undefined : lt(message.seq, before);
@@ -90,31 +85,4 @@ export function createSessions(database: Database, newSessions: SessionStart): S
         };
       }),
   };
-}
-
-/**
- * Forgets everything but the lane's own row: its epoch must never come again, or a turn that still runs could write
- * into a new session of the same name. That turn is fenced off.
- */
-async function deleteSession(sql: Sql, key: string, attempt: number): Promise<boolean> {
-  const lane = `in:${key}`;
-  await lockLane(sql, lane);
-  await sql`
-    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now() where key = ${lane}`;
-  await forgetRuns(sql, asSessionKey(key));
-  const turns = sql`select id from turn where session = ${key}`;
-  await sql`delete from delivery where ref in (${turns})
-    or ref in (select 'plan:' || id from plan where session = ${key})`;
-  await sql`delete from approval where turn_id in (${turns})`;
-  await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
-  await sql`delete from msg where lane = ${lane}`;
-  await sql`delete from message where session = ${key}`;
-  for (const table of ['plan', 'todo', 'scratchpad', 'schedule']) {
-    await sql`delete from ${sql(table)} where session = ${key}`;
-  }
-  await sql`delete from turn where session = ${key}`;
-  await sql`delete from address where session = ${key}`;
-  const gone = await sql`delete from session where key = ${key} returning key`;
-  // At a repetition the run before may have deleted it.
-  return gone.length > 0 || attempt > 0;
 }

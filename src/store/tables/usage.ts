@@ -1,6 +1,4 @@
 /** Rows of `usage`: written with a turn's end or by themselves, read as sums. */
-import { and, eq, gte, lt, sql } from 'drizzle-orm';
-import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import { cleanText } from '../../lib/text.ts';
 import type { Usage } from '../../contracts/provider.ts';
 import { MAX_USAGE_GROUPS } from '../../contracts/usage.ts';
@@ -13,6 +11,7 @@ import type {
   UsageSum,
 } from '../../contracts/usage.ts';
 import type { Database } from '../database/database.ts';
+import { and, eq, gte, lt, type Orm, sql } from '../database/drizzle.ts';
 import { usage } from '../database/schema.ts';
 
 /** What all rows have, as the columns hold it. */
@@ -44,7 +43,7 @@ const sums = {
 };
 
 /** The usage of one turn as a table of one row, or none. */
-export function usageOfTurn(orm: PostgresJsDatabase, turnId: string) {
+export function usageOfTurn(orm: Orm, turnId: string) {
   const rows = orm.select({ turnId: usage.turnId, ...sums }).from(usage);
   return rows.where(eq(usage.turnId, turnId)).groupBy(usage.turnId).as('spent');
 }

@@ -61,7 +61,7 @@ const isSummaryCall = (messages: readonly ChatMessage[] | undefined): boolean =>
 /** What of the context is covered, by its first words. */
 async function covered({ sql }: TestStore): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
-    select left(payload ->> 'content', 10) as text from context where covered_by is not null order by lane_seq, seq`;
+    select left(payload ->> 'content', 10) as text from context where summarized_by is not null order by lane_seq, seq`;
   return rows.map(({ text }) => text);
 }
 
@@ -182,7 +182,7 @@ describeEachDatabase('compression', (databases) => {
     expect(summary?.payload).toMatchObject({ content: 'They read a file.', sources: ['local'] });
     const halves = await store.sql`
       select turn_id from context where kind <> 'tool_intent' and kind <> 'summary'
-      group by turn_id having count(*) filter (where covered_by is null) not in (0, count(*))`;
+      group by turn_id having count(*) filter (where summarized_by is null) not in (0, count(*))`;
     expect([...halves]).toEqual([]);
     const calls = provider.requests.at(-1)?.messages.filter((message) => message.role === 'tool');
     expect(calls).toEqual([]);

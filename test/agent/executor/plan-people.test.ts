@@ -98,7 +98,7 @@ class People {
 
   async shown(): Promise<{ content: string; buttons: { label: string }[] }[]> {
     const rows = await this.store.sql<{ message: { content: string; buttons: { label: string }[] } }[]>`
-      select payload -> 'message' as message from msg where lane like 'out:%' order by seq`;
+      select payload -> 'message' as message from lane_item where lane like 'out:%' order by seq`;
     return rows.map(({ message }) => message);
   }
 }

@@ -32,7 +32,7 @@ describeEachDatabase('a plan whose profile is read anew while it is paused', (da
     const ran: string[] = [];
     const pause = async (): Promise<void> => {
       const record = await store.plans.latestPlan(SESSION);
-      await store.plans.wish(record?.plan.id ?? '', { pause: true });
+      await store.plans.requestOnPlan(record?.plan.id ?? '', { pause: true });
     };
     const modify = { action: 'modify', reason: 'the brush is gone', command: { tool: 'roll', args: {} } };
     const provider = new ScriptedProvider(

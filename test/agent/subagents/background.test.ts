@@ -153,7 +153,7 @@ describeEachDatabase('a subagent in the background', (databases) => {
     await expect(finish(world, world.background[0])).rejects.toThrow('is void');
     const left = await store.sql`
       select (select count(*)::int from session) as sessions, (select count(*)::int from context) as rows,
-        (select count(*)::int from msg where lane like 'run:%') as tasks`;
+        (select count(*)::int from lane_item where lane like 'agent:%') as tasks`;
     expect(left).toMatchObject([{ sessions: 0, rows: 0, tasks: 0 }]);
   });
 

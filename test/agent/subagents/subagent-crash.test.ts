@@ -53,13 +53,13 @@ async function dieAndResume(
   const provider = cast(background);
   const chat = `${background}-${when}-${at}`;
   const death = dyingAt(at, when, [...TURN_STEPS, ...RUN_STEPS]);
-  const first = new TurnWorld({ store, provider, tools, around: death.of, aroundRuns: death.of });
+  const first = new TurnWorld({ store, provider, tools, around: death.of, aroundSubagents: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do it', { chatId: chat });
   await runAll(first, head).catch(() => undefined);
   const second = new TurnWorld({ store, provider, tools });
   await second.start();
-  for (const laneClass of ['in', 'run', 'in'] as const) await runAll(second, await second.sweep(laneClass));
+  for (const laneClass of ['in', 'agent', 'in'] as const) await runAll(second, await second.sweep(laneClass));
   await Promise.all([first.close(), second.close()]);
   const agentId = agentIdOf(`telegram:${chat}`, `${turnId}.1.0`);
   return { seen: death.seen, died: death.died(), turnId, agentId, chat, first, second, provider };
@@ -143,7 +143,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
         const rows = await store.sql`select kind from context where turn_id = ${run.agentId}`;
         const spent =
           await store.sql`select id from usage where turn_id = ${run.turnId} and purpose = 'subagent'`;
-        const [lane] = await store.sql`select head, tail from lane where key = ${`run:${run.agentId}`}`;
+        const [lane] = await store.sql`select head, tail from lane where key = ${`agent:${run.agentId}`}`;
         const found = [
           !run.died && 'did not die',
           messages.filter(({ content }) => content === 'Told.').length !== 1 && 'nobody was told',

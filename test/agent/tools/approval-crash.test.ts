@@ -48,7 +48,7 @@ describeEachDatabase('a question whose process dies', (databases) => {
       if ((await store.ledger.turn(turnId ?? ''))?.state === 'done') break;
     }
     const questions = await store.sql<{ dedupe: string }[]>`
-      select dedupe from msg where lane = ${`out:${session}`} and dedupe like 'approval:%' order by seq`;
+      select dedupe from lane_item where lane = ${`out:${session}`} and dedupe like 'approval:%' order by seq`;
     return { seen: death.seen, ran, asked, turn: await store.ledger.turn(turnId ?? ''), questions };
   }
 

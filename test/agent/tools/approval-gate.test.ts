@@ -32,7 +32,7 @@ describeEachDatabase('a dangerous call', (databases) => {
   async function sent({ sql }: TestStore): Promise<unknown[]> {
     const rows = await sql<
       { payload: unknown }[]
-    >`select payload from msg where lane like 'out:%' order by seq`;
+    >`select payload from lane_item where lane like 'out:%' order by seq`;
     return rows.map(({ payload }) => payload);
   }
   const resume = async (world: TurnWorld) => world.run(await world.sweep());

@@ -26,7 +26,7 @@ describeEachDatabase('a message whose process dies', (databases) => {
       const left = await second.sweep();
       if (left !== undefined) await second.run(left);
       const messages = await store.ledger.messages(`telegram:${chatId}`, { limit: 9 });
-      const queued = await store.sql`select seq from msg where lane = ${`out:telegram:${chatId}`}`;
+      const queued = await store.sql`select seq from lane_item where lane = ${`out:telegram:${chatId}`}`;
       return { seen: death.seen, told: messages.map(({ content }) => content), queued: queued.length };
     };
     const whole = await live(Infinity, 'after');

@@ -27,7 +27,10 @@ import { testLog } from './tool-context.ts';
 export const LEASE_MS = 60_000;
 
 export interface TurnWorldOptions {
-  store: Pick<Store, 'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'contexts' | 'runs' | 'todos'>;
+  store: Pick<
+    Store,
+    'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'contexts' | 'subagents' | 'todos'
+  >;
   provider: AgentDeps['provider'];
   tools?: AgentDeps['tools'];
   profile?: Partial<Profile>;
@@ -41,7 +44,7 @@ export interface TurnWorldOptions {
   workspaceDir?: string;
   /** Looks at, or breaks, the ledger's calls, and those on subagents. */
   around?: (ledger: Ledger) => Ledger;
-  aroundRuns?: (runs: SubagentStore) => SubagentStore;
+  aroundSubagents?: (subagents: SubagentStore) => SubagentStore;
 }
 
 /** Opens a store and a world on it, registered as a node. After the test, the script must have been followed to its end. */
@@ -110,7 +113,7 @@ export class TurnWorld {
 
   /** Claims whatever `in:` head is due, as a sweep does; or of another class. */
   async sweep(laneClass: LaneClass = 'in'): Promise<LaneHead | undefined> {
-    const heads = await this.store.lanes.sweep(this.node, [{ class: laneClass, room: 10 }]);
+    const heads = await this.store.lanes.sweep(this.node, [{ class: laneClass, free: 10 }]);
     return heads[0];
   }
 
@@ -123,7 +126,7 @@ export class TurnWorld {
 
   run(head: LaneHead | undefined, signal = new AbortController().signal): Promise<LaneOutcome> {
     if (head === undefined) throw new Error('There is no head to run.');
-    const handler = head.lane.startsWith('run:') ? this.agent.subagents : this.agent.turns;
+    const handler = head.lane.startsWith('agent:') ? this.agent.subagents : this.agent.turns;
     return handler.handle(head, signal);
   }
 
@@ -164,7 +167,7 @@ export class TurnWorld {
     return {
       ledger,
       lanes: store.lanes,
-      runs: this.#options.aroundRuns?.(store.runs) ?? store.runs,
+      subagents: this.#options.aroundSubagents?.(store.subagents) ?? store.subagents,
       background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
       plans: store.plans,
       approvals: store.approvals,

@@ -85,7 +85,7 @@ describeHouse('modes in a house with its own default', { telegram: true, file: F
   };
   const stored = async (content: string): Promise<(string | null)[]> => {
     const rows = await house().sql<{ mode: string | null }[]>`
-      select payload ->> 'mode' as mode from msg where payload -> 'message' ->> 'content' = ${content}`;
+      select payload ->> 'mode' as mode from lane_item where payload -> 'message' ->> 'content' = ${content}`;
     return rows.map(({ mode }) => mode);
   };
 

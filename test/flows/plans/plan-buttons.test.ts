@@ -119,14 +119,14 @@ describeHouse(
       expect(await presses(`plan-skip:${id}`)).toContain('not known');
       expect(await presses(`plan-skip:${id}:s2`)).toContain('at another step');
       expect(await presses(`plan-explode:${id}`)).toContain('not known');
-      expect(await house().store.plans.wishes(id)).toEqual({});
+      expect(await house().store.plans.planRequests(id)).toEqual({});
       gate.release();
       await room.follow();
       await house().idle(seat.session);
       expect(await marks(room)).toEqual(['done', 'done']);
       for (const late of [`plan-pause:${id}`, `plan-stop:${id}`, `plan-skip:${id}:s2`])
         expect(await presses(late)).toBe('This plan is over.');
-      expect(await house().store.plans.wishes(id)).toEqual({});
+      expect(await house().store.plans.planRequests(id)).toEqual({});
     });
 
     it.concurrent.each([

@@ -28,4 +28,21 @@ describeEachDatabase('migration', (databases) => {
     // The schema serves the tests that follow.
     await sql`delete from migration where hash = 'from the future'`;
   });
+
+  it('refuses a database from before the first release, says what to do, and leaves it as it is', async () => {
+    const { place, sql } = await databases.open();
+    const old = { ...place, schema: `${place.schema}_old` };
+    const journalOfOld = sql`${sql(old.schema)}.migration`;
+    await sql`create schema ${sql(old.schema)}`;
+    await sql`create table ${journalOfOld} (id serial primary key, hash text not null, created_at bigint)`;
+    await sql`insert into ${journalOfOld} (hash, created_at) values ('0000_road', 1795253050798)`;
+    const opening = openStoreAt(old, { log: silentLog, migrate: true });
+    await expect(opening).rejects.toMatchObject({ code: 'schema_unreleased', retryable: false });
+    await expect(opening).rejects.toThrow(
+      databases.kind === 'embedded' ? /another GATEWAY_HOME/ : /DATABASE_URL at an empty database/,
+    );
+    const tables = await sql`select from information_schema.tables where table_schema = ${old.schema}`;
+    expect(tables).toHaveLength(1);
+    await sql`drop schema ${sql(old.schema)} cascade`;
+  });
 });

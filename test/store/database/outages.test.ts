@@ -69,7 +69,7 @@ describeEachDatabase('faults', (databases) => {
     const node = await calm.lanes.register('home', LEASE_MS);
     for (const key of ['in:a:1', 'in:a:2', 'in:a:3'] as const) await calm.lanes.append(key, 'm', {});
     const lost = proxy.loseAnswerTo(node);
-    const heads = await store.lanes.sweep(node, [{ class: 'in', room: 2 }]);
+    const heads = await store.lanes.sweep(node, [{ class: 'in', free: 2 }]);
     await lost;
     expect(heads).toHaveLength(2);
     expect(await calm.lanes.sweep(node, IN_ROOM)).toHaveLength(1);
@@ -106,7 +106,7 @@ describeEachDatabase('faults', (databases) => {
     const lostToo = proxy.loseAnswerTo('sent-1');
     expect(await store.ledger.finishDelivery(out, turnId, [{ id: 'sent-1' }])).toEqual({ heads: [] });
     await lostToo;
-    expect(await calm.lanes.sweep(node, [{ class: 'out', room: 9 }])).toEqual([]);
+    expect(await calm.lanes.sweep(node, [{ class: 'out', free: 9 }])).toEqual([]);
   });
 
   it('lets go, parks, decides and stops once', async () => {

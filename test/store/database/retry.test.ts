@@ -64,9 +64,9 @@ describe('retry', () => {
   });
 
   it('finds the key that an insert met, down the causes', () => {
-    const violation = Object.assign(fault('23505'), { constraint_name: 'msg_dedupe' });
-    expect(violatedKey(violation)).toBe('msg_dedupe');
-    expect(violatedKey(new Error('Failed query', { cause: violation }))).toBe('msg_dedupe');
+    const violation = Object.assign(fault('23505'), { constraint_name: 'lane_item_dedupe' });
+    expect(violatedKey(violation)).toBe('lane_item_dedupe');
+    expect(violatedKey(new Error('Failed query', { cause: violation }))).toBe('lane_item_dedupe');
     expect(violatedKey(fault('23503'))).toBeUndefined();
   });
 });

@@ -118,7 +118,7 @@ describe('home', () => {
     expect(acknowledged.size).toBeGreaterThan(100);
     expect([...acknowledged].filter((id) => !kept.has(id))).toEqual([]);
     const node = await store.lanes.register(store.instance, 60_000);
-    const [head] = await store.lanes.sweep(node, [{ class: 'in', room: 1 }]);
+    const [head] = await store.lanes.sweep(node, [{ class: 'in', free: 1 }]);
     expect(head?.crashes).toBeGreaterThan(0);
     await store.close();
   }, 120_000);

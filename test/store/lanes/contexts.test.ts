@@ -43,8 +43,8 @@ const wordsOf = (rows: readonly ContextRecord[]): string[] =>
 
 /** Covers the first `count` of what is uncovered. */
 async function coverFirst({ contexts }: TestStore, count: number, content: string): Promise<boolean> {
-  const rows = (await contexts.uncovered(key, 400)).slice(0, count);
-  return await contexts.cover(key, {
+  const rows = (await contexts.unsummarized(key, 400)).slice(0, count);
+  return await contexts.summarize(key, {
     from: rows[0]?.laneSeq ?? 0,
     upTo: rows.at(-1)?.laneSeq ?? 0,
     rows: rows.map(({ seq }) => seq),
@@ -58,14 +58,21 @@ describeEachDatabase('covered context', (databases) => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2, 3]) await session.turn(n);
-    expect(wordsOf(await store.contexts.uncovered(key, 400))).toEqual(['q1', 'a1', 'q2', 'a2', 'q3', 'a3']);
+    expect(wordsOf(await store.contexts.unsummarized(key, 400))).toEqual([
+      'q1',
+      'a1',
+      'q2',
+      'a2',
+      'q3',
+      'a3',
+    ]);
     expect(await coverFirst(store, 4, 'sum 1-2')).toBe(true);
     expect(await session.history(4)).toEqual(['sum 1-2', 'q3', 'a3']);
     await session.turn(5);
     expect(await coverFirst(store, 3, 'sum 1-3')).toBe(true);
     expect(await session.history(6)).toEqual(['sum 1-3', 'q5', 'a5']);
     const rows = await store.sql`
-      select payload ->> 'content' as text, covered_by is not null as covered from context order by lane_seq, seq`;
+      select payload ->> 'content' as text, summarized_by is not null as covered from context order by lane_seq, seq`;
     expect(rows.filter(({ covered }) => covered).map(({ text }) => text)).toEqual([
       'q1',
       'a1',
@@ -83,9 +90,9 @@ describeEachDatabase('covered context', (databases) => {
     const session = await openSession(store);
     for (let n = 1; n <= 4; n += 1) await session.turn(n);
     // Only the newest rows are known to the summary, as after a turn with very many of them.
-    const rows = (await store.contexts.uncovered(key, 4)).slice(0, 2);
+    const rows = (await store.contexts.unsummarized(key, 4)).slice(0, 2);
     expect(wordsOf(rows)).toEqual(['q3', 'a3']);
-    await store.contexts.cover(key, {
+    await store.contexts.summarize(key, {
       from: 3,
       upTo: 3,
       rows: rows.map(({ seq }) => seq),
@@ -105,11 +112,11 @@ describeEachDatabase('covered context', (databases) => {
     for (const n of [1, 2]) await session.turn(n);
     const { turnId, head } = await session.open(3);
     await store.ledger.journalAnswer(head, turnId, [said('q3'), answer(1, 'a3')]);
-    const rows = await store.contexts.uncovered(key, 400);
+    const rows = await store.contexts.unsummarized(key, 400);
     expect(wordsOf(rows)).toEqual(['q1', 'a1', 'q2', 'a2']);
     const running = await store.sql<{ seq: string }[]>`select seq from context where turn_id = ${turnId}`;
     const cover = (upTo: number, seqs: number[], content: string) =>
-      store.contexts.cover(key, {
+      store.contexts.summarize(key, {
         from: 1,
         upTo,
         rows: seqs,
@@ -139,7 +146,7 @@ describeEachDatabase('covered context', (databases) => {
     const store = await databases.open();
     const session = await openSession(store);
     await session.turn(1);
-    const [first] = await store.contexts.uncovered(key, 400);
+    const [first] = await store.contexts.unsummarized(key, 400);
     const cover = {
       from: 1,
       upTo: 1,
@@ -147,8 +154,8 @@ describeEachDatabase('covered context', (databases) => {
       summary: { kind: 'summary' as const, content: 'sum' },
       tokens: 5,
     };
-    expect(await store.contexts.cover(key, cover)).toBe(true);
-    expect(await store.contexts.cover(key, cover)).toBe(true);
+    expect(await store.contexts.summarize(key, cover)).toBe(true);
+    expect(await store.contexts.summarize(key, cover)).toBe(true);
   });
 
   it('is forgotten by /new and by deletion, also when they come while it is made', async () => {
@@ -157,14 +164,14 @@ describeEachDatabase('covered context', (databases) => {
     for (const n of [1, 2]) await session.turn(n);
     await coverFirst(store, 2, 'sum 1');
     await store.lanes.stop(key, { fresh: true });
-    expect(await store.contexts.uncovered(key, 400)).toEqual([]);
+    expect(await store.contexts.unsummarized(key, 400)).toEqual([]);
     expect(await session.history(3)).toEqual([]);
     for (const n of [4, 5]) await session.turn(n);
-    const rows = await store.contexts.uncovered(key, 400);
+    const rows = await store.contexts.unsummarized(key, 400);
     expect(wordsOf(rows)).toEqual(['q4', 'a4', 'q5', 'a5']);
     expect(await store.ledger.deleteSession(key)).toBe(true);
     expect(
-      await store.contexts.cover(key, {
+      await store.contexts.summarize(key, {
         from: rows[0]?.laneSeq ?? 0,
         upTo: rows[1]?.laneSeq ?? 0,
         rows: rows.slice(0, 2).map(({ seq }) => seq),
@@ -199,12 +206,12 @@ describeEachDatabase('covered context', (databases) => {
     const openAt = () => database.run((on) => openTurn(on, head, turnId, 50, 'telegram:42'));
     expect((await openAt()).history).toHaveLength(50);
     expect(await lookedAt(openAt)).toBeLessThan(200);
-    expect(await lookedAt(() => contexts.uncovered(key, 400))).toBeLessThan(1_000);
-    const rows = await contexts.uncovered(key, 400);
+    expect(await lookedAt(() => contexts.unsummarized(key, 400))).toBeLessThan(1_000);
+    const rows = await contexts.unsummarized(key, 400);
     expect(rows).toHaveLength(400);
     const covered = { from: 9_601, upTo: 9_990, rows: rows.slice(0, 390).map(({ seq }) => seq), tokens: 5 };
     const summary = { kind: 'summary' as const, content: 'sum' };
-    expect(await lookedAt(() => contexts.cover(key, { ...covered, summary }))).toBeLessThan(2_000);
+    expect(await lookedAt(() => contexts.summarize(key, { ...covered, summary }))).toBeLessThan(2_000);
     expect(wordsOf((await openAt()).history)).toEqual(['sum', ...Array.from({ length: 10 }, () => 'old')]);
     expect(await lookedAt(openAt)).toBeLessThan(200);
   });

@@ -47,7 +47,7 @@ describeEachDatabase('lanes', (databases) => {
     const results = await Promise.all(calls);
     expect(results.filter((result) => !result.duplicate)).toHaveLength(20);
     expect(results.flatMap((result) => result.heads)).toHaveLength(1);
-    const seqs = await sql`select seq from msg where lane = 'in:a:1' order by seq`;
+    const seqs = await sql`select seq from lane_item where lane = 'in:a:1' order by seq`;
     expect(seqs.map((row) => row.seq)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     const [lane] = await sql`select tail from lane where key = 'in:a:1'`;
     expect(lane?.tail).toBe(20);
@@ -58,14 +58,14 @@ describeEachDatabase('lanes', (databases) => {
     const node = await lanes.register('home', LEASE_MS);
     for (const key of ['in:a:1', 'in:a:2', 'in:a:3', 'out:a:1'] as const) await lanes.append(key, 'm', {});
     const heads = await lanes.sweep(node, [
-      { class: 'in', room: 2 },
-      { class: 'out', room: 5 },
-      { class: 'poll', room: 1 },
+      { class: 'in', free: 2 },
+      { class: 'out', free: 5 },
+      { class: 'poll', free: 1 },
     ]);
     expect(heads.map((head) => head.lane).toSorted()).toEqual(['in:a:1', 'in:a:2', 'out:a:1']);
-    const rest = await lanes.sweep(node, [{ class: 'in', room: 5 }]);
+    const rest = await lanes.sweep(node, [{ class: 'in', free: 5 }]);
     expect(only(rest).lane).toBe('in:a:3');
-    expect(await lanes.sweep(node, [{ class: 'in', room: 5 }])).toEqual([]);
+    expect(await lanes.sweep(node, [{ class: 'in', free: 5 }])).toEqual([]);
   });
 
   it('refuses a stale holder every fenced statement', async () => {
@@ -73,7 +73,7 @@ describeEachDatabase('lanes', (databases) => {
     const old = await lanes.register('home', LEASE_MS);
     const head = only((await lanes.append('in:a:1', 'm', {}, old)).heads);
     const young = await lanes.register('home', LEASE_MS);
-    const taken = only(await lanes.sweep(young, [{ class: 'in', room: 1 }]));
+    const taken = only(await lanes.sweep(young, [{ class: 'in', free: 1 }]));
     expect(taken).toMatchObject({ node: young, epoch: 2, seq: 1, crashes: 1, attempts: 0 });
     await expect(lanes.finish(head)).rejects.toThrow(FencedError);
     await expect(lanes.release(head, NOW)).rejects.toThrow(FencedError);
@@ -86,7 +86,7 @@ describeEachDatabase('lanes', (databases) => {
   it('lets go until the time is there; only errors count', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
-    const rooms = [{ class: 'in' as const, room: 1 }];
+    const rooms = [{ class: 'in' as const, free: 1 }];
     let head = only((await lanes.append('in:a:1', 'm', {}, node)).heads);
     await lanes.release(head, NOW);
     head = only(await lanes.sweep(node, rooms));
@@ -106,7 +106,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await lanes.heartbeat(node, 0)).toBe(true);
     expect(await lanes.heartbeat(node, LEASE_MS)).toBe(false);
     expect((await lanes.append('in:a:1', 'm', {}, node)).heads).toEqual([]);
-    expect(await lanes.sweep(node, [{ class: 'in', room: 1 }])).toEqual([]);
+    expect(await lanes.sweep(node, [{ class: 'in', free: 1 }])).toEqual([]);
   });
 
   it('frees a leaving node without counting a crash', async () => {
@@ -114,9 +114,9 @@ describeEachDatabase('lanes', (databases) => {
     const leaving = await lanes.register('one', LEASE_MS);
     await lanes.append('in:a:1', 'm', {}, leaving);
     const other = await lanes.register('two', LEASE_MS);
-    expect(await lanes.sweep(other, [{ class: 'in', room: 1 }])).toEqual([]);
+    expect(await lanes.sweep(other, [{ class: 'in', free: 1 }])).toEqual([]);
     await lanes.unregister(leaving);
-    expect(only(await lanes.sweep(other, [{ class: 'in', room: 1 }]))).toMatchObject({
+    expect(only(await lanes.sweep(other, [{ class: 'in', free: 1 }]))).toMatchObject({
       crashes: 0,
       node: other,
     });

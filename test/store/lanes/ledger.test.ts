@@ -142,7 +142,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await ledger.finishDelivery(out, turnId, [{ id: 'a' }, { id: 'b' }])).toEqual({ heads: [] });
     expect(await ledger.undelivered('telegram:42')).toBe(false);
     expect(await ledger.sentParts(turnId)).toEqual([{ id: 'a' }, { id: 'b' }]);
-    expect(await lanes.sweep(node, [{ class: 'out', room: 9 }])).toEqual([]);
+    expect(await lanes.sweep(node, [{ class: 'out', free: 9 }])).toEqual([]);
   });
 
   it('writes nothing of a turn that another node has taken', async () => {

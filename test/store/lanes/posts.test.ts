@@ -36,7 +36,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     const post = { ref: `${turnId}.1.0`, turnId, address: 'telegram:42' as const, content: 'Once.' };
     const all = await Promise.all([store, other, store, other].map((one) => one.posts.post(post, 9, node)));
     expect(all.map(({ kind }) => kind).toSorted()).toEqual(['known', 'known', 'known', 'posted']);
-    const rows = await store.sql`select seq from msg where lane = 'out:telegram:42'`;
+    const rows = await store.sql`select seq from lane_item where lane = 'out:telegram:42'`;
     expect(rows).toHaveLength(1);
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(2);
   });

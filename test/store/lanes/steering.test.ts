@@ -124,7 +124,7 @@ describeEachDatabase('a running turn', (databases) => {
     await store.ledger.joinTurn(head, turnId, join);
     await store.ledger.joinTurn(head, turnId, join);
     const out = await store.sql<{ ref: string; text: string }[]>`
-      select payload ->> 'ref' as ref, payload -> 'message' ->> 'content' as text from msg where lane like 'out:%'`;
+      select payload ->> 'ref' as ref, payload -> 'message' ->> 'content' as text from lane_item where lane like 'out:%'`;
     expect(out).toEqual([{ ref: shown.turnId, text: expect.stringContaining('together') }]);
   });
 

@@ -55,7 +55,7 @@ describeEachDatabase('stop and park', (databases) => {
     await lanes.release(head, { delayMs: HOUR_MS, attempt: true });
     await lanes.stop(SESSION, { fresh: false });
     expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
-    const [queued] = await store.sql`select payload from msg where lane = ${`out:${SESSION}`}`;
+    const [queued] = await store.sql`select payload from lane_item where lane = ${`out:${SESSION}`}`;
     expect(queued).toMatchObject({ payload: { ref: turnId, message: { turnId, content: '*(stopped)*' } } });
   });
 
@@ -81,7 +81,7 @@ describeEachDatabase('stop and park', (databases) => {
     const asked = accepted(await ledger.accept(request('m2', { placeholder: { id: '@original' } })));
     await ledger.accept(request('m3'));
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
-    const head = only(await lanes.sweep(node, [{ class: 'out', room: 9 }]));
+    const head = only(await lanes.sweep(node, [{ class: 'out', free: 9 }]));
     expect(head).toMatchObject({ lane: 'out:telegram:42', dedupe: asked.turnId });
     const message = { channel: 'telegram', chatId: '42', content: '*(stopped)*', turnId: asked.turnId };
     expect(head.payload).toMatchObject({ ref: asked.turnId, message });
@@ -175,7 +175,7 @@ describeEachDatabase('stop and park', (databases) => {
     const heads = results.flatMap((result) => (result.kind === 'accepted' ? result.heads : []));
     heads.push(...(await lanes.sweep(node, IN_ROOM)));
     for (let head = heads.at(-1); head !== undefined;) [head] = (await lanes.finish(head)).heads;
-    const [left] = await sql`select count(*)::int as n from msg where done_at is null`;
+    const [left] = await sql`select count(*)::int as n from lane_item where done_at is null`;
     const [lane] = await sql`select head, tail, owner from lane`;
     expect(left?.n).toBe(0);
     expect(lane).toEqual({ head: 30, tail: 30, owner: null });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { Fence } from '../../../src/contracts/lanes.ts';
-import { runLane } from '../../../src/contracts/subagents.ts';
+import { agentLane } from '../../../src/contracts/subagents.ts';
 import { agentIdOf } from '../../../src/contracts/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../../src/contracts/subagents.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -58,16 +58,19 @@ describeEachDatabase('subagents in the store', (databases) => {
   it('makes one for a call, however often it is called, and no more than the limit', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
-    const first = await store.runs.start(head, payload(turnId, 'a'), 2, node);
+    const first = await store.subagents.start(head, payload(turnId, 'a'), 2, node);
     expect(first).toMatchObject({
       kind: 'started',
-      heads: [{ lane: runLane(agentIdOf(SESSION, 'a')), seq: 1 }],
+      heads: [{ lane: agentLane(agentIdOf(SESSION, 'a')), seq: 1 }],
     });
-    expect(await store.runs.start(head, payload(turnId, 'a'), 1, node)).toEqual({ kind: 'known' });
-    expect(await store.runs.start(head, payload(turnId, 'b'), 2)).toEqual({ kind: 'started', heads: [] });
-    expect(await store.runs.start(head, payload(turnId, 'c'), 2, node)).toEqual({ kind: 'full' });
-    expect(await store.runs.atWork([agentIdOf(SESSION, 'a'), agentIdOf(SESSION, 'c')])).toBe(1);
-    expect(await count(store, "msg where lane like 'run:%'")).toBe(2);
+    expect(await store.subagents.start(head, payload(turnId, 'a'), 1, node)).toEqual({ kind: 'known' });
+    expect(await store.subagents.start(head, payload(turnId, 'b'), 2)).toEqual({
+      kind: 'started',
+      heads: [],
+    });
+    expect(await store.subagents.start(head, payload(turnId, 'c'), 2, node)).toEqual({ kind: 'full' });
+    expect(await store.subagents.atWork([agentIdOf(SESSION, 'a'), agentIdOf(SESSION, 'c')])).toBe(1);
+    expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
   it('starts no more than the limit of those that ask at once', async () => {
@@ -75,49 +78,49 @@ describeEachDatabase('subagents in the store', (databases) => {
     const { head, node, turnId } = await begin(store);
     const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'b'];
     const starts = await Promise.all(
-      calls.map((call) => store.runs.start(head, payload(turnId, call), 2, node)),
+      calls.map((call) => store.subagents.start(head, payload(turnId, call), 2, node)),
     );
     expect(starts.filter(({ kind }) => kind === 'started')).toHaveLength(2);
     expect(starts.filter(({ kind }) => kind === 'full').length).toBeGreaterThanOrEqual(4);
-    expect(await count(store, "msg where lane like 'run:%'")).toBe(2);
+    expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
   it('lists those of a session that are at work, until they have ended', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const [slow, quick] = [payload(turnId, 'a'), { ...payload(turnId, 'b'), task: 'run', deadline: -1 }];
-    await store.runs.start(head, slow, 4, node);
-    const started = await store.runs.start(head, quick, 4, node);
-    expect(await store.runs.working(SESSION)).toEqual([
+    await store.subagents.start(head, slow, 4, node);
+    const started = await store.subagents.start(head, quick, 4, node);
+    expect(await store.subagents.working(SESSION)).toEqual([
       { agentId: quick.agentId, profileId: 'default', task: 'run', deadline: -1 },
       { agentId: slow.agentId, profileId: 'default', task: 'look', deadline: 0 },
     ]);
-    expect(await store.runs.working('telegram:4')).toEqual([]);
-    if (started.kind === 'started') await store.runs.finish(started.heads[0]!, finishOf(quick));
-    expect((await store.runs.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
+    expect(await store.subagents.working('telegram:4')).toEqual([]);
+    if (started.kind === 'started') await store.subagents.finish(started.heads[0]!, finishOf(quick));
+    expect((await store.subagents.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
   });
 
   it('makes none for a turn that lost its lane, or was stopped', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const stale: Fence = { ...head, epoch: head.epoch - 1 };
-    await expect(store.runs.start(stale, payload(turnId, 'a'), 4, node)).rejects.toThrow(FencedError);
+    await expect(store.subagents.start(stale, payload(turnId, 'a'), 4, node)).rejects.toThrow(FencedError);
     await store.lanes.stop(SESSION, { fresh: false });
-    expect(await store.runs.start(head, payload(turnId, 'a'), 4, node)).toEqual({ kind: 'stopped' });
-    expect(await count(store, "lane where class = 'run'")).toBe(0);
+    expect(await store.subagents.start(head, payload(turnId, 'a'), 4, node)).toEqual({ kind: 'stopped' });
+    expect(await count(store, "lane where class = 'agent'")).toBe(0);
   });
 
   it('ends one with a message in its session, in the queue behind what waits there', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
-    const started = await store.runs.start(head, run, 4, node);
+    const started = await store.subagents.start(head, run, 4, node);
     const [child] = started.kind === 'started' ? started.heads : [];
     if (child === undefined) throw new Error('nothing began');
-    const finished = await store.runs.finish(child, finishOf(run));
+    const finished = await store.subagents.finish(child, finishOf(run));
     expect(finished).toEqual({ heads: [], seq: 2 });
     // The same call again, as after a lost answer, finds what it did.
-    expect(await store.runs.finish(child, finishOf(run))).toEqual({ heads: [], seq: 2 });
+    expect(await store.subagents.finish(child, finishOf(run))).toEqual({ heads: [], seq: 2 });
     expect(await store.ledger.messages(SESSION, { limit: 9 })).toMatchObject([
       { role: 'user' },
       { role: 'system', content: 'The result', turnId: `told-${run.agentId}` },
@@ -130,10 +133,10 @@ describeEachDatabase('subagents in the store', (databases) => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
-    const started = await store.runs.start(head, run, 4, node);
+    const started = await store.subagents.start(head, run, 4, node);
     const [child] = started.kind === 'started' ? started.heads : [];
     if (child === undefined) throw new Error('nothing began');
-    await store.runs.write(child, run, [
+    await store.subagents.write(child, run, [
       { iteration: 0, entry: { kind: 'user', content: 'look' }, tokens: 1 },
     ]);
     expect(await store.lanes.stop(SESSION, { fresh: false })).toEqual({
@@ -141,22 +144,24 @@ describeEachDatabase('subagents in the store', (databases) => {
       cancelled: 0,
       agents: 1,
     });
-    expect(await store.runs.finish(child, finishOf(run))).toEqual({ heads: [], seq: undefined });
+    expect(await store.subagents.finish(child, finishOf(run))).toEqual({ heads: [], seq: undefined });
     expect(await count(store, "turn where id like 'told-%'")).toBe(0);
-    expect(await store.runs.journal(run.agentId)).toMatchObject([{ entry: { content: 'It was stopped.' } }]);
+    expect(await store.subagents.journal(run.agentId)).toMatchObject([
+      { entry: { content: 'It was stopped.' } },
+    ]);
     expect(await store.lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 0 });
   });
 
   it('stops those of the session only', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
-    await store.runs.start(head, payload(turnId, 'a'), 4, node);
+    await store.subagents.start(head, payload(turnId, 'a'), 4, node);
     const other = await store.ledger.accept({ ...request('Hi', { chatId: '2' }), node });
     expect(other.kind).toBe('accepted');
     expect(await store.lanes.stop('telegram:2', { fresh: false })).toMatchObject({ stopped: true });
     expect(await store.lanes.stop('telegram:2', { fresh: false })).not.toHaveProperty('agents');
     expect(await store.lanes.flags(node)).not.toContainEqual(
-      expect.objectContaining({ lane: runLane(agentIdOf(SESSION, 'a')) }),
+      expect.objectContaining({ lane: agentLane(agentIdOf(SESSION, 'a')) }),
     );
   });
 
@@ -164,31 +169,31 @@ describeEachDatabase('subagents in the store', (databases) => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const [waited, let_go] = [payload(turnId, 'waited'), payload(turnId, 'let go')];
-    const started = await store.runs.start(head, let_go, 4, node);
+    const started = await store.subagents.start(head, let_go, 4, node);
     const [child] = started.kind === 'started' ? started.heads : [];
     if (child === undefined) throw new Error('nothing began');
     const row = { iteration: 0, entry: { kind: 'user' as const, content: 'look' }, tokens: 1 };
-    await store.runs.write(child, let_go, [row]);
-    await store.runs.write(head, waited, [row, row]);
+    await store.subagents.write(child, let_go, [row]);
+    await store.subagents.write(head, waited, [row, row]);
     const intent = { kind: 'tool_intent' as const, toolCallId: 'x', toolName: 'y', callIndex: 0 };
-    await store.runs.write(head, waited, [{ iteration: 1, entry: intent, tokens: 0 }]);
-    expect(await store.runs.journal(waited.agentId)).toHaveLength(2);
+    await store.subagents.write(head, waited, [{ iteration: 1, entry: intent, tokens: 0 }]);
+    expect(await store.subagents.journal(waited.agentId)).toHaveLength(2);
     const finish = { turnId, reason: 'completed' as const, content: 'ok', isError: false, userId: SESSION };
     await store.ledger.finishTurn(head, { ...finish, usage: [], entries: [], hadAgents: true });
-    expect(await store.runs.journal(waited.agentId)).toEqual([]);
-    expect(await store.runs.journal(let_go.agentId)).toHaveLength(1);
+    expect(await store.subagents.journal(waited.agentId)).toEqual([]);
+    expect(await store.subagents.journal(let_go.agentId)).toHaveLength(1);
   });
 
   it('forgets the lanes of finished ones with their messages', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
-    const started = await store.runs.start(head, run, 4, node);
+    const started = await store.subagents.start(head, run, 4, node);
     if (started.kind === 'started' && started.heads[0] !== undefined) {
-      await store.runs.finish(started.heads[0], finishOf(run));
+      await store.subagents.finish(started.heads[0], finishOf(run));
     }
     await store.lanes.purge(-1_000, 100);
-    expect(await count(store, "lane where class = 'run'")).toBe(0);
+    expect(await count(store, "lane where class = 'agent'")).toBe(0);
     expect(await count(store, "lane where class = 'in'")).toBe(1);
   });
 });

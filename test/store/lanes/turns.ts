@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { request } from '../requests.ts';
 
 export const LEASE_MS = 60_000;
-export const IN_ROOM = [{ class: 'in' as const, room: 100 }];
+export const IN_ROOM = [{ class: 'in' as const, free: 100 }];
 
 export function accepted(result: AcceptResult): Extract<AcceptResult, { kind: 'accepted' }> {
   if (result.kind !== 'accepted') throw new Error(`expected accepted, got ${result.kind}`);

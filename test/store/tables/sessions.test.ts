@@ -36,6 +36,22 @@ describeEachDatabase('sessions', (databases) => {
     expect(await keys({ limit: 9, before: newest!.updatedAt })).toEqual(['http:c', 'http:b']);
   });
 
+  it('reads the newest sessions by index, all and those of one token', async () => {
+    const { sql } = await databases.open();
+    await sql`
+      insert into session (key, owner_token_id, updated_at)
+      select 'http:' || n, 't' || n % 3, now() - n * interval '1 s' from generate_series(1, 3000) n`;
+    await sql`analyze session`;
+    const plan = async (where: string): Promise<string> => {
+      const rows = await sql.unsafe(
+        `explain select * from session ${where} order by updated_at desc, key limit 20`,
+      );
+      return rows.map((row) => String(row['QUERY PLAN'])).join('\n');
+    };
+    expect(await plan('')).toContain('Index Scan using session_recent');
+    expect(await plan("where owner_token_id = 't1'")).toMatch(/Index Scan using session_(owner|recent)/);
+  });
+
   it('takes nothing from another token, also when two make a session at once, and everything from an admin', async () => {
     const { ledger } = await databases.open();
     const post = (id: string, ownerTokenId: string, anyOwner = false) =>
@@ -60,7 +76,7 @@ describeEachDatabase('sessions', (databases) => {
     for (const id of ['a', 'b', 'c']) await ledger.accept(request(id));
     expect(await ledger.queue(key)).toEqual({ busy: false, waiting: 3 });
     const node = await lanes.register('home', LEASE_MS);
-    await lanes.sweep(node, [{ class: 'in', room: 1 }]);
+    await lanes.sweep(node, [{ class: 'in', free: 1 }]);
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 2 });
     await lanes.stop(key, { fresh: false });
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 0 });
@@ -113,7 +129,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.deleteSession('telegram:42')).toBe(true);
     expect(await ledger.deleteSession('telegram:42')).toBe(false);
     await expect(ledger.finishTurn(head, finished(turnId, 'late'))).rejects.toThrow(FencedError);
-    for (const table of ['message', 'context', 'turn', 'session', 'delivery', 'msg']) {
+    for (const table of ['message', 'context', 'turn', 'session', 'delivery', 'lane_item']) {
       expect({ table, rows: [...(await sql`select * from ${sql(table)}`)] }).toEqual({ table, rows: [] });
     }
     const again = accepted(await ledger.accept(request('m1', {}, node)));

@@ -10,6 +10,7 @@ CREATE TABLE "approval" (
 	"detail" jsonb NOT NULL,
 	"state" text DEFAULT 'pending' NOT NULL,
 	"decided_by" text,
+	"decided_name" text,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
 	"decided_at" timestamp with time zone
@@ -25,7 +26,7 @@ CREATE TABLE "context" (
 	"part" integer NOT NULL,
 	"payload" jsonb NOT NULL,
 	"tokens" integer NOT NULL,
-	"covered_by" bigint,
+	"summarized_by" bigint,
 	CONSTRAINT "context_step" UNIQUE("turn_id","iteration","kind","part")
 );
 --> statement-breakpoint
@@ -52,7 +53,24 @@ CREATE TABLE "lane" (
 	"epoch" integer DEFAULT 0 NOT NULL,
 	"claim" text,
 	"wake_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"stop_seq" integer DEFAULT 0 NOT NULL
+	"stop_seq" integer DEFAULT 0 NOT NULL,
+	"joined_seq" integer DEFAULT 0 NOT NULL,
+	"interrupt_seq" integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "lane_item" (
+	"lane" text NOT NULL,
+	"seq" integer NOT NULL,
+	"dedupe" text NOT NULL,
+	"payload" jsonb NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"crashes" integer DEFAULT 0 NOT NULL,
+	"error" text,
+	"dead" boolean DEFAULT false NOT NULL,
+	"done_at" timestamp with time zone,
+	"done_epoch" integer,
+	CONSTRAINT "lane_item_lane_seq_pk" PRIMARY KEY("lane","seq"),
+	CONSTRAINT "lane_item_dedupe" UNIQUE("lane","dedupe")
 );
 --> statement-breakpoint
 CREATE TABLE "message" (
@@ -66,21 +84,6 @@ CREATE TABLE "message" (
 	"is_error" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "message_session_seq_pk" PRIMARY KEY("session","seq")
-);
---> statement-breakpoint
-CREATE TABLE "msg" (
-	"lane" text NOT NULL,
-	"seq" integer NOT NULL,
-	"dedupe" text NOT NULL,
-	"payload" jsonb NOT NULL,
-	"attempts" integer DEFAULT 0 NOT NULL,
-	"crashes" integer DEFAULT 0 NOT NULL,
-	"error" text,
-	"dead" boolean DEFAULT false NOT NULL,
-	"done_at" timestamp with time zone,
-	"done_epoch" integer,
-	CONSTRAINT "msg_lane_seq_pk" PRIMARY KEY("lane","seq"),
-	CONSTRAINT "msg_dedupe" UNIQUE("lane","dedupe")
 );
 --> statement-breakpoint
 CREATE TABLE "node" (
@@ -105,6 +108,7 @@ CREATE TABLE "session" (
 	"profile_id" text DEFAULT 'default' NOT NULL,
 	"model" text,
 	"mode" text DEFAULT 'planner' NOT NULL,
+	"queue_mode" text DEFAULT 'queue' NOT NULL,
 	"owner_token_id" text,
 	"message_seq" integer DEFAULT 0 NOT NULL,
 	"fresh_seq" integer DEFAULT 0 NOT NULL,
@@ -138,24 +142,84 @@ CREATE TABLE "usage" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "usage_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"turn_id" text,
 	"session" text,
+	"user_id" text,
 	"token_id" text,
+	"purpose" text DEFAULT 'turn' NOT NULL,
 	"model" text NOT NULL,
 	"prompt_tokens" integer NOT NULL,
 	"completion_tokens" integer NOT NULL,
 	"model_ms" integer NOT NULL,
+	"estimated" boolean DEFAULT false NOT NULL,
 	"at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "memory" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "memory_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"user_id" text NOT NULL,
+	"key" text NOT NULL,
+	"content" text NOT NULL,
+	"session" text NOT NULL,
+	"untrusted" boolean NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "memory_key" UNIQUE("user_id","key")
+);
+--> statement-breakpoint
+CREATE TABLE "plan" (
+	"id" text PRIMARY KEY NOT NULL,
+	"session" text NOT NULL,
+	"turn_id" text NOT NULL,
+	"doc" jsonb NOT NULL,
+	"request" jsonb,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "schedule" (
+	"id" text PRIMARY KEY NOT NULL,
+	"session" text NOT NULL,
+	"address" text NOT NULL,
+	"place" text NOT NULL,
+	"creator_id" text NOT NULL,
+	"timing" jsonb NOT NULL,
+	"task" text NOT NULL,
+	"next_at" timestamp with time zone,
+	"last_at" timestamp with time zone,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "scratchpad" (
+	"session" text NOT NULL,
+	"name" text NOT NULL,
+	"content" text NOT NULL,
+	CONSTRAINT "scratchpad_session_name_pk" PRIMARY KEY("session","name")
+);
+--> statement-breakpoint
+CREATE TABLE "todo" (
+	"session" text PRIMARY KEY NOT NULL,
+	"items" jsonb NOT NULL,
+	"updated_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX "address_session" ON "address" USING btree ("session");--> statement-breakpoint
 CREATE INDEX "approval_turn" ON "approval" USING btree ("turn_id","created_at");--> statement-breakpoint
-CREATE INDEX "context_history" ON "context" USING btree ("session","lane_seq","seq") WHERE covered_by is null and kind <> 'tool_intent';--> statement-breakpoint
+CREATE INDEX "approval_pending" ON "approval" USING btree ("lane","created_at") WHERE state = 'pending';--> statement-breakpoint
+CREATE INDEX "context_history" ON "context" USING btree ("session","lane_seq","seq") WHERE summarized_by is null and kind <> 'tool_intent';--> statement-breakpoint
 CREATE INDEX "delivery_age" ON "delivery" USING btree ("updated_at");--> statement-breakpoint
 CREATE INDEX "lane_due" ON "lane" USING btree ("class","wake_at") WHERE tail > head and owner is null;--> statement-breakpoint
 CREATE INDEX "lane_owner" ON "lane" USING btree ("owner") WHERE owner is not null;--> statement-breakpoint
 CREATE INDEX "lane_pending" ON "lane" USING btree ("class") WHERE tail > head;--> statement-breakpoint
-CREATE INDEX "msg_done" ON "msg" USING btree ("done_at") WHERE done_at is not null;--> statement-breakpoint
-CREATE INDEX "msg_dead" ON "msg" USING btree ("done_at") WHERE dead;--> statement-breakpoint
-CREATE INDEX "session_recent" ON "session" USING btree ("updated_at" DESC NULLS LAST,"key");--> statement-breakpoint
-CREATE INDEX "session_owner" ON "session" USING btree ("owner_token_id","updated_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "lane_item_done" ON "lane_item" USING btree ("done_at") WHERE done_at is not null;--> statement-breakpoint
+CREATE INDEX "lane_item_dead" ON "lane_item" USING btree ("done_at") WHERE dead;--> statement-breakpoint
+CREATE INDEX "session_recent" ON "session" USING btree ("updated_at" DESC NULLS FIRST,"key");--> statement-breakpoint
+CREATE INDEX "session_owner" ON "session" USING btree ("owner_token_id","updated_at" DESC NULLS FIRST);--> statement-breakpoint
 CREATE INDEX "turn_session" ON "turn" USING btree ("session","lane_seq");--> statement-breakpoint
-CREATE INDEX "usage_at" ON "usage" USING btree ("at");
+CREATE INDEX "usage_at" ON "usage" USING btree ("at");--> statement-breakpoint
+CREATE INDEX "usage_turn" ON "usage" USING btree ("turn_id");--> statement-breakpoint
+CREATE INDEX "usage_session" ON "usage" USING btree ("session","at");--> statement-breakpoint
+CREATE INDEX "usage_user" ON "usage" USING btree ("user_id","at");--> statement-breakpoint
+CREATE INDEX "memory_user" ON "memory" USING btree ("user_id","id" DESC NULLS FIRST);--> statement-breakpoint
+CREATE INDEX "memory_words" ON "memory" USING gin (to_tsvector('simple', "content"));--> statement-breakpoint
+CREATE INDEX "plan_session" ON "plan" USING btree ("session","created_at" DESC NULLS FIRST);--> statement-breakpoint
+CREATE INDEX "plan_turn" ON "plan" USING btree ("turn_id");--> statement-breakpoint
+CREATE INDEX "schedule_due" ON "schedule" USING btree ("next_at") WHERE next_at is not null;--> statement-breakpoint
+CREATE INDEX "schedule_session" ON "schedule" USING btree ("session","created_at" DESC NULLS FIRST);

@@ -4,7 +4,7 @@ import { cleanText } from '../../lib/text.ts';
 import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../contracts/notes.ts';
 import type { MemoryRecord, MemoryStore, Remembered } from '../../contracts/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { asSessionKey } from './session-rows.ts';
+import { asSessionKey } from '../tables/session-rows.ts';
 
 /** Longest text that is searched for, in UTF-16 units; the rest is not looked at. */
 const MAX_QUERY_CHARS = 500;

@@ -3,8 +3,7 @@ import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { MAX_NOTES } from '../../contracts/notes.ts';
 import type { ScratchpadStore, Todo, TodoStore } from '../../contracts/notes.ts';
-import type { Database } from '../database/database.ts';
-import { putTodos } from './plans.ts';
+import type { Database, Sql } from '../database/database.ts';
 
 /** The `TodoStore` over a database; each write is one statement, so that two agents of a session lose nothing of each other's. */
 export function createTodos(database: Database): TodoStore {
@@ -56,4 +55,11 @@ export function createScratchpad(database: Database): ScratchpadStore {
         return set.length > 0;
       }),
   };
+}
+
+/** The body of a CTE that replaces a session's todo list while the CTE `guard` has its one row. */
+export function putTodos(sql: Sql, session: string, items: readonly Todo[], guard: ReturnType<Sql>) {
+  return sql`
+    insert into todo (session, items) select ${session}, ${cleanJson(items)}::jsonb from ${guard}
+    on conflict (session) do update set items = excluded.items, updated_at = now()`;
 }

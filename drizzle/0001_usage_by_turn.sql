@@ -1,1 +1,0 @@
-CREATE INDEX "usage_turn" ON "usage" USING btree ("turn_id");

@@ -1,1 +1,0 @@
-ALTER TABLE "usage" ADD COLUMN "estimated" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,40 @@
+/** The deletion of a session, everything that belongs to it included. */
+import type { SessionKey } from '../../contracts/message.ts';
+import { cleanText } from '../../lib/text.ts';
+import type { Database, Sql } from '../database/database.ts';
+import { asSessionKey } from '../tables/session-rows.ts';
+import { summariesOf } from './contexts.ts';
+import { lockLane } from './stop.ts';
+import { deleteSubagents } from './subagents.ts';
+
+/** `Ledger.deleteSession`. */
+export function deleteSession(database: Database, key: SessionKey): Promise<boolean> {
+  return database.transaction((sql, attempt) => deleteRows(sql, cleanText(key), attempt));
+}
+
+/**
+ * Deletes everything but the lane's own row: its epoch must never come again, or a turn that still runs could write
+ * into a new session of the same name. That turn is fenced off.
+ */
+async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
+  const lane = `in:${key}`;
+  await lockLane(sql, lane);
+  await sql`
+    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now() where key = ${lane}`;
+  await deleteSubagents(sql, asSessionKey(key));
+  const turns = sql`select id from turn where session = ${key}`;
+  await sql`delete from delivery where ref in (${turns})
+    or ref in (select 'plan:' || id from plan where session = ${key})`;
+  await sql`delete from approval where turn_id in (${turns})`;
+  await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
+  await sql`delete from lane_item where lane = ${lane}`;
+  await sql`delete from message where session = ${key}`;
+  for (const table of ['plan', 'todo', 'scratchpad', 'schedule']) {
+    await sql`delete from ${sql(table)} where session = ${key}`;
+  }
+  await sql`delete from turn where session = ${key}`;
+  await sql`delete from address where session = ${key}`;
+  const gone = await sql`delete from session where key = ${key} returning key`;
+  // At a repetition the run before may have deleted it.
+  return gone.length > 0 || attempt > 0;
+}

@@ -1,0 +1,68 @@
+/** Schedules by the database's clock: added within their bounds, and moved on once per slot. */
+import { cleanJson } from '../../lib/json.ts';
+import { cleanText } from '../../lib/text.ts';
+import { KEPT_OVER, MAX_SCHEDULES, MAX_SYSTEM_SCHEDULES } from '../../contracts/schedules.ts';
+import type { ScheduleStore } from '../../contracts/schedules.ts';
+import type { Database, Sql } from '../database/database.ts';
+
+type ScheduleSlots = Pick<ScheduleStore, 'addSchedule' | 'untilNextSlot' | 'advanceSchedule'>;
+
+/** The part of the `ScheduleStore` that locks and moves slots. */
+export function createScheduleSlots(database: Database): ScheduleSlots {
+  return {
+    addSchedule: (wanted) => database.transaction((sql) => addSchedule(sql, wanted)),
+    untilNextSlot: () =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ ms: number | null }[]>`
+          select (extract(epoch from min(next_at) - now()) * 1000)::float8 as ms
+          from schedule where next_at is not null`;
+        return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
+      }),
+    advanceSchedule: (id, slot, nextAt) =>
+      database.run((sql, attempt) => advanceSchedule(sql, { id, slot, nextAt }, attempt)),
+  };
+}
+
+/** One at a time in the whole database, so that raced additions do not exceed the bounds. */
+async function addSchedule(
+  sql: Sql,
+  wanted: Parameters<ScheduleStore['addSchedule']>[0],
+): ReturnType<ScheduleStore['addSchedule']> {
+  const id = cleanText(wanted.id);
+  const session = cleanText(wanted.session);
+  await sql`select pg_advisory_xact_lock(hashtextextended('parley schedules', 0))`;
+  const [held] = await sql<{ known: boolean; session: number; total: number }[]>`
+    select exists (select 1 from schedule where id = ${id}) as known,
+      (count(*) filter (where session = ${session}))::int as session, count(*)::int as total
+    from schedule where next_at is not null`;
+  if (held?.known === true) return 'added';
+  if (held !== undefined && held.session >= MAX_SCHEDULES) return 'session_full';
+  if (held !== undefined && held.total >= MAX_SYSTEM_SCHEDULES) return 'gateway_full';
+  await sql`
+    insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
+    values (${id}, ${session}, ${cleanText(wanted.address)}, ${wanted.place}, ${cleanText(wanted.creatorId)},
+      ${cleanJson(wanted.timing)}::jsonb, ${cleanText(wanted.task)}, ${wanted.nextAt?.toISOString() ?? null})`;
+  await sql`
+    delete from schedule where id in (
+      select id from schedule where session = ${session} and next_at is null
+      order by coalesce(last_at, created_at) desc, id offset ${KEPT_OVER})`;
+  return 'added';
+}
+
+async function advanceSchedule(
+  sql: Sql,
+  { id, slot, nextAt }: { id: string; slot: Date; nextAt: Date | undefined },
+  attempt: number,
+): Promise<boolean> {
+  const next = nextAt?.toISOString() ?? null;
+  const moved = await sql`
+    update schedule set next_at = ${next}::timestamptz, last_at = now()
+    where id = ${cleanText(id)} and date_trunc('milliseconds', next_at) = ${slot.toISOString()}::timestamptz
+    returning id`;
+  if (moved.length > 0 || attempt === 0) return moved.length > 0;
+  // The run before may have moved it, its answer lost.
+  const there = await sql`
+    select 1 from schedule
+    where id = ${cleanText(id)} and next_at is not distinct from ${next}::timestamptz and last_at is not null`;
+  return there.length > 0;
+}
