@@ -80,6 +80,7 @@ export async function makeDoors(behind: Behind) {
     usage: () => meter.lines(),
     counts: () => health.counts(),
     running: () => bus.running(),
+    loopDelayP99Ms: () => ground.loop.p99Ms(),
     delivery: () => ground.delivery.counts(),
   });
   const gateway = createGatewayApi({
@@ -100,5 +101,5 @@ export async function makeDoors(behind: Behind) {
   for (const entry of channelEntries.filter((candidate) => candidate.isOn(config))) {
     channels.set(entry.name, await entry.load(config, { log: log.child({ channel: entry.name }), gateway }));
   }
-  return { receive, health, metrics };
+  return { receive, health };
 }

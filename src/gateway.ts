@@ -73,7 +73,13 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
     { class: 'run', handler: mind.agent.subagents, concurrency: RUN_CONCURRENCY },
     { class: 'poll', handler: leader.handler, concurrency: POLL_CONCURRENCY },
   ];
-  const bus: MessageBus = createMessageBus({ lanes, instance, budgets, log, hints: events.hints });
+  const bus: MessageBus = createMessageBus({
+    lanes,
+    instance,
+    budgets,
+    log,
+    stopNotifier: events.stopNotifier,
+  });
   const demo = options.demo ?? false;
   const doors: Doors = await makeDoors({ ground, mind, bus, leader, demo, isReady: () => life.ready });
   const life: Life = createLife({ ground, mind, bus, leader, doors });

@@ -7,7 +7,7 @@ import { createDelivery } from './delivery/index.ts';
 import { createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import type { Log } from './contracts/log.ts';
-import { meterUsage } from './ops/index.ts';
+import { meterUsage, startLoopMonitor } from './ops/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -38,7 +38,9 @@ export async function layGround(config: Config, store: HomeStore, { log, announc
   const { ledger } = meter;
   const models = openModelServers(config);
   const fanout = await chooseFanout(env, store.fanout, log);
-  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
+  const loop = startLoopMonitor();
+  const nodeId = newId();
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId, log, loopDelayMs: loop.recentMs });
   const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
   const gatekeeper = createAccessPolicy({ access, now, channelAccess });
@@ -50,6 +52,7 @@ export async function layGround(config: Config, store: HomeStore, { log, announc
     ledger,
     meter,
     models,
+    loop,
     events,
     delivery,
     followMove,

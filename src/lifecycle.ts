@@ -78,14 +78,14 @@ async function enterAll({ ground, leader }: Household, signal: AbortSignal): Pro
   return await Promise.all(led.map((channel) => leader.enter(channel, signal)));
 }
 
-async function closeAll({ ground, mind, bus, doors }: Household): Promise<void> {
+async function closeAll({ ground, mind, bus }: Household): Promise<void> {
   await ground.store.leaving();
   await mind.scheduling.stop();
   await bus.stop(DRAIN_MS);
   await mind.agent.close();
   for (const channel of ground.channels.values()) await channel.stop();
   ground.delivery.close();
-  doors.metrics.close();
+  ground.loop.stop();
   await mind.profiles.close();
   await ground.events.stop();
   await ground.models.provider.close();

@@ -1,0 +1,20 @@
+/** Time as an argument: whatever waits or measures takes a clock, so that tests can move the time themselves. */
+
+export interface Clock {
+  /** Epoch milliseconds, for what people read. */
+  epochMs(): number;
+  /** Milliseconds from any fixed point that never jump back, for durations: leases and waits do not follow clock changes. */
+  monotonicMs(): number;
+  /** Runs `then` once, `ms` from now; gives the function that cancels it. */
+  after(ms: number, then: () => void): () => void;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  epochMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(ms, then) {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  },
+};
