@@ -22,7 +22,14 @@ import {
 } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand, meterUsage } from './ops/index.ts';
+import {
+  channelHealth,
+  createHealth,
+  createMetrics,
+  createUsageCommand,
+  meterUsage,
+  startLoopMonitor,
+} from './ops/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createAccessPolicy, createCreatorAccess, createEgress, ensureFirstToken } from './security/index.ts';
@@ -93,11 +100,8 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   await lifecycle.start({ store, ...transport, ...runtime, ...inbound, ...api });
-  return {
-    url: urlOf(channels.get('http')),
-    health: () => api.health.report(),
-    stop: () => lifecycle.stop(),
-  };
+  const url = urlOf(channels.get('http'));
+  return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }
 
 type Made<Make extends (...args: never[]) => unknown> = Awaited<ReturnType<Make>>;
@@ -120,14 +124,16 @@ async function openSecurity(config: Config, { log, announceToken }: ProcessOutpu
 async function openTransport(config: Config, log: Log, store: HomeStore, { channelAccess }: Security) {
   const { lanes, instance } = store;
   const channels = new Map<string, Channel>();
+  const loop = startLoopMonitor();
   const fanout = await chooseFanout(config.env, store.fanout, log);
-  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
-  const bus = createMessageBus({ lanes, instance, log, hints: events.hints });
+  const loopDelayMs = () => loop.recentMs();
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
+  const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
   const usageMeter = meterUsage(store.ledger);
   const { ledger } = usageMeter;
   const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
-  return { channels, events, bus, usageMeter, ledger, followMove, delivery };
+  return { channels, events, loop, bus, usageMeter, ledger, followMove, delivery };
 }
 
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
@@ -242,18 +248,16 @@ function createInbound({ log, store, security, transport, runtime }: Parts) {
   return { ...intake, leader };
 }
 
+interface ApiParts extends Parts {
+  inbound: Made<typeof createInbound>;
+  demo: boolean;
+  isReady: () => boolean;
+}
+
 /** What channels may ask of the gateway, with its health and metrics. */
-function createApi({
-  log,
-  store,
-  security,
-  transport,
-  runtime,
-  inbound,
-  demo,
-  isReady,
-}: Parts & { inbound: Made<typeof createInbound>; demo: boolean; isReady: () => boolean }) {
-  const { bus, ledger, events, channels, delivery, usageMeter } = transport;
+function createApi(parts: ApiParts) {
+  const { log, store, security, transport, runtime, inbound, demo, isReady } = parts;
+  const { bus, ledger, events, loop, channels, delivery, usageMeter } = transport;
   const { agent, models, profiles, scheduling } = runtime;
   const { approvals, commands, receive, leader } = inbound;
   const health = createHealth({
@@ -267,12 +271,7 @@ function createApi({
     isReady,
     profileFaults: () => profiles.faults(),
   });
-  const metrics = createMetrics({
-    usage: () => usageMeter.lines(),
-    counts: () => health.counts(),
-    running: () => bus.running(),
-    delivery: () => delivery.counts(),
-  });
+  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery });
   const gateway = createGatewayApi({
     approvals,
     ledger,

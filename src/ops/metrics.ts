@@ -1,30 +1,28 @@
-/** The numbers of the house in Prometheus' text format (version 0.0.4). */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { LaneClass } from '../contracts/lanes.ts';
+/** The gateway's metrics in Prometheus' text format (version 0.0.4). */
+import type { MessageBus } from '../contracts/bus.ts';
 import type { Health } from './health.ts';
+import type { LoopMonitor } from './loop-delay.ts';
 
 export interface MetricsDeps {
-  counts: Health['counts'];
-  running: () => Record<LaneClass, number>;
+  health: Pick<Health, 'counts'>;
+  bus: Pick<MessageBus, 'running'>;
   /** Counters of tokens and model time. */
-  usage: () => string[];
-  delivery: () => { calls: number; refused: number; ambiguousSends: number; dead: number };
+  usageMeter: { lines(): string[] };
+  loop: Pick<LoopMonitor, 'p99Ms'>;
+  delivery: { counts(): { calls: number; refused: number; ambiguousSends: number; dead: number } };
 }
 
-/** Measures this process from now on. */
 export interface Metrics {
+  /** All metrics as they are now. Never throws. */
   text(): Promise<string>;
-  close(): void;
 }
 
+/** Makes the metrics. */
 export function createMetrics(deps: MetricsDeps): Metrics {
-  const loop = monitorEventLoopDelay({ resolution: 20 });
-  loop.enable();
   return {
-    close: () => void loop.disable(),
     async text() {
-      const counts = await deps.counts();
-      const delivery = deps.delivery();
+      const counts = await deps.health.counts();
+      const delivery = deps.delivery.counts();
       const lines = [
         ...metric('parley_store_up', 'gauge', 'The store answers.', counts === undefined ? 0 : 1),
         ...metric(
@@ -44,12 +42,12 @@ export function createMetrics(deps: MetricsDeps): Metrics {
           delivery.ambiguousSends,
         ),
         ...metric('parley_deliveries_dead_total', 'counter', 'Deliveries given up.', delivery.dead),
-        ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', loop.percentile(99) / 1e9),
+        ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', deps.loop.p99Ms() / 1_000),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),
-        ...deps.usage(),
+        ...deps.usageMeter.lines(),
         '# HELP parley_heads_running Heads of lanes this node works on.',
         '# TYPE parley_heads_running gauge',
-        ...Object.entries(deps.running()).map(
+        ...Object.entries(deps.bus.running()).map(
           ([name, count]) => `parley_heads_running{class="${name}"} ${count}`,
         ),
       ];
