@@ -13,7 +13,7 @@ import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
 import { sourceOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { CANARY, ObedientModel, PAGE, PAYLOADS, watchedTools } from '../../fakes/agent/obedient.ts';
 import type { Leaks, Payload } from '../../fakes/agent/obedient.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
@@ -124,7 +124,7 @@ describe('what strangers write, to a model that obeys it', () => {
 /** Payloads that go through whole turns, one batch of calls each. */
 const WHOLE_TURNS = campaignCases(PAYLOADS, 40);
 
-describeEachDatabase('whole turns of a model that obeys strangers', (databases) => {
+describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
   it(`have no effect and let no secret out, by any carrier, while nobody allows anything: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
     const leaks: Leaks = [];
     let payload = '';
