@@ -5,8 +5,9 @@
  * second store on the same tables, as a second node has it. Stores are closed after each test; the schema of a test that
  * passed is emptied and used again, the schema of one that failed is left as it is.
  */
-import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,10 +18,12 @@ import { createLog, type Log } from '../src/contracts/log.ts';
 import { openEmbedded } from '../src/store/embedded/embedded.ts';
 import { newId } from '../src/lib/ids.ts';
 import type { SessionStart } from '../src/contracts/records.ts';
+import { migrateDatabase } from '../src/store/database/migrate.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
 import type { DatabasePlace } from '../src/store/database/database.ts';
 
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL('../drizzle', import.meta.url));
 
 /** A table larger than this is truncated instead of deleted from, in bytes: dead rows would slow the tests that follow. */
 const TRUNCATE_FROM_BYTES = 262_144;
@@ -136,22 +139,33 @@ async function emptyTables(admin: postgres.Sql, schema: string): Promise<void> {
   await admin.unsafe([...statements, sequences].join('; '));
 }
 
-/** A fresh home with an empty embedded database: initdb takes seconds, so it runs once and is copied from then on. */
+/** A fresh home with an embedded database of empty tables. Making one takes seconds, so it happens once and is copied from then on. */
 export async function makeEmbeddedHome(): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-test-'));
-  const template = path.join(TEMPLATES, `pg-${project.dependencies['@electric-sql/pglite']}`);
+  const template = path.join(TEMPLATES, `pg-${templateKey()}`);
   if (!existsSync(template)) {
     const embedded = await openEmbedded(home, silentLog);
+    await migrateDatabase({ socketPath: embedded.socketPath, schema: 'public' });
     await embedded.close();
-    await mkdir(TEMPLATES, { recursive: true });
+    mkdirSync(TEMPLATES, { recursive: true });
     const half = `${template}.${newId()}`;
-    await cp(path.join(home, 'pg'), half, { recursive: true });
+    cpSync(path.join(home, 'pg'), half, { recursive: true });
     // Of two processes that made it at once, the second finds it there: either copy is as good.
     await rename(half, template).catch(() => rm(half, { recursive: true, force: true }));
     return home;
   }
-  await cp(template, path.join(home, 'pg'), { recursive: true });
+  // The call that waits costs a quarter of the one that does not (measured: 0.24 s against 0.92 s of CPU).
+  cpSync(template, path.join(home, 'pg'), { recursive: true });
   return home;
+}
+
+/** Another version of the embedded database or other migrations need another template. */
+function templateKey(): string {
+  const hash = createHash('sha256').update(project.dependencies['@electric-sql/pglite']);
+  for (const file of readdirSync(MIGRATIONS).toSorted()) {
+    if (file.endsWith('.sql')) hash.update(readFileSync(path.join(MIGRATIONS, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
 }
 
 function connectForTest(server: Server, schema = 'public'): postgres.Sql {

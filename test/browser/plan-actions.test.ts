@@ -1,14 +1,14 @@
 /** What a plan goes through when a step fails, on the page before the whole house: after every event its panel is the stored plan. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Plan } from '../../src/contracts/plan.ts';
-import type { House } from '../flows/setup.ts';
+import type { GatewayFixture } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
 import { openPlanHouse, PlannedTurn } from './plan-setup.ts';
 
 const FAILED = 'FAILED: the bowl is on the floor.';
 
 describePage('a plan whose second step fails', (guest) => {
-  let house: House;
+  let house: GatewayFixture;
   beforeAll(async () => {
     house = await openPlanHouse();
   });

@@ -1,12 +1,12 @@
 /** The buttons of a plan's panel before the whole house: each press is seen on the panel, in the store, and in what the model is asked next. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Plan } from '../../src/contracts/plan.ts';
-import type { House } from '../flows/setup.ts';
+import type { GatewayFixture } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
 import { openPlanHouse, PlannedTurn } from './plan-setup.ts';
 
 describePage("the buttons of a plan's panel", (guest) => {
-  let house: House;
+  let house: GatewayFixture;
   beforeAll(async () => {
     house = await openPlanHouse();
   });

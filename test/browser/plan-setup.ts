@@ -4,8 +4,8 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import type { ExecutionMode, Plan } from '../../src/contracts/plan.ts';
 import type { FakeCall, Reply } from '../fakes/ollama/ollama.ts';
-import { openHouse, OWNER } from '../flows/setup.ts';
-import type { House } from '../flows/setup.ts';
+import { openGatewayFixture, OWNER } from '../flows/setup.ts';
+import type { GatewayFixture } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
 import type { Guest } from './describe-page.ts';
 import { panelOf, readPanel, recordedPanels, recordPanels } from './panel.ts';
@@ -15,8 +15,8 @@ const ANALYSIS = 'Three steps.\nREFLECT: no';
 const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SELF] Bake the bread';
 
 /** A house whose profile `worker` plans. Every version of every plan is kept in a table of the test's own. */
-export async function openPlanHouse(): Promise<House> {
-  const house = await openHouse('embedded');
+export async function openPlanHouse(): Promise<GatewayFixture> {
+  const house = await openGatewayFixture('embedded');
   const folder = path.join(house.home, 'profiles', 'worker');
   await mkdir(folder, { recursive: true });
   const profile = { planningEnabled: true, enabledTools: ['list_dir'] };
@@ -39,13 +39,13 @@ export async function openPlanHouse(): Promise<House> {
 
 /** One planned turn on the page. The model speaks only when it is let, so that at each of its calls everything has come to rest. */
 export class PlannedTurn {
-  readonly #house: House;
+  readonly #house: GatewayFixture;
   readonly #guest: Guest;
   readonly #tag: string;
   readonly #seen: ShownPlan[] = [];
   #calls = 0;
 
-  private constructor(house: House, guest: Guest, tag: string) {
+  private constructor(house: GatewayFixture, guest: Guest, tag: string) {
     this.#house = house;
     this.#guest = guest;
     this.#tag = tag;
@@ -53,7 +53,7 @@ export class PlannedTurn {
 
   /** Asks for `bread, <tag>`; the page looks on from before there is a plan, up to the first call after it was made. */
   static async begin(
-    house: House,
+    house: GatewayFixture,
     guest: Guest,
     tag: string,
     mode: ExecutionMode,

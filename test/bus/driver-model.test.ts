@@ -1,6 +1,7 @@
 /** Random histories of two buses on the same lanes: whatever handlers and leases do, no lane stays behind. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { campaignSize } from '../campaign.ts';
 import { HEARTBEAT_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
 import type { LaneKey } from '../../src/contracts/lanes.ts';
@@ -97,5 +98,5 @@ it('no lane stays behind, and no two live runs share one', async () => {
       }
     },
   );
-  await fc.assert(property, { numRuns: 300 });
+  await fc.assert(property, { numRuns: campaignSize(300) });
 }, 60_000);

@@ -1,6 +1,7 @@
 /** Random histories of the lanes against their model, on both databases. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { campaignSize } from '../campaign.ts';
 import { LaneModel } from '../contracts/bus-model.ts';
 import type { RealLanes } from '../contracts/bus-model.ts';
 import { drain, laneSteps, restart } from '../contracts/bus-steps.ts';
@@ -8,7 +9,7 @@ import { describeEachDatabase } from '../database.ts';
 
 const LANES = 3;
 const NODES = 3;
-const RUNS = 60;
+const RUNS = campaignSize(60);
 
 describeEachDatabase('the lanes', (databases) => {
   it('lose nothing, reorder nothing, leave no gap, have one holder and refuse stale ones, whatever happens', async () => {

@@ -1,34 +1,34 @@
-/** What models and people do wrong, and what the chat says then: over HTTP and Telegram, through the whole house. */
+/** What models and people do wrong, and what the chat says then: over HTTP and Telegram, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import { describeHouse, FRIENDS, openHouse, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 
-describeHouse('the agent', { telegram: true }, (house) => {
+describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
   /** The stored answer to a message in a new session, once its turn has ended. */
   const ask = async (id: string, content: string): Promise<{ content: string; isError: boolean }> => {
-    await house().post(id, content);
+    await fixture().post(id, content);
     return await vi.waitFor(async () => {
-      const answer = (await house().messages(`http:${id}`)).find(({ role }) => role === 'assistant');
+      const answer = (await fixture().messages(`http:${id}`)).find(({ role }) => role === 'assistant');
       if (answer === undefined) throw new Error('no answer yet');
       return answer;
     }, WAIT);
   };
   /** What the model was told last in the turn about this message. */
   const heard = async (said: string): Promise<string> => {
-    const { body } = await house().modelCall(said);
+    const { body } = await fixture().modelCall(said);
     return body.messages
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => content)
       .join('\n');
   };
   const callsAbout = (said: string): number =>
-    house().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
+    fixture().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
   const listDir = { name: 'list_dir', args: { path: '.' } };
 
   it('ends a model that loops on tools, with what it did and how to go on (N-42, B-08, B-49)', async () => {
-    house().ollama.answer({ toolCalls: [listDir] }, { when: 'loop for ever', times: 99 });
+    fixture().ollama.answer({ toolCalls: [listDir] }, { when: 'loop for ever', times: 99 });
     const { content, isError } = await ask('loops', 'loop for ever');
     expect(callsAbout('loop for ever')).toBe(20);
     expect(content).toMatch(/stopped after 20 steps.*list_dir ×20.*go on/s);
@@ -41,7 +41,7 @@ describeHouse('the agent', { telegram: true }, (house) => {
       { name: 'rm_rf', args: {} },
       { name: 'read_file', args: { path: '../../../etc/passwd' } },
     ];
-    house().ollama.answer({ toolCalls }, { when: 'wrong tools' });
+    fixture().ollama.answer({ toolCalls }, { when: 'wrong tools' });
     expect((await ask('wrong', 'wrong tools')).content).toBe('echo: wrong tools');
     const results = await heard('wrong tools');
     expect(results).toMatch(/path/);
@@ -51,7 +51,7 @@ describeHouse('the agent', { telegram: true }, (house) => {
   });
 
   it('says so when an answer is empty (B-47)', async () => {
-    house().ollama.answer({ text: '' }, { when: 'say nothing' });
+    fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
     expect(await ask('empty', 'say nothing')).toMatchObject({
       content: expect.stringContaining('empty answer'),
       isError: true,
@@ -63,8 +63,8 @@ describeHouse('the agent', { telegram: true }, (house) => {
       text: 'half an ans',
       failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
     } as const;
-    house().ollama.answer(broken, { when: 'break once' });
-    house().ollama.answer('the whole answer', { when: 'break once' });
+    fixture().ollama.answer(broken, { when: 'break once' });
+    fixture().ollama.answer('the whole answer', { when: 'break once' });
     expect((await ask('broken', 'break once')).content).toBe('the whole answer');
   });
 
@@ -73,14 +73,14 @@ describeHouse('the agent', { telegram: true }, (house) => {
       text: 'half an ans',
       failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
     } as const;
-    house().ollama.answer(broken, { when: 'break twice', times: 2 });
+    fixture().ollama.answer(broken, { when: 'break twice', times: 2 });
     const { content, isError } = await ask('twice', 'break twice');
     expect(content).toContain('could not be answered');
     expect(isError).toBe(true);
     expect((await ask('alive', 'still there?')).content).toBe('echo: still there?');
-    // The house's apology is no speech of the model.
-    await house().post('twice', 'again');
-    const { body } = await house().modelCall('again');
+    // The gateway's apology is not text of the model.
+    await fixture().post('twice', 'again');
+    const { body } = await fixture().modelCall('again');
     expect(JSON.stringify(body.messages)).not.toContain('could not be answered');
   });
 
@@ -89,29 +89,32 @@ describeHouse('the agent', { telegram: true }, (house) => {
     const clean = `a\u2400b \ufffd c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
     expect((await ask('hostile', hostile)).content).toBe(`echo: ${clean}`);
     const chat = people.next().value ?? '';
-    house().telegram.says(chat, hostile, chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat).join('')).toContain('evil'), WAIT);
-    expect(house().telegram.screen(chat).join('')).toContain('<b>&');
+    fixture().telegram.says(chat, hostile, chat);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat).join('')).toContain('evil'), WAIT);
+    expect(fixture().telegram.screen(chat).join('')).toContain('<b>&');
   });
 
   it('keeps 50 chats at once apart: no word of one reaches another (B-04, B-06)', async () => {
     const chats = Array.from({ length: 25 }, () => people.next().value ?? '');
     const sessions = Array.from({ length: 25 }, (_, n) => `apart-${n}`);
-    house().ollama.answer(
+    fixture().ollama.answer(
       { toolCalls: [listDir] },
       {
         when: (body) => /canary/.test(JSON.stringify(body)) && body.messages.at(-1)?.role === 'user',
         times: 50,
       },
     );
-    for (const chat of chats) house().telegram.says(chat, `canary-${chat}-t`, chat);
+    for (const chat of chats) fixture().telegram.says(chat, `canary-${chat}-t`, chat);
     const answers = await Promise.all(sessions.map((id) => ask(id, `canary-${id}-h`)));
     for (const [n, { content }] of answers.entries()) expect(content).toBe(`echo: canary-${sessions[n]}-h`);
     for (const chat of chats) {
-      await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual([`echo: canary-${chat}-t`]), WAIT);
+      await vi.waitFor(
+        () => expect(fixture().telegram.screen(chat)).toEqual([`echo: canary-${chat}-t`]),
+        WAIT,
+      );
     }
     const canary = /canary-[\w-]+-[th]/g;
-    for (const { body } of house().ollama.calls) {
+    for (const { body } of fixture().ollama.calls) {
       expect(new Set(JSON.stringify(body.messages).match(canary) ?? []).size).toBeLessThanOrEqual(1);
     }
   });
@@ -120,21 +123,21 @@ describeHouse('the agent', { telegram: true }, (house) => {
 it('says what to do when no model server answers, in the log, the health and the chat', async () => {
   const gone = await startFakeOllama();
   await gone.close();
-  const house = await openHouse('embedded', { telegram: true, env: { OLLAMA_HOST: gone.url } });
+  const fixture = await openGatewayFixture('embedded', { telegram: true, env: { OLLAMA_HOST: gone.url } });
   try {
     const [chat = ''] = FRIENDS;
-    house.telegram.says(chat, 'anybody there?', chat);
+    fixture.telegram.says(chat, 'anybody there?', chat);
     await vi.waitFor(
-      () => expect(house.telegram.screen(chat).join('')).toMatch(/model.*OLLAMA_HOST|ollama serve/s),
+      () => expect(fixture.telegram.screen(chat).join('')).toMatch(/model.*OLLAMA_HOST|ollama serve/s),
       WAIT,
     );
-    const { model, ready } = await house.gateway.health();
+    const { model, ready } = await fixture.gateway.health();
     expect(ready).toBe(true);
     expect(model).toMatchObject({ state: 'down', detail: expect.stringMatching(/OLLAMA_HOST|ollama/) });
-    expect(house.log.join('')).toContain('no model answers');
-    house.telegram.says(chat, '/stop', chat);
-    await vi.waitFor(() => expect(house.telegram.screen(chat)).toContain('Stopped.'), WAIT);
+    expect(fixture.log.join('')).toContain('no model answers');
+    fixture.telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(fixture.telegram.screen(chat)).toContain('Stopped.'), WAIT);
   } finally {
-    await house.close();
+    await fixture.close();
   }
 });

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 /** A world whose gateways listen; gives their addresses. */
-async function startHouse(options: WorldOptions): Promise<{ world: World; urls: string[] }> {
+async function startGateways(options: WorldOptions): Promise<{ world: World; urls: string[] }> {
   const world = await startWorld(options);
   worlds.push(world);
   const urls: string[] = [];
@@ -55,7 +55,7 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
   it.skipIf(!isHere)(
     'ends prefill, a stream and a queue of 100 within a second, and nothing of the queue runs (N-58)',
     async () => {
-      const { world, urls } = await startHouse({ postgresUrl });
+      const { world, urls } = await startGateways({ postgresUrl });
       const [url = ''] = urls;
 
       world.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
@@ -94,7 +94,7 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
 
 describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres', () => {
   it('works within a second through the one that does not run the turn', async () => {
-    const { world, urls } = await startHouse({ postgresUrl: SERVER, gateways: 2 });
+    const { world, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
     const instances = await Promise.all(world.gateways.map((gateway) => world.instance(gateway)));
     for (const session of ['one', 'two']) {
       world.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: session });

@@ -1,4 +1,4 @@
-/** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing between them but the house. */
+/** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing but the gateway between them. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import type { Plan } from '../../src/contracts/plan.ts';
@@ -8,52 +8,52 @@ import { readPanel } from '../browser/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
-import { openHouse, OWNER, WAIT } from './setup.ts';
-import type { House } from './setup.ts';
+import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
+import type { GatewayFixture } from './setup.ts';
 
 describe('the demo', () => {
-  let house: House;
+  let fixture: GatewayFixture;
   beforeAll(async () => {
     const model = { fallback: demoAnswer, wait: () => Promise.resolve() };
-    house = await openHouse('embedded', { furnish: writeDemoHome, model });
+    fixture = await openGatewayFixture('embedded', { furnish: writeDemoHome, model });
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
   const command = async (id: string, content: string): Promise<void> => {
-    const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+    const answer = await fixture.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
     expect(await answer.json()).toMatchObject({ handled: true });
   };
   /** Says it in a chat; gives all that was to be seen until the turn's end. */
   const ask = async (id: string, content: string): Promise<AgentEvent[]> => {
     // Whoever looks at what is over sees nothing of it: the chat is there, and looked at, before anything is said.
     await command(id, '/queue queue');
-    const stream = await house.call(`/v1/sessions/http:${id}/events`);
+    const stream = await fixture.call(`/v1/sessions/http:${id}/events`);
     expect(stream.status).toBe(200);
-    const turnId = await house.post(id, content);
+    const turnId = await fixture.post(id, content);
     const ended = (event: AgentEvent): boolean => event.type === 'turn_ended' && event.turnId === turnId;
     return (await eventsUntil(stream, ended)).events.filter((event) => event.turnId === turnId);
   };
   const planOf = async (id: string): Promise<Plan> => {
-    const record = await house.store.plans.latestPlan(`http:${id}`);
+    const record = await fixture.store.plans.latestPlan(`http:${id}`);
     if (record === undefined) throw new Error('there is no plan');
     return record.plan;
   };
   const stepsOf = ({ steps }: Plan): [string, string][] =>
     steps.map((step) => [step.description, step.status]);
   const lastAnswer = async (id: string): Promise<string> =>
-    (await house.messages(`http:${id}`)).at(-1)?.content ?? '';
+    (await fixture.messages(`http:${id}`)).at(-1)?.content ?? '';
 
   it('answers a greeting at once and in one answer, which names what to try (N-15)', async () => {
     const events = await ask('greeting', 'hello');
     expect(events.map(({ type }) => type)).not.toContain('plan_ready');
     expect(events.filter(({ type }) => type === 'stream_chunk').length).toBeGreaterThan(20);
-    const stored = await house.messages('http:greeting');
+    const stored = await fixture.messages('http:greeting');
     expect(stored.map(({ role, isPlan }) => [role, isPlan])).toEqual([
       ['user', false],
       ['assistant', false],
     ]);
     expect(stored[1]?.content).toMatch(/You said: "hello"[^]*plan a picnic[^]*This is the demo/);
-    const calls = house.ollama.calls.filter(({ body }) => JSON.stringify(body).includes('hello'));
+    const calls = fixture.ollama.calls.filter(({ body }) => JSON.stringify(body).includes('hello'));
     expect(calls).toHaveLength(2);
   });
 
@@ -110,7 +110,7 @@ describe('the demo', () => {
 
   it('says why a plan of teacher mode ended where a step was let fail, and which mode mends it (S-02)', async () => {
     await command('failing', '/mode teacher');
-    await house.post('failing', 'plan a picnic');
+    await fixture.post('failing', 'plan a picnic');
     await run('failing', 'Look at what is in the folder');
     await run('failing', 'Read the notes in picnic.md');
     await vi.waitFor(async () => {
@@ -125,7 +125,7 @@ describe('the demo', () => {
       const plan = await planOf(id);
       const next = plan.steps.find(({ status }) => status === 'pending');
       expect(next?.description).toBe(description);
-      const pressed = await house.call(`/v1/plans/${plan.id}/run`, { method: 'POST' });
+      const pressed = await fixture.call(`/v1/plans/${plan.id}/run`, { method: 'POST' });
       expect(pressed.status).toBe(200);
     }, WAIT);
   };
@@ -134,7 +134,7 @@ describe('the demo', () => {
     const panel = () => guest.page.getByRole('region', { name: 'Plan' });
 
     it('shows the plan with the step that was put in, why, and the corrections that are left (S-13, S-22)', async () => {
-      const page = await guest.enter(house.gateway.url, { token: OWNER });
+      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
       await write(page, 'plan a picnic');
       await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
       await page.locator('.md', { hasText: 'repaired itself' }).waitFor();
@@ -146,7 +146,7 @@ describe('the demo', () => {
     }, 60_000);
 
     it('explains each step in teacher mode and waits for Run, or leaves out what Skip is pressed for (S-02)', async () => {
-      const page = await guest.enter(house.gateway.url, { token: OWNER });
+      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
       const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');

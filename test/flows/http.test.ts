@@ -1,37 +1,37 @@
-/** The third door through the whole house: streams, repeats, resumption, and whose session is whose. */
+/** HTTP through a whole gateway: streams, repeats, resumption, and whose session is whose. */
 import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import { hashSecret } from '../../src/security/index.ts';
 import { allFrames, eventsUntil, frames, textOf } from '../channels/http/client.ts';
 import type { Frame } from '../channels/http/client.ts';
-import { describeHouse, OWNER, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, OWNER, WAIT } from './setup.ts';
 import type { CallInit } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 const says = (content: string): { role: 'user'; content: string }[] => [{ role: 'user', content }];
 
-describeHouse('HTTP', {}, (house) => {
+describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
   const openai = (): OpenAI =>
-    new OpenAI({ baseURL: `${house().gateway.url}/v1`, apiKey: OWNER, maxRetries: 0 });
+    new OpenAI({ baseURL: `${fixture().gateway.url}/v1`, apiKey: OWNER, maxRetries: 0 });
   const complete = (id: string, content: string, more: object = {}, init: CallInit = {}): Promise<Response> =>
-    house().call('/v1/chat/completions', {
+    fixture().call('/v1/chat/completions', {
       json: { model: 'default', messages: says(content), stream: true, ...more },
       ...init,
       headers: { 'x-session-id': id, ...init.headers },
     });
   const answer = async (id: string): Promise<string> => {
-    const messages = await house().messages(`http:${id}`);
+    const messages = await fixture().messages(`http:${id}`);
     return messages.findLast(({ role }) => role === 'assistant')?.content ?? '';
   };
   const withToken = async (name: string, scopes: ('chat' | 'admin')[] = ['chat']): Promise<string> => {
     const secret = `token-of-${name}-1234567890`;
-    await house().store.access.putToken({ hash: hashSecret(secret), name, scopes });
+    await fixture().store.access.putToken({ hash: hashSecret(secret), name, scopes });
     return secret;
   };
 
   it('streams tokens as they come and says [DONE] only when the answer is stored (B-14, B-43)', async () => {
-    house().ollama.answer({ text: words(20), perSecond: 40 }, { when: 'stream me' });
+    fixture().ollama.answer({ text: words(20), perSecond: 40 }, { when: 'stream me' });
     const response = await complete('streamed', 'stream me');
     const read: Frame[] = [];
     let storedAtDone = '';
@@ -69,7 +69,7 @@ describeHouse('HTTP', {}, (house) => {
     });
     expect(whole.choices[0]?.message.content).toBe('echo: and now?');
     expect(whole.usage?.prompt_tokens).toBeGreaterThan(0);
-    const { body } = await house().modelCall('and now?');
+    const { body } = await fixture().modelCall('and now?');
     expect(body.messages.map(({ content }) => content)).toContain('my name is Ada');
   });
 
@@ -81,25 +81,25 @@ describeHouse('HTTP', {}, (house) => {
     ];
     const whole = await openai().chat.completions.create({ model: 'default', messages });
     expect(whole.choices[0]?.message.content).toBe('echo: stateless one');
-    const { body } = await house().modelCall('stateless one');
+    const { body } = await fixture().modelCall('stateless one');
     expect(body.messages.map(({ content }) => content)).toEqual(expect.arrayContaining(['earlier', 'yes']));
-    expect(await house().dump()).not.toContain('stateless one');
+    expect(await fixture().dump()).not.toContain('stateless one');
   });
 
   it('resumes an event stream that broke in the middle: the deltas joined are the stored text (B-41)', async () => {
-    house().ollama.answer({ text: words(60), perSecond: 40 }, { when: 'resume me' });
-    await house().post('resumed', 'resume me');
+    fixture().ollama.answer({ text: words(60), perSecond: 40 }, { when: 'resume me' });
+    await fixture().post('resumed', 'resume me');
     const cut = new AbortController();
     const events: AgentEvent[] = [];
     const path = '/v1/sessions/http:resumed/events';
-    const first = await eventsUntil(await house().call(path, { signal: cut.signal }), (event) => {
+    const first = await eventsUntil(await fixture().call(path, { signal: cut.signal }), (event) => {
       return event.type === 'stream_chunk' && event.delta.includes('word20');
     });
     cut.abort();
     events.push(...first.events);
     const headers = { 'last-event-id': first.ids.at(-1) ?? '' };
     const second = await eventsUntil(
-      await house().call(path, { headers }),
+      await fixture().call(path, { headers }),
       ({ type }) => type === 'turn_ended',
     );
     events.push(...second.events);
@@ -110,32 +110,32 @@ describeHouse('HTTP', {}, (house) => {
   });
 
   it('keeps an event stream open over a stop, and shows the next turn on it (N-59)', async () => {
-    house().ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'go on for ever' });
-    house().ollama.answer('Here again.', { when: 'still there?' });
-    await house().post('unbroken', 'go on for ever');
-    const stream = await house().call('/v1/sessions/http:unbroken/events');
+    fixture().ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'go on for ever' });
+    fixture().ollama.answer('Here again.', { when: 'still there?' });
+    await fixture().post('unbroken', 'go on for ever');
+    const stream = await fixture().call('/v1/sessions/http:unbroken/events');
     const seen: AgentEvent[] = [];
     const reading = eventsUntil(stream, (event) => {
       seen.push(event);
       return event.type === 'turn_ended' && event.reason === 'completed';
     });
     await vi.waitFor(() => expect(seen.some(({ type }) => type === 'stream_chunk')).toBe(true), WAIT);
-    await house().call('/v1/sessions/http:unbroken/stop', { method: 'POST' });
+    await fixture().call('/v1/sessions/http:unbroken/stop', { method: 'POST' });
     await vi.waitFor(
       () => expect(seen.at(-1)).toMatchObject({ type: 'turn_ended', reason: 'stopped' }),
       WAIT,
     );
-    await house().post('unbroken', 'still there?');
+    await fixture().post('unbroken', 'still there?');
     const { events } = await reading;
     expect(events.filter(({ type }) => type === 'turn_started')).toHaveLength(2);
     expect(await answer('unbroken')).toBe('Here again.');
   });
 
   it('runs one turn for an Idempotency-Key: repeated at once, while it runs, and after', async () => {
-    house().ollama.answer({ text: words(20), perSecond: 20 }, { when: 'just once' });
+    fixture().ollama.answer({ text: words(20), perSecond: 20 }, { when: 'just once' });
     const init = { headers: { 'idempotency-key': 'k1' } };
     const repeats = [1, 2, 3].map(async () => allFrames(await complete('once', 'just once', {}, init)));
-    await house().modelCall('just once');
+    await fixture().modelCall('just once');
     repeats.push(allFrames(await complete('once', 'just once', {}, init)));
     for (const read of await Promise.all(repeats)) expect(textOf(read)).toBe(words(20));
     const after = await complete('once', 'just once', { stream: false }, init);
@@ -143,26 +143,26 @@ describeHouse('HTTP', {}, (house) => {
     expect(body.choices[0]?.message.content).toBe(words(20));
     expect(body.usage?.completion_tokens).toBe(20);
     const posted = [1, 2].map(() =>
-      house().call('/v1/sessions/http:once/messages', { json: { content: 'x' }, ...init }),
+      fixture().call('/v1/sessions/http:once/messages', { json: { content: 'x' }, ...init }),
     );
     const [one, two] = await Promise.all((await Promise.all(posted)).map((answer) => answer.json()));
     expect(one).toEqual(two);
-    expect(await house().messages('http:once')).toHaveLength(2);
+    expect(await fixture().messages('http:once')).toHaveLength(2);
     expect(
-      house().ollama.calls.filter(({ body: call }) => JSON.stringify(call).includes('just once')),
+      fixture().ollama.calls.filter(({ body: call }) => JSON.stringify(call).includes('just once')),
     ).toHaveLength(1);
   });
 
   it('goes on with a turn whose client left, and stops it within a second when asked (N-58, N-60)', async () => {
-    house().ollama.answer({ text: words(2_000), perSecond: 40 }, { when: 'left alone' });
+    fixture().ollama.answer({ text: words(2_000), perSecond: 40 }, { when: 'left alone' });
     const gone = new AbortController();
     const response = await complete('left', 'left alone', {}, { signal: gone.signal });
     for await (const frame of frames(response)) if (frame.data?.includes('word2') === true) break;
     gone.abort();
-    const call = await house().modelCall('left alone');
-    await house().post('left', 'queued');
+    const call = await fixture().modelCall('left alone');
+    await fixture().post('left', 'queued');
     const asked = performance.now();
-    const stopped = await house().call('/v1/sessions/http:left/stop', { method: 'POST' });
+    const stopped = await fixture().call('/v1/sessions/http:left/stop', { method: 'POST' });
     expect(await stopped.json()).toEqual({ stopped: true, cancelled: 1 });
     const { by, at } = await call.closed;
     expect(by).toBe('client');
@@ -171,11 +171,11 @@ describeHouse('HTTP', {}, (house) => {
   });
 
   it('aborts the model of a call without a session as soon as its client leaves', async () => {
-    house().ollama.answer({ text: 'never', hold: true }, { when: 'leaving' });
+    fixture().ollama.answer({ text: 'never', hold: true }, { when: 'leaving' });
     const gone = new AbortController();
     const json = { model: 'default', messages: says('leaving'), stream: true };
-    const response = house().call('/v1/chat/completions', { json, signal: gone.signal });
-    const call = await house().modelCall('leaving');
+    const response = fixture().call('/v1/chat/completions', { json, signal: gone.signal });
+    const call = await fixture().modelCall('leaving');
     const left = performance.now();
     gone.abort();
     await expect(response).rejects.toThrow('aborted');
@@ -186,7 +186,7 @@ describeHouse('HTTP', {}, (house) => {
 
   it('shows a session to its maker and to the owner, to nobody else', async () => {
     const [maker, other] = [await withToken('maker'), await withToken('other')];
-    const made = await house().call('/v1/sessions/http:mine/messages', {
+    const made = await fixture().call('/v1/sessions/http:mine/messages', {
       json: { content: 'secret' },
       token: maker,
     });
@@ -201,17 +201,17 @@ describeHouse('HTTP', {}, (house) => {
       ['/stop', { method: 'POST' }],
     ];
     for (const [route, init] of routes) {
-      const refused = await house().call(`/v1/sessions/http:mine${route}`, { ...init, token: other });
+      const refused = await fixture().call(`/v1/sessions/http:mine${route}`, { ...init, token: other });
       expect(refused.status, `${init.method ?? ''} ${route}`).toBe(404);
       await refused.body?.cancel();
     }
     const taken = await complete('mine', 'intruder', {}, { token: other });
     expect(taken.status).toBe(404);
-    const mine = await house().call('/v1/sessions', { token: other });
+    const mine = await fixture().call('/v1/sessions', { token: other });
     expect(await mine.json()).toEqual({ sessions: [] });
-    expect((await house().call('/v1/sessions/http:mine', { token: maker })).status).toBe(200);
-    expect((await house().call('/v1/sessions/http:mine')).status).toBe(200);
-    expect((await house().messages('http:mine')).map(({ content }) => content)).not.toContain('intruder');
+    expect((await fixture().call('/v1/sessions/http:mine', { token: maker })).status).toBe(200);
+    expect((await fixture().call('/v1/sessions/http:mine')).status).toBe(200);
+    expect((await fixture().messages('http:mine')).map(({ content }) => content)).not.toContain('intruder');
   });
 
   it('names what is wrong with a call, in OpenAI’s words', async () => {
@@ -229,7 +229,7 @@ describeHouse('HTTP', {}, (house) => {
     ];
     for (const [init, code] of cases) {
       const json = init.json ?? { model: 'default', messages: says('x') };
-      const refused = await house().call('/v1/chat/completions', { ...init, json });
+      const refused = await fixture().call('/v1/chat/completions', { ...init, json });
       const body: { error?: { message?: string; code?: string } } = await refused.json();
       expect(`${refused.status} ${body.error?.code}`).toMatch(code);
       expect(body.error?.message).toMatch(/\w/);
@@ -238,16 +238,16 @@ describeHouse('HTTP', {}, (house) => {
 
   it('cuts a revoked token off within a second, streams included', async () => {
     const token = await withToken('leaver', ['admin', 'chat']);
-    await house().post('watched', 'hello');
-    const stream = await house().call('/v1/sessions/http:watched/events', { token });
+    await fixture().post('watched', 'hello');
+    const stream = await fixture().call('/v1/sessions/http:watched/events', { token });
     expect(stream.status).toBe(200);
-    const [row] = (await house().store.access.tokens()).filter(({ name }) => name === 'leaver');
+    const [row] = (await fixture().store.access.tokens()).filter(({ name }) => name === 'leaver');
     const revoked = performance.now();
-    await house().store.access.revokeToken(row?.tokenId ?? '');
+    await fixture().store.access.revokeToken(row?.tokenId ?? '');
     await allFrames(stream).catch(() => []);
     expect(performance.now() - revoked).toBeLessThan(2_000);
     await vi.waitFor(
-      async () => expect((await house().call('/v1/models', { token })).status).toBe(401),
+      async () => expect((await fixture().call('/v1/models', { token })).status).toBe(401),
       WAIT,
     );
     expect(performance.now() - revoked).toBeLessThan(2_500);

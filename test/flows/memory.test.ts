@@ -1,34 +1,34 @@
-/** What is remembered: over chats of one person and of nobody else, in talks that are longer than the window, and from the house's files. */
+/** What is remembered: over chats of one person and of nobody else, in conversations longer than the window, and from the prompt files. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../fakes/ollama/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const HEADING = '## What I remember about the user';
 const [ann = '', bob = '', carl = ''] = FRIENDS;
 
-describeHouse('what is remembered', { telegram: true }, (house) => {
+describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture) => {
   const systemOf = (body: ChatBody): string =>
     body.messages.find(({ role }) => role === 'system')?.content ?? '';
   const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');
   /** Says something on Telegram and waits for its turn's end; gives the prompt it was answered with. */
   const says = async (from: string, text: string, chat = from): Promise<string> => {
-    house().telegram.says(chat, text, from);
-    const { body } = await house().modelCall(text);
-    await house().idle(`telegram:${chat}`);
+    fixture().telegram.says(chat, text, from);
+    const { body } = await fixture().modelCall(text);
+    await fixture().idle(`telegram:${chat}`);
     return systemOf(body);
   };
   const saves = (fact: string, when: string): void =>
-    house().ollama.answer(
+    fixture().ollama.answer(
       { toolCalls: [{ name: 'memory', args: { action: 'save', text: fact } }] },
       { when },
     );
   const replies = async (from: string, command: string): Promise<string> => {
-    const before = house().telegram.screen(from).length;
-    house().telegram.says(from, command, from);
+    const before = fixture().telegram.screen(from).length;
+    fixture().telegram.says(from, command, from);
     return await vi.waitFor(() => {
-      const screen = house().telegram.screen(from);
+      const screen = fixture().telegram.screen(from);
       if (screen.length <= before) throw new Error('no reply yet');
       return screen.slice(before).join('\n');
     }, WAIT);
@@ -39,7 +39,7 @@ describeHouse('what is remembered', { telegram: true }, (house) => {
     expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
     expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
     expect(await says(ann, 'who barks there', '990001')).toContain(`${HEADING}\n\n- Has a dog called Rex`);
-    house().telegram.says(ann, '/new', ann);
+    fixture().telegram.says(ann, '/new', ann);
     expect(await says(ann, 'and who barks here')).toContain('- Has a dog called Rex');
     const list = await replies(ann, '/memory');
     const [, number = ''] = /(\d+):.*Has a dog called Rex/.exec(list) ?? [];
@@ -50,7 +50,7 @@ describeHouse('what is remembered', { telegram: true }, (house) => {
   });
 
   it('is marked when it was learned among words of others, until its owner vouches for it', async () => {
-    house().ollama.answer(
+    fixture().ollama.answer(
       { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
       { when: 'look around' },
     );
@@ -59,7 +59,7 @@ describeHouse('what is remembered', { telegram: true }, (house) => {
     const list = await replies(carl, '/memory');
     expect(list).toContain('(unverified)');
     const [, number = ''] = /(\d+):.*Wants news/.exec(list) ?? [];
-    house().telegram.says(carl, '/new', carl);
+    fixture().telegram.says(carl, '/new', carl);
     const marked = await says(carl, 'what is new');
     expect(marked).toContain('- (unverified) Wants news');
     await replies(carl, `/verify ${number}`);
@@ -68,33 +68,33 @@ describeHouse('what is remembered', { telegram: true }, (house) => {
 
   it('is the gist of a long talk over HTTP, whose words stay to be read', async () => {
     const long = (n: number): string => `part ${n} ${'lorem ipsum dolor '.repeat(200)}`;
-    house().ollama.answer('They read parts 1 and 2 aloud.', { when: 'Write its summary now', times: 9 });
+    fixture().ollama.answer('They read parts 1 and 2 aloud.', { when: 'Write its summary now', times: 9 });
     for (let n = 1; n <= 6; n += 1) {
-      await house().post('long', long(n));
-      await house().modelCall(`part ${n} `);
-      await house().idle('http:long');
+      await fixture().post('long', long(n));
+      await fixture().modelCall(`part ${n} `);
+      await fixture().idle('http:long');
     }
     const compressed = async (): Promise<void> => {
-      const rows = await house()
+      const rows = await fixture()
         .sql`select seq from context where kind = 'summary' and session = 'http:long'`;
       expect(rows.length).toBeGreaterThan(0);
     };
     await vi.waitFor(compressed, WAIT);
-    await house().post('long', 'how did it begin?');
-    const { body } = await house().modelCall('how did it begin?');
-    await house().idle('http:long');
+    await fixture().post('long', 'how did it begin?');
+    const { body } = await fixture().modelCall('how did it begin?');
+    await fixture().idle('http:long');
     expect(contentsOf(body)).toContain('They read parts 1 and 2 aloud.');
     expect(contentsOf(body)).not.toContain('part 1 ');
-    const messages = await house().messages('http:long');
+    const messages = await fixture().messages('http:long');
     expect(messages).toHaveLength(14);
     expect(messages[0]?.content).toBe(long(1));
     expect(messages.at(-1)?.content).toBe('echo: how did it begin?');
-    const usage = await house().sql`select session from usage where purpose = 'compression'`;
+    const usage = await fixture().sql`select session from usage where purpose = 'compression'`;
     expect(usage.length).toBeGreaterThan(0);
   });
 
-  it('begins with the files of the house as they are now', async () => {
-    const folder = path.join(house().home, 'workspace');
+  it('begins with the prompt files as they are now', async () => {
+    const folder = path.join(fixture().home, 'workspace');
     await mkdir(path.join(folder, 'skills', 'tea'), { recursive: true });
     await writeFile(path.join(folder, 'AGENTS.md'), 'Greet people by name.');
     await writeFile(
@@ -104,9 +104,9 @@ describeHouse('what is remembered', { telegram: true }, (house) => {
     let nth = 0;
     const prompt = async (): Promise<string> => {
       const text = `hello ${(nth += 1)}.`;
-      await house().post('files', text);
-      const { body } = await house().modelCall(text);
-      await house().idle('http:files');
+      await fixture().post('files', text);
+      const { body } = await fixture().modelCall(text);
+      await fixture().idle('http:files');
       return systemOf(body);
     };
     await vi.waitFor(async () => expect(await prompt()).toContain('Greet people by name.'), WAIT);

@@ -1,19 +1,19 @@
-/** The page in a real browser before the whole house: live tokens, thinking, tools, stop, reload, and a restart of the gateway. */
+/** The page in a real browser before a whole gateway: live tokens, thinking, tools, stop, reload, and a restart of the gateway. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
-import { openHouse, OWNER, WAIT } from './setup.ts';
-import type { House } from './setup.ts';
+import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
+import type { GatewayFixture } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describePage('the page before the house', (guest) => {
-  let house: House;
+describePage('the page of a gateway', (guest) => {
+  let fixture: GatewayFixture;
   beforeAll(async () => {
-    house = await openHouse('embedded');
+    fixture = await openGatewayFixture('embedded');
   });
-  afterAll(() => house.close());
-  beforeEach(() => guest.enter(house.gateway.url, { token: OWNER }));
+  afterAll(() => fixture.close());
+  beforeEach(() => guest.enter(fixture.gateway.url, { token: OWNER }));
 
   const shown = (): Promise<string[]> => guest.page.locator('.bubble, .md').allInnerTexts();
   const ended = (turns = 1): Promise<void> =>
@@ -25,8 +25,11 @@ describePage('the page before the house', (guest) => {
       text: 'Let me look.',
       toolCalls: [{ name: 'list_dir', args: { path: '.' } }],
     };
-    house.ollama.answer(look1, { when: 'what files' });
-    house.ollama.answer({ text: `There are **none**. ${words(30)}`, perSecond: 25 }, { when: 'what files' });
+    fixture.ollama.answer(look1, { when: 'what files' });
+    fixture.ollama.answer(
+      { text: `There are **none**. ${words(30)}`, perSecond: 25 },
+      { when: 'what files' },
+    );
     await write(guest.page, 'what files are here?');
     await guest.page.locator('.tool').getByText('list_dir').waitFor();
     await guest.page.locator('.md', { hasText: 'word5' }).waitFor();
@@ -38,8 +41,8 @@ describePage('the page before the house', (guest) => {
     await guest.page.locator('.tool').getByText('done', { exact: true }).waitFor();
     await guest.look('done');
     const before = await shown();
-    const [session] = (await (await house.call('/v1/sessions')).json()).sessions;
-    const stored = (await house.messages(session.key)).at(-1)?.content ?? '';
+    const [session] = (await (await fixture.call('/v1/sessions')).json()).sessions;
+    const stored = (await fixture.messages(session.key)).at(-1)?.content ?? '';
     expect(oneLine(before.slice(1).join(' '))).toBe(oneLine(stored.replaceAll('*', '')));
     await guest.page.reload();
     await guest.page.locator('.md', { hasText: 'word29' }).waitFor();
@@ -47,24 +50,24 @@ describePage('the page before the house', (guest) => {
   });
 
   it('stops an answer, and says so (N-58)', async () => {
-    house.ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'a long story' });
+    fixture.ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'a long story' });
     await guest.page.getByRole('button', { name: 'New chat' }).click();
     await write(guest.page, 'a long story');
     await guest.page.locator('.md', { hasText: 'word3' }).waitFor();
     await guest.page.getByRole('button', { name: 'Stop the answer' }).click();
     await guest.page.locator('.md em', { hasText: '(stopped)' }).waitFor();
     await guest.look('stopped');
-    const { by } = await (await house.modelCall('a long story')).closed;
+    const { by } = await (await fixture.modelCall('a long story')).closed;
     expect(by).toBe('client');
   });
 
   it('loses nothing when the gateway is restarted in the middle of an answer', async () => {
     const answer = { text: words(60), perSecond: 20 };
-    house.ollama.answer(answer, { when: 'survive', times: 2 });
+    fixture.ollama.answer(answer, { when: 'survive', times: 2 });
     await guest.page.getByRole('button', { name: 'New chat' }).click();
     await write(guest.page, 'survive this');
     await guest.page.locator('.md', { hasText: 'word5' }).waitFor();
-    await house.restart();
+    await fixture.restart();
     await guest.page.locator('.md', { hasText: 'word59' }).waitFor({ timeout: 20_000 });
     await ended();
     await guest.look('restarted');
@@ -72,8 +75,8 @@ describePage('the page before the house', (guest) => {
   });
 
   it('is usable on a phone, in the dark', async () => {
-    await guest.enter(house.gateway.url, { ...PHONE, token: OWNER });
-    house.ollama.answer(
+    await guest.enter(fixture.gateway.url, { ...PHONE, token: OWNER });
+    fixture.ollama.answer(
       '# Hello\n\nA `phone` with **bold** words and\n\n```js\nconst long = "a line of code that is longer than the screen is wide";\n```',
       { when: 'phone' },
     );

@@ -1,7 +1,7 @@
-/** Messages that come while an answer is on its way, through the whole house: joined, interrupting, collected, as the chat wants it. */
+/** Messages that come while an answer is on its way, through a whole gateway: joined, interrupting, collected, as the chat wants it. */
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../fakes/ollama/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
@@ -12,71 +12,71 @@ function lastWords({ messages }: ChatBody): string[] {
   return messages.slice(last + 1).flatMap(({ role, content }) => (role === 'user' ? [content] : []));
 }
 
-describeHouse('Queue modes', { telegram: true, discord: true }, (house) => {
+describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, (fixture) => {
   /** Somebody new with a conversation already, whose chat is in this mode. */
   const someone = async (mode: string): Promise<string> => {
     const chat = people.next().value ?? '';
-    house().ollama.answer({ text: `Hello ${chat}` }, { when: `hi ${chat}` });
-    house().telegram.says(chat, `hi ${chat}`, chat);
+    fixture().ollama.answer({ text: `Hello ${chat}` }, { when: `hi ${chat}` });
+    fixture().telegram.says(chat, `hi ${chat}`, chat);
     await vi.waitFor(() => expect(screen(chat)).toEqual([`Hello ${chat}`]), WAIT);
-    house().telegram.says(chat, `/queue ${mode}`, chat);
+    fixture().telegram.says(chat, `/queue ${mode}`, chat);
     await vi.waitFor(() => expect(screen(chat)[1]).toContain(`(${mode})`), WAIT);
     return chat;
   };
-  const screen = (chat: string): string[] => house().telegram.screen(chat);
+  const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const turns = (chat: string): Promise<{ reason: string }[]> =>
-    house().sql<{ reason: string }[]>`
+    fixture().sql<{ reason: string }[]>`
       select coalesce(reason, state) as reason from turn where session = ${`telegram:${chat}`} order by lane_seq`;
 
   it('tells the mode and sets it, by command and over HTTP, and names them all for one that is none', async () => {
     const chat = await someone('steer');
-    house().telegram.says(chat, '/queue', chat);
+    fixture().telegram.says(chat, '/queue', chat);
     await vi.waitFor(
       () => expect(screen(chat).at(-1)).toMatch(/steer\.[\s\S]*▶ steer[\s\S]*· collect/),
       WAIT,
     );
-    house().telegram.says(chat, '/queue sideways', chat);
+    fixture().telegram.says(chat, '/queue sideways', chat);
     await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('queue, steer, interrupt, collect'), WAIT);
     const route = `/v1/sessions/telegram:${chat}`;
-    const changed = await house().call(route, { method: 'PATCH', json: { queueMode: 'collect' } });
+    const changed = await fixture().call(route, { method: 'PATCH', json: { queueMode: 'collect' } });
     expect([changed.status, await changed.json()]).toMatchObject([200, { queueMode: 'collect' }]);
-    expect(await (await house().call(route)).json()).toMatchObject({ queueMode: 'collect' });
-    const wrong = await house().call(route, { method: 'PATCH', json: { queueMode: 'sideways' } });
+    expect(await (await fixture().call(route)).json()).toMatchObject({ queueMode: 'collect' });
+    const wrong = await fixture().call(route, { method: 'PATCH', json: { queueMode: 'sideways' } });
     expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param: 'queueMode' } }]);
   });
 
   it('takes what is written meanwhile into the running answer at its next step (steer)', async () => {
     const chat = await someone('steer');
     const look = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };
-    house().ollama.answer(look, { when: `go ${chat}` });
-    house().telegram.says(chat, `go ${chat}`, chat);
-    const call = await house().modelCall(`go ${chat}`);
-    house().ollama.answer({ text: 'Both of it.' }, { when: `also ${chat}` });
-    house().telegram.says(chat, `also ${chat}`, chat);
+    fixture().ollama.answer(look, { when: `go ${chat}` });
+    fixture().telegram.says(chat, `go ${chat}`, chat);
+    const call = await fixture().modelCall(`go ${chat}`);
+    fixture().ollama.answer({ text: 'Both of it.' }, { when: `also ${chat}` });
+    fixture().telegram.says(chat, `also ${chat}`, chat);
     await vi.waitFor(async () => expect(await turns(chat)).toHaveLength(3), WAIT);
     call.release();
     await vi.waitFor(() => expect(screen(chat).at(-1)).toBe('Both of it.'), WAIT);
-    await house().idle(`telegram:${chat}`);
+    await fixture().idle(`telegram:${chat}`);
     expect((await turns(chat)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'joined']);
-    const { body } = await house().modelCall(`also ${chat}`);
+    const { body } = await fixture().modelCall(`also ${chat}`);
     expect(lastWords(body)).toEqual([`also ${chat}`]);
     expect(screen(chat).filter((text) => text === 'Both of it.')).toHaveLength(1);
   });
 
   it('ends the running answer for the next message, keeps what was said, and answers (interrupt)', async () => {
     const chat = await someone('interrupt');
-    house().ollama.answer({ text: STORY, perSecond: 25 }, { when: `story ${chat}` });
-    house().telegram.says(chat, `story ${chat}`, chat);
+    fixture().ollama.answer({ text: STORY, perSecond: 25 }, { when: `story ${chat}` });
+    fixture().telegram.says(chat, `story ${chat}`, chat);
     await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('word4'), WAIT);
-    const call = await house().modelCall(`story ${chat}`);
-    house().ollama.answer({ text: 'Short then.' }, { when: `short ${chat}` });
+    const call = await fixture().modelCall(`story ${chat}`);
+    fixture().ollama.answer({ text: 'Short then.' }, { when: `short ${chat}` });
     const asked = performance.now();
-    house().telegram.says(chat, `short ${chat}`, chat);
+    fixture().telegram.says(chat, `short ${chat}`, chat);
     const { by, at } = await call.closed;
     expect(by).toBe('client');
     expect(at - asked).toBeLessThan(2_000);
     await vi.waitFor(() => expect(screen(chat).at(-1)).toBe('Short then.'), WAIT);
-    await house().idle(`telegram:${chat}`);
+    await fixture().idle(`telegram:${chat}`);
     expect(screen(chat).at(-2)).toMatch(/^word0 word1[\s\S]*\(interrupted by your next message\)$/);
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual(['interrupted', 'completed']);
   });
@@ -85,17 +85,17 @@ describeHouse('Queue modes', { telegram: true, discord: true }, (house) => {
     const chat = await someone('collect');
     const paste = Array.from({ length: 1_500 }, (_, n) => `line${n}`).join('\n');
     const pieces = [`read ${chat}\n${paste.slice(0, 4_050)}`, paste.slice(4_050, 8_100), paste.slice(8_100)];
-    house().ollama.answer({ text: 'I have read it.' }, { when: `read ${chat}` });
-    house().telegram.says(chat, pieces[0] ?? '', chat);
+    fixture().ollama.answer({ text: 'I have read it.' }, { when: `read ${chat}` });
+    fixture().telegram.says(chat, pieces[0] ?? '', chat);
     await vi.waitFor(async () => {
-      const [lane] = await house().sql<{ owner: string | null; late: boolean }[]>`
+      const [lane] = await fixture().sql<{ owner: string | null; late: boolean }[]>`
         select owner, wake_at > now() as late from lane where key = ${`in:telegram:${chat}`} and tail > head`;
       expect(lane).toEqual({ owner: null, late: true });
     }, WAIT);
-    for (const piece of pieces.slice(1)) house().telegram.says(chat, piece, chat);
+    for (const piece of pieces.slice(1)) fixture().telegram.says(chat, piece, chat);
     await vi.waitFor(() => expect(screen(chat).at(-1)).toBe('I have read it.'), WAIT);
-    await house().idle(`telegram:${chat}`);
-    const { body } = await house().modelCall(`read ${chat}`);
+    await fixture().idle(`telegram:${chat}`);
+    const { body } = await fixture().modelCall(`read ${chat}`);
     expect(lastWords(body)).toEqual([pieces.join('\n')]);
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual([
       'completed',
@@ -105,23 +105,26 @@ describeHouse('Queue modes', { telegram: true, discord: true }, (house) => {
   });
 
   it('ends the deferred reply of a command whose question was answered with the one before', async () => {
-    const room = house().discord.world.addChannel(0);
-    await house().store.access.addGrant('discord', 'group', room.id);
-    const ada = house().discord.person('Ada');
+    const room = fixture().discord.world.addChannel(0);
+    await fixture().store.access.addGrant('discord', 'group', room.id);
+    const ada = fixture().discord.person('Ada');
     const look = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };
-    house().ollama.answer(look, { when: 'first of two' });
-    house().discord.slash(room, '/ask', { prompt: 'first of two' }, ada);
-    const call = await house().modelCall('first of two');
-    await house().call(`/v1/sessions/discord:${room.id}`, { method: 'PATCH', json: { queueMode: 'steer' } });
-    house().ollama.answer({ text: 'One answer for both.' }, { when: 'second of two' });
-    house().discord.slash(room, '/ask', { prompt: 'second of two' }, ada);
+    fixture().ollama.answer(look, { when: 'first of two' });
+    fixture().discord.slash(room, '/ask', { prompt: 'first of two' }, ada);
+    const call = await fixture().modelCall('first of two');
+    await fixture().call(`/v1/sessions/discord:${room.id}`, {
+      method: 'PATCH',
+      json: { queueMode: 'steer' },
+    });
+    fixture().ollama.answer({ text: 'One answer for both.' }, { when: 'second of two' });
+    fixture().discord.slash(room, '/ask', { prompt: 'second of two' }, ada);
     await vi.waitFor(async () => {
-      const queued = await house().sql`select from turn where session = ${`discord:${room.id}`}`;
+      const queued = await fixture().sql`select from turn where session = ${`discord:${room.id}`}`;
       expect(queued).toHaveLength(2);
     }, WAIT);
     call.release();
     await vi.waitFor(() => {
-      expect(house().discord.screen(room)).toEqual([
+      expect(fixture().discord.screen(room)).toEqual([
         'One answer for both.',
         '(answered together with the message before)',
       ]);

@@ -1,10 +1,10 @@
-/** Work by the clock through the whole house: from the wish, over restarts, to the screen. */
+/** Schedules through a whole gateway: from the request, over restarts, to the screen. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { FAKE_BOT } from '../fakes/telegram/telegram.ts';
 import { lastUserText } from '../fakes/ollama/request.ts';
-import { describeHouse, FRIENDS, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 /** A driver looks every five seconds at what was changed behind its back. */
 const LOOKED = { ...WAIT, timeout: 30_000 };
@@ -18,30 +18,31 @@ const FILE = {
 /** Two looks and two turns, on a slow machine. */
 const PATIENCE = 60_000;
 
-describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (house) => {
-  const screen = (chat: string): string[] => house().telegram.screen(chat);
+describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, file: FILE }, (fixture) => {
+  const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const stored = async (session: string): Promise<string[]> => {
-    const messages = await house().messages(session);
+    const messages = await fixture().messages(session);
     return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   };
   /** Everything a person finds there later. */
   const said = async (session: string): Promise<string[]> =>
-    (await house().messages(session)).map(({ content }) => content);
+    (await fixture().messages(session)).map(({ content }) => content);
   const soon = (ms = 1_200): string => new Date(Date.now() + ms).toISOString();
   /** The schedule's time has come. */
   const comes = (id: string): PromiseLike<unknown> =>
-    house().sql`update schedule set next_at = date_trunc('milliseconds', now()) where id = ${id}`;
+    fixture().sql`update schedule set next_at = date_trunc('milliseconds', now()) where id = ${id}`;
   /** Calls to the model whose last messages hold these words. */
   const modelCalls = (words: string): number =>
-    house().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(words)).length;
+    fixture().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(words))
+      .length;
   const asked = (words: string): number =>
-    house().ollama.calls.filter(({ body }) => lastUserText(body).includes(words)).length;
+    fixture().ollama.calls.filter(({ body }) => lastUserText(body).includes(words)).length;
 
   it(
     'a task made by /schedule comes to its Telegram chat as a new message (B-36)',
     async () => {
-      house().ollama.answer({ text: 'The news: none.' }, { when: 'Tell Ada the news' });
-      house().telegram.says(ada, `/schedule add "at ${soon().slice(0, 19)}Z" Tell Ada the news`, ada);
+      fixture().ollama.answer({ text: 'The news: none.' }, { when: 'Tell Ada the news' });
+      fixture().telegram.says(ada, `/schedule add "at ${soon().slice(0, 19)}Z" Tell Ada the news`, ada);
       await vi.waitFor(() => expect(screen(ada)[0]).toMatch(/^Scheduled: once, next .* \(UTC\)/), WAIT);
       await vi.waitFor(() => expect(screen(ada)).toHaveLength(2), LOOKED);
       await vi.waitFor(() => expect(screen(ada)[1]).toBe('The news: none.'), LOOKED);
@@ -54,18 +55,18 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'a task the model made with cron comes to its Discord chat (B-24)',
     async () => {
-      const { channel, person } = house().discord.dm();
-      await house().store.access.addGrant('discord', 'dm', person.id);
+      const { channel, person } = fixture().discord.dm();
+      await fixture().store.access.addGrant('discord', 'dm', person.id);
       const args = { action: 'add', task: 'Remind Dee to stretch', in_minutes: 0.02 };
-      house().ollama.answer({ toolCalls: [{ name: 'cron', args }] }, { when: 'stretch later' });
-      house().ollama.answer({ text: 'I will.' }, { when: 'stretch later' });
-      house().ollama.answer({ text: 'Stretch now!' }, { when: 'Remind Dee to stretch' });
-      house().discord.says(channel, 'stretch later', person);
-      const shown = () => house().discord.screen(channel);
+      fixture().ollama.answer({ toolCalls: [{ name: 'cron', args }] }, { when: 'stretch later' });
+      fixture().ollama.answer({ text: 'I will.' }, { when: 'stretch later' });
+      fixture().ollama.answer({ text: 'Stretch now!' }, { when: 'Remind Dee to stretch' });
+      fixture().discord.says(channel, 'stretch later', person);
+      const shown = () => fixture().discord.screen(channel);
       await vi.waitFor(() => expect(shown()).toContain('Stretch now!'), LOOKED);
       expect(shown()).toContain('I will.');
       expect(await stored(`discord:${channel.id}`)).toEqual(['I will.', 'Stretch now!']);
-      const [schedule] = await house().store.schedules.schedules({
+      const [schedule] = await fixture().store.schedules.schedules({
         session: `discord:${channel.id}`,
         limit: 9,
       });
@@ -77,28 +78,28 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'a task made over HTTP is a stored message, without planning (N-03)',
     async () => {
-      await house().post('clock', 'hello');
-      await house().idle('http:clock');
-      const planner = path.join(house().home, 'profiles', 'planner');
+      await fixture().post('clock', 'hello');
+      await fixture().idle('http:clock');
+      const planner = path.join(fixture().home, 'profiles', 'planner');
       await mkdir(planner, { recursive: true });
       await writeFile(path.join(planner, 'config.json'), JSON.stringify({ planningEnabled: true }));
       await vi.waitFor(async () => {
         const change = { method: 'PATCH', json: { profileId: 'planner' } };
-        expect((await house().call('/v1/sessions/http:clock', change)).status).toBe(200);
+        expect((await fixture().call('/v1/sessions/http:clock', change)).status).toBe(200);
       }, LOOKED);
       // What a person writes is planned under this profile: more than one call to the model.
-      await house().post('clock', 'Write a book');
-      await house().idle('http:clock');
+      await fixture().post('clock', 'Write a book');
+      await fixture().idle('http:clock');
       expect(modelCalls('Write a book')).toBeGreaterThan(1);
-      house().ollama.answer({ text: 'Ding.' }, { when: 'Ring the bell' });
+      fixture().ollama.answer({ text: 'Ding.' }, { when: 'Ring the bell' });
       const wish = { session: 'http:clock', task: 'Ring the bell', at: soon() };
-      const made = await house().call('/v1/schedules', { json: wish });
+      const made = await fixture().call('/v1/schedules', { json: wish });
       expect(made.status).toBe(201);
       const { id } = await made.json();
       await vi.waitFor(async () => expect(await stored('http:clock')).toContain('Ding.'), LOOKED);
-      const [row] = await house().sql`select payload from lane_item where dedupe like ${`schedule:${id}:%`}`;
+      const [row] = await fixture().sql`select payload from lane_item where dedupe like ${`schedule:${id}:%`}`;
       expect(row?.['payload']).toMatchObject({ entry: 'run' });
-      const last = (await house().messages('http:clock')).slice(-2).map(({ role }) => role);
+      const last = (await fixture().messages('http:clock')).slice(-2).map(({ role }) => role);
       expect(last).toEqual(['system', 'assistant']);
       expect(modelCalls('Ring the bell')).toBe(1);
     },
@@ -111,12 +112,12 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
       const create = async (name: string): Promise<string> => {
         const token = `token-of-${name}-0123456789`;
         const { hashSecret } = await import('../../src/security/index.ts');
-        await house().store.access.putToken({ hash: hashSecret(token), name, scopes: ['chat'] });
+        await fixture().store.access.putToken({ hash: hashSecret(token), name, scopes: ['chat'] });
         return token;
       };
       const [mine, other] = [await create('mine'), await create('other')];
       const call = (token: string, route: string, json?: unknown, method?: string) =>
-        house().call(route, {
+        fixture().call(route, {
           token,
           ...(json !== undefined && { json }),
           ...(method !== undefined && { method }),
@@ -127,7 +128,7 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
       expect((await call(mine, '/v1/schedules', { ...wish, session: `telegram:${ada}` })).status).toBe(404);
       const made = await (await call(mine, '/v1/schedules', wish)).json();
       const listed = async (token?: string): Promise<string[]> => {
-        const answer = await house().call('/v1/schedules', { ...(token !== undefined && { token }) });
+        const answer = await fixture().call('/v1/schedules', { ...(token !== undefined && { token }) });
         const { schedules } = await answer.json();
         return schedules.map(({ id }: { id: string }) => id);
       };
@@ -143,17 +144,21 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'a slot that passes while the gateway is down runs once, after the start',
     async () => {
-      house().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
+      fixture().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
       const at = Date.now() + 4_000;
-      house().telegram.says(bo, `/schedule add "at ${new Date(at).toISOString().slice(0, 19)}Z" Wake Bo`, bo);
+      fixture().telegram.says(
+        bo,
+        `/schedule add "at ${new Date(at).toISOString().slice(0, 19)}Z" Wake Bo`,
+        bo,
+      );
       await vi.waitFor(() => expect(screen(bo)).toHaveLength(1), WAIT);
-      await house().restart(async () => {
+      await fixture().restart(async () => {
         await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(at), LOOKED);
       });
       await vi.waitFor(() => expect(screen(bo)[1]).toBe('Good morning, Bo.'), LOOKED);
       expect(asked('Wake Bo')).toBe(1);
-      await house().restart();
-      await house().idle(`telegram:${bo}`);
+      await fixture().restart();
+      await fixture().idle(`telegram:${bo}`);
       expect(screen(bo)).toHaveLength(2);
       expect(asked('Wake Bo')).toBe(1);
     },
@@ -163,17 +168,17 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'a schedule ends when whoever made it may not write any more',
     async () => {
-      await house().store.access.addGrant('telegram', 'dm', '5005');
-      house().telegram.says('5005', '/schedule add "every 60m" Spy on them', '5005');
+      await fixture().store.access.addGrant('telegram', 'dm', '5005');
+      fixture().telegram.says('5005', '/schedule add "every 60m" Spy on them', '5005');
       await vi.waitFor(() => expect(screen('5005')).toHaveLength(1), WAIT);
-      await house().store.access.removeGrant('telegram', 'dm', '5005');
-      const [schedule] = await house().store.schedules.schedules({ session: 'telegram:5005', limit: 1 });
+      await fixture().store.access.removeGrant('telegram', 'dm', '5005');
+      const [schedule] = await fixture().store.schedules.schedules({ session: 'telegram:5005', limit: 1 });
       await comes(schedule?.id ?? '');
       await vi.waitFor(async () => {
-        expect((await house().store.schedules.schedule(schedule?.id ?? ''))?.nextAt).toBeUndefined();
+        expect((await fixture().store.schedules.schedule(schedule?.id ?? ''))?.nextAt).toBeUndefined();
       }, LOOKED);
       expect(asked('Spy on them')).toBe(0);
-      await vi.waitFor(() => expect(house().log.join('')).toContain('schedule switched off'), WAIT);
+      await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule switched off'), WAIT);
     },
     PATIENCE,
   );
@@ -182,25 +187,28 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
     'a task made in a Telegram group comes to the supergroup that the group became',
     async () => {
       const [group, supergroup] = ['-50', '-1005000'];
-      await house().store.access.addGrant('telegram', 'group', group);
-      house().ollama.answer({ text: 'The minutes are due.' }, { when: 'Ask for the minutes' });
-      house().telegram.says(group, '/schedule add "every 60m" Ask for the minutes', ada);
+      await fixture().store.access.addGrant('telegram', 'group', group);
+      fixture().ollama.answer({ text: 'The minutes are due.' }, { when: 'Ask for the minutes' });
+      fixture().telegram.says(group, '/schedule add "every 60m" Ask for the minutes', ada);
       await vi.waitFor(() => expect(screen(group)).toHaveLength(1), WAIT);
-      house().telegram.chats.open(supergroup);
-      house().telegram.chats.open(group).movedTo = supergroup;
-      const [schedule] = await house().store.schedules.schedules({ session: `telegram:${group}`, limit: 1 });
+      fixture().telegram.chats.open(supergroup);
+      fixture().telegram.chats.open(group).movedTo = supergroup;
+      const [schedule] = await fixture().store.schedules.schedules({
+        session: `telegram:${group}`,
+        limit: 1,
+      });
       await comes(schedule?.id ?? '');
       await vi.waitFor(() => expect(screen(supergroup)).toEqual(['The minutes are due.']), LOOKED);
       expect(screen(group)).toHaveLength(1);
       // The send told of the new id: the people there are known, and so is what was said.
       const name = `@${FAKE_BOT.username}`;
       await vi.waitFor(async () => {
-        expect(await house().store.ledger.sessionOf(`telegram:${supergroup}`)).toBe(`telegram:${group}`);
+        expect(await fixture().store.ledger.sessionOf(`telegram:${supergroup}`)).toBe(`telegram:${group}`);
       }, WAIT);
-      house().telegram.says(supergroup, `${name} thank you`, ada);
+      fixture().telegram.says(supergroup, `${name} thank you`, ada);
       await vi.waitFor(() => expect(screen(supergroup)[1]).toContain('thank you'), WAIT);
       expect(await stored(`telegram:${group}`)).toHaveLength(2);
-      expect((await house().store.schedules.schedule(schedule?.id ?? ''))?.address).toBe(
+      expect((await fixture().store.schedules.schedule(schedule?.id ?? ''))?.address).toBe(
         `telegram:${supergroup}`,
       );
     },
@@ -210,11 +218,11 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'a schedule that was removed does not run',
     async () => {
-      house().telegram.says(cy, '/schedule add "every 60m" Nag Cy', cy);
+      fixture().telegram.says(cy, '/schedule add "every 60m" Nag Cy', cy);
       await vi.waitFor(() => expect(screen(cy)).toHaveLength(1), WAIT);
-      house().telegram.says(cy, '/schedule remove 1', cy);
+      fixture().telegram.says(cy, '/schedule remove 1', cy);
       await vi.waitFor(() => expect(screen(cy)[1]).toMatch(/^Removed: every hour/), WAIT);
-      expect(await house().store.schedules.schedules({ session: `telegram:${cy}`, limit: 9 })).toEqual([]);
+      expect(await fixture().store.schedules.schedules({ session: `telegram:${cy}`, limit: 9 })).toEqual([]);
     },
     PATIENCE,
   );
@@ -222,35 +230,35 @@ describeHouse('by the clock', { telegram: true, discord: true, file: FILE }, (ho
   it(
     'the heartbeat speaks in the owner’s chat when there is something to say, and else is not seen (B-45)',
     async () => {
-      const workspace = path.join(house().home, 'workspace');
+      const workspace = path.join(fixture().home, 'workspace');
       await mkdir(workspace, { recursive: true });
       await writeFile(path.join(workspace, 'HEARTBEAT.md'), '# Every beat\n- mind the plants');
       const chat = `telegram:${owner}`;
       const calls = (): number =>
-        house().telegram.count('sendMessage') + house().telegram.count('sendChatAction');
-      house().telegram.says(owner, 'hello', owner);
+        fixture().telegram.count('sendMessage') + fixture().telegram.count('sendChatAction');
+      fixture().telegram.says(owner, 'hello', owner);
       await vi.waitFor(() => expect(screen(owner)).toEqual(['echo: hello']), WAIT);
-      await house().idle(chat);
+      await fixture().idle(chat);
 
       const before = calls();
-      house().ollama.answer({ text: '**HEARTBEAT_OK**', perSecond: 10 }, { when: 'mind the plants' });
+      fixture().ollama.answer({ text: '**HEARTBEAT_OK**', perSecond: 10 }, { when: 'mind the plants' });
       await comes('heartbeat');
       await vi.waitFor(() => expect(asked('mind the plants')).toBe(1), LOOKED);
-      await house().idle(chat);
+      await fixture().idle(chat);
       expect(calls()).toBe(before);
       expect(await said(chat)).toEqual(['hello', 'echo: hello']);
 
-      house().ollama.answer({ text: 'The plants are dry.', perSecond: 10 }, { when: 'mind the plants' });
+      fixture().ollama.answer({ text: 'The plants are dry.', perSecond: 10 }, { when: 'mind the plants' });
       await comes('heartbeat');
       await vi.waitFor(() => expect(screen(owner)).toEqual(['echo: hello', 'The plants are dry.']), LOOKED);
-      await house().idle(chat);
+      await fixture().idle(chat);
       expect(await said(chat)).toEqual(['hello', 'echo: hello', 'The plants are dry.']);
-      const last = house().ollama.calls.findLast(({ body }) =>
+      const last = fixture().ollama.calls.findLast(({ body }) =>
         lastUserText(body).includes('mind the plants'),
       );
       // What was quiet is not in the way of what comes later.
       expect(last?.body.messages.filter(({ role }) => role === 'user')).toHaveLength(2);
-      const shown = house()
+      const shown = fixture()
         .telegram.messages(owner)
         .flatMap((message) => message.shown);
       expect(shown.filter((text) => text.includes('HEART'))).toEqual([]);

@@ -6,8 +6,8 @@ import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
 import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
 import { ANALYSIS, PLAN } from '../fakes/gateway/planned-turn.ts';
-import { openHouse, OWNER, WAIT } from './setup.ts';
-import type { House } from './setup.ts';
+import { openGatewayFixture, OWNER, WAIT } from './setup.ts';
+import type { GatewayFixture } from './setup.ts';
 
 const PERSON = '7001';
 const SLOW = { ...WAIT, timeout: 30_000 };
@@ -22,32 +22,32 @@ const spawn = (task: string, background = false): FakeToolCall => ({
 });
 
 describe('a planned turn with subagents', () => {
-  let house: House;
+  let fixture: GatewayFixture;
   beforeAll(async () => {
     const enabled = ['list_dir', 'todo', 'spawn_agent'];
     const access = { telegram: { allow: [PERSON] } };
-    house = await openHouse('embedded', {
+    fixture = await openGatewayFixture('embedded', {
       telegram: true,
       discord: true,
       file: { access, tools: { enabled } },
     });
-    const folder = path.join(house.home, 'profiles', 'planner');
+    const folder = path.join(fixture.home, 'profiles', 'planner');
     await mkdir(folder, { recursive: true });
     const profile = { planningEnabled: true, enabledTools: enabled };
     await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
     await vi.waitFor(async () => {
-      const models = await (await house.call('/v1/models')).json();
+      const models = await (await fixture.call('/v1/models')).json();
       if (!JSON.stringify(models).includes('"planner"')) throw new Error('the profile is not read yet');
     }, SLOW);
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
   /** What the model does with `tag`: plans, ticks, waits for a subagent, sends another off, and answers. */
   const play = (tag: string): void => {
     const say = (
-      answer: Parameters<House['ollama']['answer']>[0],
+      answer: Parameters<GatewayFixture['ollama']['answer']>[0],
       when: string | RegExp = `bake ${tag}`,
-    ): void => house.ollama.answer(answer, { when });
+    ): void => fixture.ollama.answer(answer, { when });
     say(ANALYSIS);
     say(PLAN);
     say({ text: 'I looked.', toolCalls: [tick(1)] });
@@ -72,9 +72,9 @@ describe('a planned turn with subagents', () => {
       vi.waitFor(async () => expect((await screen()).join('\n')).toMatch(what), SLOW);
     await shows(/Look around[^]*Knead[^]*Bake/);
     await shows(subagent);
-    (await house.modelCall(`knead for ${tag}`)).release();
+    (await fixture.modelCall(`knead for ${tag}`)).release();
     await shows(/There is bread\./);
-    (await house.modelCall(`cool down for ${tag}`)).release();
+    (await fixture.modelCall(`cool down for ${tag}`)).release();
     await shows(/The bread is cool\./);
   };
 
@@ -87,41 +87,41 @@ describe('a planned turn with subagents', () => {
   };
 
   it('ticks on its card in a Telegram chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
-    const screen = (): string[] => house.telegram.screen(PERSON);
-    house.telegram.says(PERSON, 'hello', PERSON);
+    const screen = (): string[] => fixture.telegram.screen(PERSON);
+    fixture.telegram.says(PERSON, 'hello', PERSON);
     await vi.waitFor(() => expect(screen()).toHaveLength(1), SLOW);
-    await house.store.ledger.updateSession(`telegram:${PERSON}`, { profileId: 'planner' });
+    await fixture.store.ledger.updateSession(`telegram:${PERSON}`, { profileId: 'planner' });
     play('ada');
-    house.telegram.says(PERSON, 'bake ada', PERSON);
+    fixture.telegram.says(PERSON, 'bake ada', PERSON);
     await follow('ada', screen, /◆ planner: knead for ada/);
-    await house.idle(`telegram:${PERSON}`);
+    await fixture.idle(`telegram:${PERSON}`);
     expectDone(screen());
   }, 90_000);
 
   it('ticks on its card in a Discord chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
-    const { channel, person } = house.discord.dm();
+    const { channel, person } = fixture.discord.dm();
     const bot = (): string[] => {
-      const seen = house.discord.visible(channel);
-      return house.discord.screen(channel).filter((_, index) => seen[index]?.author.bot === true);
+      const seen = fixture.discord.visible(channel);
+      return fixture.discord.screen(channel).filter((_, index) => seen[index]?.author.bot === true);
     };
-    await house.store.access.addGrant('discord', 'dm', person.id);
-    house.discord.says(channel, 'hello', person);
+    await fixture.store.access.addGrant('discord', 'dm', person.id);
+    fixture.discord.says(channel, 'hello', person);
     await vi.waitFor(() => expect(bot()).toHaveLength(1), SLOW);
-    await house.store.ledger.updateSession(`discord:${channel.id}`, { profileId: 'planner' });
+    await fixture.store.ledger.updateSession(`discord:${channel.id}`, { profileId: 'planner' });
     play('dee');
-    house.discord.says(channel, 'bake dee', person);
+    fixture.discord.says(channel, 'bake dee', person);
     await follow('dee', bot, /◆ planner: knead for dee/);
-    await house.idle(`discord:${channel.id}`);
+    await fixture.idle(`discord:${channel.id}`);
     expectDone(bot());
   }, 90_000);
 
   describePage('on the page', (guest) => {
     it('ticks on its card, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
-      const page = await guest.enter(house.gateway.url, { token: OWNER });
+      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'echo: hello' }).waitFor();
-      const [session] = (await (await house.call('/v1/sessions')).json()).sessions;
-      await house.store.ledger.updateSession(session.key, { profileId: 'planner' });
+      const [session] = (await (await fixture.call('/v1/sessions')).json()).sessions;
+      await fixture.store.ledger.updateSession(session.key, { profileId: 'planner' });
       play('pat');
       await write(page, 'bake pat');
       const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
@@ -131,9 +131,9 @@ describe('a planned turn with subagents', () => {
       await seen;
       await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
       await guest.look('mind-done');
-      house.ollama.answer('Ding.', { when: 'Ring for pat' });
+      fixture.ollama.answer('Ding.', { when: 'Ring for pat' });
       const at = new Date(Date.now() + 1_500).toISOString();
-      const made = await house.call('/v1/schedules', {
+      const made = await fixture.call('/v1/schedules', {
         json: { session: session.key, task: 'Ring for pat', at },
       });
       expect(made.ok).toBe(true);

@@ -2,14 +2,14 @@
 import { expect, it, vi } from 'vitest';
 import { DISCORD_TOKEN } from '../fakes/discord/discord.ts';
 import { FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
-import { describeHouse, FRIENDS, OWNER, WAIT } from './setup.ts';
+import { describeGateway, FRIENDS, OWNER, WAIT } from './setup.ts';
 
 const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } } };
 const env = { LLM_STREAM_FIRST_CHUNK_TIMEOUT: '2' };
 
-describeHouse('secrets', { telegram: true, discord: true, file, env }, (house) => {
-  it('appear nowhere, though every platform fails while the house is busy', async () => {
-    const { telegram, discord, ollama, store } = house();
+describeGateway('secrets', { telegram: true, discord: true, file, env }, (fixture) => {
+  it('appear nowhere, though every platform fails while the gateway is busy', async () => {
+    const { telegram, discord, ollama, store } = fixture();
     const [chat = '', other = ''] = FRIENDS;
     const { channel, person } = discord.dm();
     telegram.says('9300', 'a stranger', '9300');
@@ -34,8 +34,8 @@ describeHouse('secrets', { telegram: true, discord: true, file, env }, (house) =
     telegram.says(other, 'fail', other);
     discord.says(channel, 'where are your secrets', person);
     discord.slash(channel, 'status', {}, person);
-    await house().post('busy', 'where are your secrets');
-    const wrong = await house().call('/v1/models', { token: `${OWNER}-but-wrong` });
+    await fixture().post('busy', 'where are your secrets');
+    const wrong = await fixture().call('/v1/models', { token: `${OWNER}-but-wrong` });
     await vi.waitFor(() => expect(discord.screen(channel).join('\n')).toContain('echo:'), {
       ...WAIT,
       timeout: 25_000,
@@ -53,11 +53,11 @@ describeHouse('secrets', { telegram: true, discord: true, file, env }, (house) =
       .flatMap((id) => telegram.screen(id))
       .concat(discord.screen(channel, person));
     const places = {
-      log: house().log.join('\n'),
-      rows: await house().dump(),
+      log: fixture().log.join('\n'),
+      rows: await fixture().dump(),
       prompts: JSON.stringify(ollama.calls.map(({ body }) => body)),
       screens: outgoing.join('\n'),
-      answers: `${await wrong.text()}${JSON.stringify(await house().gateway.health())}`,
+      answers: `${await wrong.text()}${JSON.stringify(await fixture().gateway.health())}`,
     };
     for (const [place, text] of Object.entries(places)) {
       expect(text.length, `length of ${place}`).toBeGreaterThan(10);

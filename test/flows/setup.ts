@@ -21,8 +21,8 @@ import type { FakeCall, FakeOllama, FakeOllamaOptions } from '../fakes/ollama/ol
 import { lastUserText } from '../fakes/ollama/request.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
-/** The owner's token in every house. */
-export const OWNER = 'owner-token-of-the-house-1234';
+/** The owner's token of every gateway. */
+export const OWNER = 'owner-token-of-the-gateway-12';
 
 /** People on Telegram whom the configuration lets in: a chat of its own for each test, because a sender has a rate. */
 export const FRIENDS = Array.from({ length: 80 }, (_, index) => String(7_001 + index));
@@ -30,7 +30,7 @@ export const FRIENDS = Array.from({ length: 80 }, (_, index) => String(7_001 + i
 /** What a test waits with. */
 export const WAIT = { timeout: 20_000, interval: 20 };
 
-export interface HouseOptions {
+export interface FixtureOptions {
   telegram?: boolean;
   discord?: boolean;
   /** Further environment, and the content of `config.json`. */
@@ -40,10 +40,10 @@ export interface HouseOptions {
   furnish?: (home: string) => Promise<void>;
   /** How the fake model server is, and what it says unasked. */
   model?: FakeOllamaOptions;
-  /** Tools beside the house's own. */
+  /** Tools beside the built-in ones. */
   tools?: readonly Tool[];
   /** A second node: the same fakes, database and token, a home of its own. Only on Postgres. */
-  beside?: House;
+  beside?: GatewayFixture;
 }
 
 export interface CallInit {
@@ -55,7 +55,7 @@ export interface CallInit {
   signal?: AbortSignal;
 }
 
-export interface House {
+export interface GatewayFixture {
   readonly kind: 'embedded' | 'postgres';
   readonly ollama: FakeOllama;
   readonly telegram: FakeTelegram;
@@ -86,35 +86,51 @@ export interface House {
   close(): Promise<void>;
 }
 
-/** Runs the tests once on the embedded database (unless ONLY_DATABASE=postgres) and, where DATABASE_URL is set, once on Postgres; one house serves them. */
-export function describeHouse(
+type FixtureTests = (fixture: () => GatewayFixture) => void;
+
+/** Runs the tests on the embedded database only (unless ONLY_DATABASE=postgres): for what does not depend on the database. One gateway serves them. */
+export function describeGateway(name: string, options: FixtureOptions, tests: FixtureTests): void {
+  describeGatewayOn(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded'], name, options, tests);
+}
+
+/** As `describeGateway`, and again on Postgres where DATABASE_URL is set. */
+export function describeGatewayOnEachDatabase(
   name: string,
-  options: HouseOptions,
-  tests: (house: () => House) => void,
+  options: FixtureOptions,
+  tests: FixtureTests,
 ): void {
-  const kinds: House['kind'][] = [
-    ...(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded' as const]),
-    ...(process.env['DATABASE_URL'] === undefined ? [] : ['postgres' as const]),
-  ];
+  describeGateway(name, options, tests);
+  describeGatewayOn(process.env['DATABASE_URL'] === undefined ? [] : ['postgres'], name, options, tests);
+}
+
+function describeGatewayOn(
+  kinds: readonly GatewayFixture['kind'][],
+  name: string,
+  options: FixtureOptions,
+  tests: FixtureTests,
+): void {
   for (const kind of kinds) {
     describe(`${name} [${kind}]`, () => {
-      let house: House | undefined;
+      let fixture: GatewayFixture | undefined;
       beforeAll(async () => {
-        house = await openHouse(kind, options);
+        fixture = await openGatewayFixture(kind, options);
       });
       afterAll(async () => {
-        await house?.close();
+        await fixture?.close();
       });
       tests(() => {
-        if (house === undefined) throw new Error('the house is open only while its tests run');
-        return house;
+        if (fixture === undefined) throw new Error('the gateway is open only while its tests run');
+        return fixture;
       });
     });
   }
 }
 
-/** Opens a house; `close` ends everything it opened. */
-export async function openHouse(kind: House['kind'], options: HouseOptions = {}): Promise<House> {
+/** Opens a gateway with its fakes; `close` ends everything it opened. */
+export async function openGatewayFixture(
+  kind: GatewayFixture['kind'],
+  options: FixtureOptions = {},
+): Promise<GatewayFixture> {
   const { beside } = options;
   const telegram = beside?.telegram ?? (await FakeTelegram.start());
   const discord = beside?.discord ?? (await FakeDiscord.open({ identifySpacingMs: 15 }));
@@ -147,10 +163,10 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
   const attach = (): Promise<HomeStore> =>
     openStore({ home, databaseUrl: url, log: silentLog, attach: true, poolSize: 2 });
   const detach = async (): Promise<void> => {
-    await house.store.close();
-    await house.sql.end();
+    await fixture.store.close();
+    await fixture.sql.end();
   };
-  const house: House = {
+  const fixture: GatewayFixture = {
     kind,
     ollama,
     telegram,
@@ -161,14 +177,14 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
     store: await attach(),
     sql: await connect(home, url),
     gateway,
-    call: (route, init = {}) => callHouse(house.gateway.url + route, init),
+    call: (route, init = {}) => callGateway(fixture.gateway.url + route, init),
     async messages(session) {
-      const answer = await house.call(`/v1/sessions/${session}/messages?limit=200`);
+      const answer = await fixture.call(`/v1/sessions/${session}/messages?limit=200`);
       const body: { messages?: MessageRecord[] } = await answer.json();
       return body.messages ?? [];
     },
     async post(id, content) {
-      const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+      const answer = await fixture.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
       const body: { turnId?: string } = await answer.json();
       if (answer.status !== 202 || body.turnId === undefined) throw new Error(JSON.stringify(body));
       return body.turnId;
@@ -183,29 +199,32 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
       vi.waitFor(
         async () => {
           const keys = [`in:${address}`, `out:${address}`];
-          const busy = await house.sql`select key from lane where tail > head and key in ${house.sql(keys)}`;
+          const busy =
+            await fixture.sql`select key from lane where tail > head and key in ${fixture.sql(keys)}`;
           if (busy.length > 0) throw new Error(`busy: ${JSON.stringify(busy)}`);
         },
         { ...WAIT, timeout: 25_000 },
       ),
     async dump() {
-      const tables = await house.sql<{ name: string }[]>`
+      const tables = await fixture.sql<{ name: string }[]>`
         select tablename as name from pg_tables where schemaname = 'public'`;
-      const rows = await Promise.all(tables.map(({ name }) => house.sql`select * from ${house.sql(name)}`));
+      const rows = await Promise.all(
+        tables.map(({ name }) => fixture.sql`select * from ${fixture.sql(name)}`),
+      );
       return JSON.stringify(rows);
     },
     async restart(meanwhile) {
-      const { port } = new URL(house.gateway.url);
+      const { port } = new URL(fixture.gateway.url);
       await detach();
-      await house.gateway.stop();
+      await fixture.gateway.stop();
       await meanwhile?.();
-      house.gateway = await start({ PORT: port });
-      house.store = await attach();
-      house.sql = await connect(home, url);
+      fixture.gateway = await start({ PORT: port });
+      fixture.store = await attach();
+      fixture.sql = await connect(home, url);
     },
     async close() {
       await detach();
-      await house.gateway.stop();
+      await fixture.gateway.stop();
       if (beside === undefined) {
         await telegram.close();
         await discord.close();
@@ -215,8 +234,8 @@ export async function openHouse(kind: House['kind'], options: HouseOptions = {})
       await rm(home, { recursive: true, force: true });
     },
   };
-  await ready(house, options);
-  return house;
+  await ready(fixture, options);
+  return fixture;
 }
 
 function writeSettings(
@@ -225,17 +244,20 @@ function writeSettings(
   return (home) => writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
 }
 
-/** The doors are open: bots are being listened to, too. A second node has none of its own. */
-async function ready(house: House, options: HouseOptions): Promise<void> {
+/** Waits until every channel of the configuration is up. A second node has no bots of its own. */
+async function ready(fixture: GatewayFixture, options: FixtureOptions): Promise<void> {
   if (options.beside !== undefined) return;
   await vi.waitFor(async () => {
-    const { channels } = await house.gateway.health();
+    const { channels } = await fixture.gateway.health();
     const late = Object.values(channels).find(({ state }) => state !== 'up' && state !== 'off');
     if (late !== undefined) throw new Error(JSON.stringify(channels));
   }, WAIT);
 }
 
-function callHouse(url: string, { method, token, headers = {}, json, signal }: CallInit): Promise<Response> {
+function callGateway(
+  url: string,
+  { method, token, headers = {}, json, signal }: CallInit,
+): Promise<Response> {
   const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
   return fetch(url, {
     method: method ?? (json === undefined ? 'GET' : 'POST'),

@@ -1,8 +1,8 @@
-/** Subagents through the whole house: seen live over HTTP, told of on Telegram, ended by /stop. */
+/** Subagents through a whole gateway: seen live over HTTP, told of on Telegram, ended by /stop. */
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../channels/http/client.ts';
 import type { FakeToolCall } from '../fakes/ollama/ollama.ts';
-import { describeHouse, FRIENDS, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 const enabled = ['list_dir', 'spawn_agent'];
@@ -13,9 +13,9 @@ const spawn = (task: string, more: Record<string, unknown> = {}): FakeToolCall =
   args: { task, ...more },
 });
 
-describeHouse('subagents', { telegram: true, file }, (house) => {
+describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) => {
   const answers = (said: string, ...given: ({ text: string } | { toolCalls: FakeToolCall[] })[]): void => {
-    for (const answer of given) house().ollama.answer(answer, { when: said });
+    for (const answer of given) fixture().ollama.answer(answer, { when: said });
   };
 
   it('are seen over SSE while they work, tagged and apart from the text of the turn (N-56, N-57, B-46)', async () => {
@@ -26,17 +26,17 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     );
     for (const errand of ['first errand', 'second errand']) {
       answers(errand, { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
-      house().ollama.answer({ text: `${errand} done`, hold: true }, { when: errand });
+      fixture().ollama.answer({ text: `${errand} done`, hold: true }, { when: errand });
     }
-    await house().post('nested', 'hello');
-    await house().idle('http:nested');
-    const open = () => house().call('/v1/sessions/http:nested/events');
+    await fixture().post('nested', 'hello');
+    await fixture().idle('http:nested');
+    const open = () => fixture().call('/v1/sessions/http:nested/events');
     const [early, whole] = await Promise.all([open(), open()]);
-    const turn = await house().post('nested', 'two please');
+    const turn = await fixture().post('nested', 'two please');
     // Both are at work and held: what is read now was not kept for their end.
     await eventsUntil(early, (event) => event.type === 'tool_result' && event.isSubagent === true);
-    await vi.waitFor(() => expect(house().ollama.active).toBe(2), WAIT);
-    for (const call of house().ollama.calls) call.release();
+    await vi.waitFor(() => expect(fixture().ollama.active).toBe(2), WAIT);
+    for (const call of fixture().ollama.calls) call.release();
     const { events } = await eventsUntil(
       whole,
       ({ type, turnId }) => type === 'turn_ended' && turnId === turn,
@@ -58,13 +58,13 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
     expect(main.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : [])).join('')).toBe(
       'Both are done.',
     );
-    expect((await house().messages('http:nested')).at(-1)?.content).toBe('Both are done.');
+    expect((await fixture().messages('http:nested')).at(-1)?.content).toBe('Both are done.');
   });
 
   it('gives a completion only the words of its own turn', async () => {
     answers('ask somebody', { toolCalls: [spawn('quiet errand')] }, { text: 'They said it.' });
     answers('quiet errand', { text: 'words of the subagent' });
-    const answer = await house().call('/v1/chat/completions', {
+    const answer = await fixture().call('/v1/chat/completions', {
       json: { model: 'default', stream: true, messages: [{ role: 'user', content: 'ask somebody' }] },
       headers: { 'x-session-id': 'plain' },
     });
@@ -80,18 +80,21 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
       { toolCalls: [spawn(`errand ${chat}`, { background: true })] },
       { text: 'I have it looked up.' },
     );
-    house().ollama.answer({ text: 'the answer is 42', hold: true }, { when: `errand ${chat}` });
-    house().ollama.answer(
+    fixture().ollama.answer({ text: 'the answer is 42', hold: true }, { when: `errand ${chat}` });
+    fixture().ollama.answer(
       { text: 'It is 42.' },
       { when: new RegExp(`Report of the subagent[^]*errand ${chat}`) },
     );
-    house().telegram.says(chat, `look it up ${chat}`, chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['I have it looked up.']), WAIT);
-    house().telegram.says(chat, `meanwhile ${chat}`, chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat)).toContain(`echo: meanwhile ${chat}`), WAIT);
-    (await house().modelCall(`errand ${chat}`)).release();
-    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toBe('It is 42.'), WAIT);
-    const messages = await house().messages(`telegram:${chat}`);
+    fixture().telegram.says(chat, `look it up ${chat}`, chat);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['I have it looked up.']), WAIT);
+    fixture().telegram.says(chat, `meanwhile ${chat}`, chat);
+    await vi.waitFor(
+      () => expect(fixture().telegram.screen(chat)).toContain(`echo: meanwhile ${chat}`),
+      WAIT,
+    );
+    (await fixture().modelCall(`errand ${chat}`)).release();
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toBe('It is 42.'), WAIT);
+    const messages = await fixture().messages(`telegram:${chat}`);
     expect(messages.map(({ role }) => role)).toEqual([
       'user',
       'assistant',
@@ -110,46 +113,46 @@ describeHouse('subagents', { telegram: true, file }, (house) => {
       { toolCalls: [spawn(`endless ${chat}`, { background: true })] },
       { text: 'InitialInput.' },
     );
-    house().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
-    house().telegram.says(chat, `begin ${chat}`, chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat)).toEqual(['InitialInput.']), WAIT);
-    const call = await house().modelCall(`endless ${chat}`);
-    house().telegram.says(chat, '/status', chat);
+    fixture().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
+    fixture().telegram.says(chat, `begin ${chat}`, chat);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['InitialInput.']), WAIT);
+    const call = await fixture().modelCall(`endless ${chat}`);
+    fixture().telegram.says(chat, '/status', chat);
     const line = `In the background, at most 60 min more: default: endless ${chat}`;
-    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toContain(line), WAIT);
-    house().telegram.says(chat, '/stop', chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);
-    house().telegram.says(chat, '/status', chat);
-    await vi.waitFor(() => expect(house().telegram.screen(chat).at(-1)).toMatch(/^Idle/), WAIT);
-    expect(house().telegram.screen(chat).at(-1)).not.toContain('In the background');
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toContain(line), WAIT);
+    fixture().telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);
+    fixture().telegram.says(chat, '/status', chat);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toMatch(/^Idle/), WAIT);
+    expect(fixture().telegram.screen(chat).at(-1)).not.toContain('In the background');
     expect((await call.closed).by).toBe('client');
-    await house().idle(`telegram:${chat}`);
-    expect((await house().messages(`telegram:${chat}`)).map(({ role }) => role)).toEqual([
+    await fixture().idle(`telegram:${chat}`);
+    expect((await fixture().messages(`telegram:${chat}`)).map(({ role }) => role)).toEqual([
       'user',
       'assistant',
     ]);
   });
 
-  it('go on in the background after a restart of the house', async () => {
+  it('go on in the background after a restart of the gateway', async () => {
     answers(
       'over the restart',
       { toolCalls: [spawn('long errand', { background: true })] },
       { text: 'InitialInput.' },
     );
     answers('long errand', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
-    house().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });
-    house().ollama.answer({ text: 'finished after all' }, { when: 'long errand' });
-    house().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long errand/ });
-    await house().post('restarted', 'over the restart');
+    fixture().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });
+    fixture().ollama.answer({ text: 'finished after all' }, { when: 'long errand' });
+    fixture().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long errand/ });
+    await fixture().post('restarted', 'over the restart');
     await vi.waitFor(() => {
-      const calls = house().ollama.calls.filter(({ body }) =>
+      const calls = fixture().ollama.calls.filter(({ body }) =>
         body.messages.some(({ content }) => content === 'long errand'),
       );
       expect(calls).toHaveLength(2);
     }, WAIT);
-    await house().restart();
+    await fixture().restart();
     await vi.waitFor(async () => {
-      const messages = await house().messages('http:restarted');
+      const messages = await fixture().messages('http:restarted');
       expect(messages.at(-1)?.content).toBe('Told.');
       expect(messages.at(-2)?.content).toContain('finished after all');
     }, WAIT);

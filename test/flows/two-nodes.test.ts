@@ -1,17 +1,17 @@
 /** Two gateways on one Postgres: what is said to one of them happens on whichever runs it. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../channels/http/client.ts';
-import { FRIENDS, openHouse, WAIT } from './setup.ts';
-import type { House } from './setup.ts';
+import { FRIENDS, openGatewayFixture, WAIT } from './setup.ts';
+import type { GatewayFixture } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
 describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Postgres', () => {
-  let a: House;
-  let b: House;
+  let a: GatewayFixture;
+  let b: GatewayFixture;
   beforeAll(async () => {
-    a = await openHouse('postgres', { telegram: true });
-    b = await openHouse('postgres', { telegram: true, beside: a });
+    a = await openGatewayFixture('postgres', { telegram: true });
+    b = await openGatewayFixture('postgres', { telegram: true, beside: a });
   });
   afterAll(async () => {
     await b.close();
@@ -47,8 +47,8 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
 
   it('runs a repeated message once, whichever node it comes to', async () => {
     const headers = { 'idempotency-key': 'either' };
-    const posts = [a, b, a, b].map(async (house) => {
-      const answer = await house.call('/v1/sessions/http:either/messages', {
+    const posts = [a, b, a, b].map(async (fixture) => {
+      const answer = await fixture.call('/v1/sessions/http:either/messages', {
         json: { content: 'once only' },
         headers,
       });
@@ -64,7 +64,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     a.telegram.says(first, 'hello', first);
     await vi.waitFor(() => expect(a.telegram.screen(first)).toEqual(['echo: hello']), WAIT);
     const states = async (): Promise<string[]> => {
-      const reports = await Promise.all([a, b].map((house) => house.gateway.health()));
+      const reports = await Promise.all([a, b].map((fixture) => fixture.gateway.health()));
       return reports.map(({ channels }) => channels['telegram']?.state ?? '');
     };
     expect((await states()).filter((state) => state === 'up')).toHaveLength(1);

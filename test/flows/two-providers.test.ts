@@ -4,55 +4,59 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import type { FakeLlama } from '../fakes/llama-server/llama-server.ts';
-import { openHouse, WAIT } from './setup.ts';
-import type { House } from './setup.ts';
+import { openGatewayFixture, WAIT } from './setup.ts';
+import type { GatewayFixture } from './setup.ts';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */
 const START_MS = 90_000;
 
-async function answerOf(house: House, model: string, content = 'who are you?'): Promise<[number, string]> {
+async function answerOf(
+  fixture: GatewayFixture,
+  model: string,
+  content = 'who are you?',
+): Promise<[number, string]> {
   const messages = [{ role: 'user', content }];
-  const answer = await house.call('/v1/chat/completions', { json: { model, messages } });
+  const answer = await fixture.call('/v1/chat/completions', { json: { model, messages } });
   return [answer.status, await answer.text()];
 }
 
-async function say(house: House, id: string, content: string): Promise<string> {
-  const answer = await house.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+async function say(fixture: GatewayFixture, id: string, content: string): Promise<string> {
+  const answer = await fixture.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
   const { reply }: { reply?: string } = await answer.json();
   return reply ?? '';
 }
 
-async function patchModel(house: House, id: string, model: string): Promise<[number, string]> {
-  const answer = await house.call(`/v1/sessions/http:${id}`, { method: 'PATCH', json: { model } });
+async function patchModel(fixture: GatewayFixture, id: string, model: string): Promise<[number, string]> {
+  const answer = await fixture.call(`/v1/sessions/http:${id}`, { method: 'PATCH', json: { model } });
   return [answer.status, await answer.text()];
 }
 
-async function lastWords(house: House, id: string): Promise<string> {
-  return (await house.messages(`http:${id}`)).findLast(({ role }) => role === 'assistant')?.content ?? '';
+async function lastWords(fixture: GatewayFixture, id: string): Promise<string> {
+  return (await fixture.messages(`http:${id}`)).findLast(({ role }) => role === 'assistant')?.content ?? '';
 }
 
-describe('two model servers in one house', { timeout: START_MS }, () => {
+describe('two model servers in one gateway', { timeout: START_MS }, () => {
   let llama: FakeLlama;
-  let house: House;
+  let fixture: GatewayFixture;
   beforeAll(async () => {
     llama = await startFakeLlama();
-    house = await openHouse('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
+    fixture = await openGatewayFixture('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
     for (const [id, model] of Object.entries({ near: 'plain', far: 'openai/fake' })) {
-      const folder = path.join(house.home, 'profiles', id);
+      const folder = path.join(fixture.home, 'profiles', id);
       await mkdir(folder, { recursive: true });
       await writeFile(path.join(folder, 'config.json'), JSON.stringify({ model }));
     }
     const loaded = async (): Promise<void> =>
-      expect(await say(house, 'looks', '/profile')).toMatch(/`far`[\s\S]*`near`/);
+      expect(await say(fixture, 'looks', '/profile')).toMatch(/`far`[\s\S]*`near`/);
     await vi.waitFor(loaded, WAIT);
   }, START_MS);
   afterAll(async () => {
-    await house.close();
+    await fixture.close();
     await llama.close();
   });
 
   it('lists the models of both beside the profiles', async () => {
-    const answer = await house.call('/v1/models');
+    const answer = await fixture.call('/v1/models');
     const { data }: { data: { id: string }[] } = await answer.json();
     expect(data.map(({ id }) => id)).toEqual([
       'default',
@@ -65,75 +69,78 @@ describe('two model servers in one house', { timeout: START_MS }, () => {
   });
 
   it('answers each profile from its own server, at the same time (N-41)', async () => {
-    const calls = house.ollama.calls.length;
+    const calls = fixture.ollama.calls.length;
     llama.answer({ text: ['from afar'], hold: true });
-    const far = answerOf(house, 'far', 'asked afar');
+    const far = answerOf(fixture, 'far', 'asked afar');
     const held = await llama.nextCall();
-    expect(await answerOf(house, 'near', 'asked nearby')).toEqual([
+    expect(await answerOf(fixture, 'near', 'asked nearby')).toEqual([
       200,
       expect.stringContaining('asked nearby'),
     ]);
     held.release();
     expect(await far).toEqual([200, expect.stringContaining('from afar')]);
-    const [near] = house.ollama.calls.slice(calls);
+    const [near] = fixture.ollama.calls.slice(calls);
     expect(near?.body.model).toBe('plain');
-    expect(house.ollama.calls).toHaveLength(calls + 1);
+    expect(fixture.ollama.calls).toHaveLength(calls + 1);
   });
 
   it('shows the models of both by /model to an owner, the one that answers first and marked', async () => {
-    expect(await say(house, 'shows', '/model')).toBe(
+    expect(await say(fixture, 'shows', '/model')).toBe(
       'Model: `fake`\nChange it with /model NAME:\n▶ fake:latest\n· plain:latest\n· openai/fake',
     );
-    await say(house, 'shows', '/model openai/fake');
-    expect(await say(house, 'shows', '/model')).toBe(
+    await say(fixture, 'shows', '/model openai/fake');
+    expect(await say(fixture, 'shows', '/model')).toBe(
       'Model: `openai/fake` (chosen for this conversation; /model default undoes it)\n' +
         'Change it with /model NAME:\n▶ openai/fake\n· fake:latest\n· plain:latest',
     );
   });
 
   it('changes the server of a conversation by /model, and says where a model is that is nowhere', async () => {
-    expect(await say(house, 'moves', '/model openai/fake')).toContain('openai/fake');
+    expect(await say(fixture, 'moves', '/model openai/fake')).toContain('openai/fake');
     llama.answer('from llama-server');
-    await house.post('moves', 'hello');
-    await house.idle('http:moves');
-    expect(await lastWords(house, 'moves')).toBe('from llama-server');
-    expect(await say(house, 'moves', '/model openai/nothing')).toContain('There is no model');
-    expect((await house.store.ledger.session('http:moves'))?.model).toBe('openai/fake');
-    expect(await say(house, 'moves', '/model default')).toContain('fake');
-    await house.post('moves', 'hello again');
-    await house.idle('http:moves');
-    expect(await lastWords(house, 'moves')).toBe('echo: hello again');
+    await fixture.post('moves', 'hello');
+    await fixture.idle('http:moves');
+    expect(await lastWords(fixture, 'moves')).toBe('from llama-server');
+    expect(await say(fixture, 'moves', '/model openai/nothing')).toContain('There is no model');
+    expect((await fixture.store.ledger.session('http:moves'))?.model).toBe('openai/fake');
+    expect(await say(fixture, 'moves', '/model default')).toContain('fake');
+    await fixture.post('moves', 'hello again');
+    await fixture.idle('http:moves');
+    expect(await lastWords(fixture, 'moves')).toBe('echo: hello again');
   });
 
   it('goes on with the one while the other is away, and says which is', async () => {
     await llama.close();
-    const answer = await house.call('/v1/models');
+    const answer = await fixture.call('/v1/models');
     const { data }: { data: { id: string }[] } = await answer.json();
     expect(data.map(({ id }) => id)).toContain('fake:latest');
-    expect(await answerOf(house, 'near')).toEqual([200, expect.stringContaining('who are you?')]);
-    expect(await say(house, 'moves', '/model openai/other')).toContain('OPENAI_BASE_URL');
-    expect(await answerOf(house, 'far')).toEqual([503, expect.stringContaining('OPENAI_BASE_URL')]);
+    expect(await answerOf(fixture, 'near')).toEqual([200, expect.stringContaining('who are you?')]);
+    expect(await say(fixture, 'moves', '/model openai/other')).toContain('OPENAI_BASE_URL');
+    expect(await answerOf(fixture, 'far')).toEqual([503, expect.stringContaining('OPENAI_BASE_URL')]);
   });
 });
 
 it(
   'names the variable of a server that nobody configured, and the conversation keeps the model it has (S-43)',
   async () => {
-    const house = await openHouse('embedded');
+    const fixture = await openGatewayFixture('embedded');
     try {
-      expect(await say(house, 'switch', '/model openai/gpt')).toMatch(/"openai\/gpt".*set OPENAI_BASE_URL/);
-      expect(await say(house, 'switch', '/model plain')).toContain('plain:latest');
-      expect(await patchModel(house, 'switch', 'openai/gpt')).toEqual([
+      expect(await say(fixture, 'switch', '/model openai/gpt')).toMatch(/"openai\/gpt".*set OPENAI_BASE_URL/);
+      expect(await say(fixture, 'switch', '/model plain')).toContain('plain:latest');
+      expect(await patchModel(fixture, 'switch', 'openai/gpt')).toEqual([
         404,
         expect.stringContaining('set OPENAI_BASE_URL'),
       ]);
-      expect((await house.store.ledger.session('http:switch'))?.model).toBe('plain:latest');
-      await house.post('switch', 'still there?');
-      await house.idle('http:switch');
-      expect(await lastWords(house, 'switch')).toBe('echo: still there?');
-      expect(await answerOf(house, 'openai/gpt')).toEqual([404, expect.stringContaining('OPENAI_BASE_URL')]);
+      expect((await fixture.store.ledger.session('http:switch'))?.model).toBe('plain:latest');
+      await fixture.post('switch', 'still there?');
+      await fixture.idle('http:switch');
+      expect(await lastWords(fixture, 'switch')).toBe('echo: still there?');
+      expect(await answerOf(fixture, 'openai/gpt')).toEqual([
+        404,
+        expect.stringContaining('OPENAI_BASE_URL'),
+      ]);
     } finally {
-      await house.close();
+      await fixture.close();
     }
   },
   START_MS,
@@ -145,39 +152,41 @@ it(
     const early = await startFakeLlama();
     const port = Number(new URL(early.url).port);
     await early.close();
-    const house = await openHouse('embedded', { env: { OPENAI_BASE_URL: early.url, MODEL: 'fake' } });
+    const fixture = await openGatewayFixture('embedded', {
+      env: { OPENAI_BASE_URL: early.url, MODEL: 'fake' },
+    });
     let llama: FakeLlama | undefined;
     try {
-      await house.post('waits', 'anybody there?');
-      await house.idle('http:waits');
-      expect(await lastWords(house, 'waits')).toBe('echo: anybody there?');
-      expect(await say(house, 'waits', '/model openai/fake')).toContain('OPENAI_BASE_URL');
-      expect(await patchModel(house, 'waits', 'openai/fake')).toEqual([
+      await fixture.post('waits', 'anybody there?');
+      await fixture.idle('http:waits');
+      expect(await lastWords(fixture, 'waits')).toBe('echo: anybody there?');
+      expect(await say(fixture, 'waits', '/model openai/fake')).toContain('OPENAI_BASE_URL');
+      expect(await patchModel(fixture, 'waits', 'openai/fake')).toEqual([
         503,
         expect.stringContaining('OPENAI_BASE_URL'),
       ]);
-      expect((await house.store.ledger.session('http:waits'))?.model).toBeUndefined();
+      expect((await fixture.store.ledger.session('http:waits'))?.model).toBeUndefined();
 
       llama = await startFakeLlama({ port });
-      expect(await patchModel(house, 'waits', 'openai/fake')).toEqual([
+      expect(await patchModel(fixture, 'waits', 'openai/fake')).toEqual([
         200,
         expect.stringContaining('"openai/fake"'),
       ]);
       llama.answer('at last');
-      await house.post('waits', 'and now?');
-      await house.idle('http:waits');
-      expect(await lastWords(house, 'waits')).toBe('at last');
+      await fixture.post('waits', 'and now?');
+      await fixture.idle('http:waits');
+      expect(await lastWords(fixture, 'waits')).toBe('at last');
 
       await llama.close();
-      await house.post('waits', 'gone again?');
-      const told = (): boolean => house.log.some((line) => line.includes('model_call_repeated'));
+      await fixture.post('waits', 'gone again?');
+      const told = (): boolean => fixture.log.some((line) => line.includes('model_call_repeated'));
       await vi.waitFor(() => expect(told()).toBe(true), WAIT);
       llama = await startFakeLlama({ port });
       llama.answer('only for a moment');
-      await house.idle('http:waits');
-      expect(await lastWords(house, 'waits')).toBe('only for a moment');
+      await fixture.idle('http:waits');
+      expect(await lastWords(fixture, 'waits')).toBe('only for a moment');
     } finally {
-      await house.close();
+      await fixture.close();
       await llama?.close();
     }
   },
@@ -188,32 +197,35 @@ it(
   'says which key is missing, and keeps the model and the profile a conversation has (S-43)',
   async () => {
     const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
-    const house = await openHouse('embedded', { env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' } });
-    const folder = path.join(house.home, 'profiles', 'far');
+    const fixture = await openGatewayFixture('embedded', {
+      env: { OPENAI_BASE_URL: llama.url, MODEL: 'fake' },
+    });
+    const folder = path.join(fixture.home, 'profiles', 'far');
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, 'config.json'), JSON.stringify({ model: 'openai/fake' }));
     try {
       const missing = expect.stringContaining('set OPENAI_API_KEY');
-      expect(await say(house, 'keys', '/model openai/fake')).toEqual(missing);
-      await house.post('keys', 'hello');
-      expect(await patchModel(house, 'keys', 'openai/fake')).toEqual([503, missing]);
-      expect((await house.store.ledger.session('http:keys'))?.model).toBeUndefined();
-      const read = async (): Promise<void> => expect(await say(house, 'keys', '/profile')).toContain('`far`');
+      expect(await say(fixture, 'keys', '/model openai/fake')).toEqual(missing);
+      await fixture.post('keys', 'hello');
+      expect(await patchModel(fixture, 'keys', 'openai/fake')).toEqual([503, missing]);
+      expect((await fixture.store.ledger.session('http:keys'))?.model).toBeUndefined();
+      const read = async (): Promise<void> =>
+        expect(await say(fixture, 'keys', '/profile')).toContain('`far`');
       await vi.waitFor(read, WAIT);
-      expect(await say(house, 'keys', '/profile far')).toMatch(/"far" cannot answer:.*set OPENAI_API_KEY/);
-      const patched = await house.call('/v1/sessions/http:keys', {
+      expect(await say(fixture, 'keys', '/profile far')).toMatch(/"far" cannot answer:.*set OPENAI_API_KEY/);
+      const patched = await fixture.call('/v1/sessions/http:keys', {
         method: 'PATCH',
         json: { profileId: 'far' },
       });
       expect([patched.status, await patched.text()]).toEqual([503, missing]);
-      expect((await house.store.ledger.session('http:keys'))?.profileId).toBe('default');
+      expect((await fixture.store.ledger.session('http:keys'))?.profileId).toBe('default');
       // Who asks for it in one call is told the same.
-      expect(await answerOf(house, 'far')).toEqual([503, missing]);
-      await house.post('keys', 'and you?');
-      await house.idle('http:keys');
-      expect(await lastWords(house, 'keys')).toBe('echo: and you?');
+      expect(await answerOf(fixture, 'far')).toEqual([503, missing]);
+      await fixture.post('keys', 'and you?');
+      await fixture.idle('http:keys');
+      expect(await lastWords(fixture, 'keys')).toBe('echo: and you?');
     } finally {
-      await house.close();
+      await fixture.close();
       await llama.close();
     }
   },

@@ -2,13 +2,13 @@
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
 import type { UsageReport } from '../../src/contracts/usage.ts';
-import { describeHouse, FRIENDS, WAIT } from './setup.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();
 
-describeHouse('usage', { telegram: true }, (house) => {
+describeGatewayOnEachDatabase('usage', { telegram: true }, (fixture) => {
   const report = async (query: string, token?: string): Promise<UsageReport> => {
-    const answer = await house().call(`/v1/usage?${query}`, token === undefined ? {} : { token });
+    const answer = await fixture().call(`/v1/usage?${query}`, token === undefined ? {} : { token });
     expect(answer.status).toBe(200);
     return (await answer.json()) as UsageReport;
   };
@@ -16,20 +16,20 @@ describeHouse('usage', { telegram: true }, (house) => {
 
   it('is written with every answer, and each token sees its own', async () => {
     const secret = newToken();
-    const { tokenId } = await house().store.access.putToken({
+    const { tokenId } = await fixture().store.access.putToken({
       hash: hashSecret(secret),
       name: 'friend',
       scopes: ['chat'],
     });
     const json = { content: 'count me' };
-    await house().call('/v1/sessions/http:counted/messages', { token: secret, json });
+    await fixture().call('/v1/sessions/http:counted/messages', { token: secret, json });
     const messages = [{ role: 'user', content: 'count me, too' }];
-    await house().call('/v1/chat/completions', { token: secret, json: { model: 'default', messages } });
+    await fixture().call('/v1/chat/completions', { token: secret, json: { model: 'default', messages } });
     const person = people.next().value ?? '';
-    house().telegram.says(person, 'and me', person);
-    await vi.waitFor(() => expect(house().telegram.screen(person)).toContain('echo: and me'), WAIT);
-    await house().idle(`telegram:${person}`);
-    await house().idle('http:counted');
+    fixture().telegram.says(person, 'and me', person);
+    await vi.waitFor(() => expect(fixture().telegram.screen(person)).toContain('echo: and me'), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    await fixture().idle('http:counted');
 
     const own = await report('by=purpose', secret);
     expect(keys(own).toSorted()).toEqual(['stateless', 'turn']);
@@ -51,7 +51,7 @@ describeHouse('usage', { telegram: true }, (house) => {
       ['from=2026-02-01&to=2026-01-01', 'from'],
       ['from=2020-01-01&to=2026-01-01', 'from'],
     ]) {
-      const answer = await house().call(`/v1/usage?${query}`);
+      const answer = await fixture().call(`/v1/usage?${query}`);
       const { error }: { error: { param: string } } = await answer.json();
       expect([answer.status, error.param]).toEqual([400, param]);
     }
@@ -59,16 +59,16 @@ describeHouse('usage', { telegram: true }, (house) => {
 
   it('is told in the chat and counted for Prometheus', async () => {
     const person = people.next().value ?? '';
-    house().telegram.says(person, 'a question', person);
-    await vi.waitFor(() => expect(house().telegram.screen(person)).toContain('echo: a question'), WAIT);
-    await house().idle(`telegram:${person}`);
-    house().telegram.says(person, '/usage', person);
+    fixture().telegram.says(person, 'a question', person);
+    await vi.waitFor(() => expect(fixture().telegram.screen(person)).toContain('echo: a question'), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    fixture().telegram.says(person, '/usage', person);
     await vi.waitFor(() => {
-      const shown = house().telegram.screen(person).join('\n');
+      const shown = fixture().telegram.screen(person).join('\n');
       expect(shown).toMatch(/This conversation: 1 answer, [1-9]\d* tokens read, [1-9]\d* written/);
       expect(shown).not.toContain('whole house');
     }, WAIT);
-    const metrics = await (await house().call('/metrics')).text();
+    const metrics = await (await fixture().call('/metrics')).text();
     expect(metrics).toMatch(/parley_tokens_total\{model="fake:latest",purpose="turn",kind="prompt"\} [1-9]/);
     expect(metrics).toMatch(/parley_model_seconds_total\{model="fake:latest",purpose="turn"\} [\d.]*[1-9]/);
   });

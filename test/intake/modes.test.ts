@@ -6,7 +6,7 @@ import type { AgentEvent } from '../../src/contracts/event.ts';
 import { modeCommand, refuseWhilePlanRuns } from '../../src/intake/modes.ts';
 import { MODES, readMode } from '../../src/contracts/plan.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
-import { describeHouse, WAIT } from '../flows/setup.ts';
+import { describeGateway, WAIT } from '../flows/setup.ts';
 import { testPlan } from '../fakes/agent/plans.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
 
@@ -62,7 +62,7 @@ it('tells the old name of a mode its new one (S-03)', () => {
   expect(() => readMode('fixer')).toThrow('That mode is called "planner" now.');
 });
 
-describeHouse('modes', { telegram: true }, (house) => {
+describeGateway('modes', { telegram: true }, (house) => {
   it('are set in a chat and over HTTP, and shown by both (S-03, S-42)', async () => {
     await house().post('modes', 'hello');
     const key = '/v1/sessions/http:modes';

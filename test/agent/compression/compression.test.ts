@@ -4,7 +4,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ChatMessage } from '../../../src/contracts/provider.ts';
 import { readFile } from '../../../src/tools/files/read-file.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases, TestStore } from '../../database.ts';
 import {
   asks as asksFor,
@@ -65,7 +65,7 @@ async function covered({ sql }: TestStore): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-describeEachDatabase('compression', (databases) => {
+describeEmbedded('compression', (databases) => {
   it('summarises the oldest turns before a turn that is too heavy (N-67)', async () => {
     const { store, provider, world, talk, enable, events } = await openTalk(databases);
     await talk(5);

@@ -1,6 +1,7 @@
 /** Thousands of plans that go wrong in every way: the breakers hold, and a death anywhere changes nothing. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { MAX_RETRIES_PER_STEP } from '../../../src/agent/executor/apply-correction.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
 import { MAX_ADDED_STEPS } from '../../../src/agent/executor/edits.ts';
@@ -86,11 +87,13 @@ it('tells with every event all that is stored: whoever listens never has to coun
       await world.run();
       expect(sight.plan.state).toMatch(/completed|cancelled/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: campaignSize(1_000) },
   );
 }, 60_000);
 
-it('holds every breaker and ends exactly once in 10,000 random plans (S-21, S-22, S-36)', async () => {
+const RANDOM_PLANS = campaignSize(10_000);
+
+it(`holds every breaker and ends exactly once in ${RANDOM_PLANS} random plans (S-21, S-22, S-36)`, async () => {
   const scenario = fc.record({
     length: fc.integer({ min: 1, max: 15 }),
     // One byte decides each run and each correction: cheap to make ten thousand times.
@@ -109,7 +112,7 @@ it('holds every breaker and ends exactly once in 10,000 random plans (S-21, S-22
       await world.run();
       expect(faults(world, length)).toEqual([]);
     }),
-    { numRuns: 10_000 },
+    { numRuns: RANDOM_PLANS },
   );
 }, 60_000);
 

@@ -1,5 +1,6 @@
 /** A process that dies at every point of a plan's journal: the same plan, the same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
+import { campaignCases } from '../../campaign.ts';
 import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
 import type { Ledger } from '../../../src/contracts/ledger.ts';
 import type { Plan } from '../../../src/contracts/plan.ts';
@@ -197,7 +198,7 @@ describeEachDatabase('a plan whose process dies', (databases) => {
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
     expect(whole).toMatchObject({ unkept: 0, counted: whole.paid });
     const faults: string[] = [];
-    for (const at of whole.seen.keys()) {
+    for (const at of campaignCases([...whole.seen.keys()])) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, at, when);
         // The unsafe call was begun and its result is not there: it is not run again, so its step failed.

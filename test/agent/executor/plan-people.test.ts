@@ -9,7 +9,7 @@ import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/plan-store.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
-import { describeEachDatabase, silentLog } from '../../database.ts';
+import { describeEmbedded, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -103,7 +103,7 @@ class People {
   }
 }
 
-describeEachDatabase('people and a plan', (databases) => {
+describeEmbedded('people and a plan', (databases) => {
   async function open(
     steps: ScriptStep[],
     {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openWorld } from '../../fakes/agent/turn-setup.ts';
 
@@ -26,7 +26,7 @@ function toolOf(name: string, ran: string[], during: () => Promise<void> = async
   });
 }
 
-describeEachDatabase('a plan whose profile is read anew while it is paused', (databases) => {
+describeEmbedded('a plan whose profile is read anew while it is paused', (databases) => {
   it('fails the step whose tool is gone, without a call, and mends it with what is there (S-26, N-73)', async () => {
     const store = await databases.open();
     const ran: string[] = [];

@@ -1,6 +1,6 @@
 /** What a step has read counts against the steps after it, and against the turn that goes on with its report. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -14,7 +14,7 @@ const planned = (...steps: string[]): ScriptStep[] => [
   says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
 ];
 
-describeEachDatabase('a plan whose step read the words of others', (databases) => {
+describeEmbedded('a plan whose step read the words of others', (databases) => {
   const ran: string[] = [];
   const ask = async (...steps: ScriptStep[]): Promise<{ world: TurnWorld; outcome: unknown }> => {
     ran.splice(0);

@@ -10,7 +10,7 @@ import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { z } from 'zod';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -72,7 +72,7 @@ async function open(
 
 const ask = (world: TurnWorld, mode: ExecutionMode = 'agentic') => world.ask('Read both books', {}, { mode });
 
-describeEachDatabase('a plan in agentic mode', (databases) => {
+describeEmbedded('a plan in agentic mode', (databases) => {
   it('is carried out inside the turn, step by step, and summed up at the end (S-02, S-20)', async () => {
     const done: string[] = [];
     const [world, provider] = await open(

@@ -4,7 +4,7 @@ import type { PlanRecord } from '../../../src/contracts/plan-store.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { ANALYSIS, only, PLAN, planned, planningWorld, update } from '../../fakes/gateway/planned-turn.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openWorld } from '../../fakes/agent/turn-setup.ts';
@@ -14,7 +14,7 @@ function latestPlan(world: TurnWorld): Promise<PlanRecord | undefined> {
   return world.store.plans.latestPlan('telegram:42');
 }
 
-describeEachDatabase('a plan', (databases) => {
+describeEmbedded('a plan', (databases) => {
   it('lets the plan tick with the todo list, to its one end', async () => {
     const script = [update(1, 'in_progress'), update(1, 'done'), update(2, 'done'), update(3, 'skipped')];
     const { world } = await planningWorld(

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import {
   ANALYSIS,
   only,
@@ -17,7 +17,7 @@ import {
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
-describeEachDatabase('planning', (databases) => {
+describeEmbedded('planning', (databases) => {
   it('happens only where the profile wants it, and never in the plain entry (N-14, N-02)', async () => {
     const { world, provider } = await planningWorld(
       databases,

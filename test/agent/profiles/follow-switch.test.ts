@@ -10,7 +10,7 @@ import type { Tool } from '../../../src/contracts/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../../src/tools/files/read-file.ts';
 import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { LEASE_MS, openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
@@ -41,7 +41,7 @@ function toolsOf(
   return [listDir, readFile, switching];
 }
 
-describeEachDatabase('a profile switched in a turn', (databases: TestDatabases) => {
+describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
   const openHouse = async (
     provider: ScriptedProvider,
     owners: readonly string[],

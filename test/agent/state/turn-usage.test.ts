@@ -6,7 +6,7 @@ import { reckonUsage } from '../../../src/agent/state/turn-usage.ts';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { dyingAt, notOfDeath } from '../../fakes/agent/dying-store.ts';
 import {
   asks,
@@ -48,7 +48,7 @@ async function leaveAndGoOn(world: TurnWorld, provider: ScriptedProvider, words:
   return turnId;
 }
 
-describeEachDatabase('the usage of a turn', (databases) => {
+describeEmbedded('the usage of a turn', (databases) => {
   it('is never nothing: a server that reports none is estimated, and the sum says so', async () => {
     const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
     const world = await openWorld(databases, { provider: new ScriptedProvider(silent) });

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { LaneHead } from '../../../src/contracts/lanes.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -29,7 +29,7 @@ async function finish(world: TurnWorld, child: LaneHead | undefined, signal?: Ab
   return outcome.step.heads;
 }
 
-describeEachDatabase('a subagent in the background', (databases) => {
+describeEmbedded('a subagent in the background', (databases) => {
   it('lets its turn answer before it has begun, and is told of in a new turn of that session (B-31, B-34, B-36)', async () => {
     const provider = cast([says('The result.')]);
     const world = await openWorld(databases, { provider, tools: [spawnAgent] });

@@ -9,14 +9,14 @@ import {
 } from '../../../src/contracts/subagents.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openWorld } from '../../fakes/agent/turn-setup.ts';
 
-describeEachDatabase('the end of a subagent', (databases) => {
+describeEmbedded('the end of a subagent', (databases) => {
   it('says that it did not end normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {
     const { tool } = probe();
     const loop = Array.from({ length: 20 }, () => asks([{ name: 'probe', args: {} }]));

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
 import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -32,7 +32,7 @@ function reader() {
   return { tool, tainted };
 }
 
-describeEachDatabase('the rights of a subagent', (databases) => {
+describeEmbedded('the rights of a subagent', (databases) => {
   it('let a dangerous call wait for a human with its turn, which then goes on inside it (S-45)', async () => {
     const ran: string[] = [];
     const provider = new ReplayCast({

@@ -5,13 +5,13 @@ import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
 import { readFile } from '../../../src/tools/files/read-file.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openWorld } from '../../fakes/agent/turn-setup.ts';
 
-describeEachDatabase('a subagent that is waited for', (databases) => {
+describeEmbedded('a subagent that is waited for', (databases) => {
   it('returns its last words and that it ended normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
     const provider = new ReplayCast(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),

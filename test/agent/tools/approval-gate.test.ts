@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
 import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import type { Ran } from '../../fakes/agent/risky-tools.ts';
@@ -13,7 +13,7 @@ import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 const PARKED = { kind: 'parked' };
 const wipe = (word: string) => ({ name: 'wipe', args: { word } });
 
-describeEachDatabase('a dangerous call', (databases) => {
+describeEmbedded('a dangerous call', (databases) => {
   async function open(ran: Ran, steps: ScriptStep[], limits = {}) {
     const store = await databases.open();
     const provider = new ScriptedProvider(...steps);

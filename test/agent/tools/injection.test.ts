@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { campaignCases } from '../../campaign.ts';
 import { contextRow } from '../../../src/agent/prompt/history.ts';
 import type { ContextRow } from '../../../src/agent/prompt/history.ts';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
@@ -12,7 +13,7 @@ import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
 import { sourceOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { CANARY, ObedientModel, PAGE, PAYLOADS, watchedTools } from '../../fakes/agent/obedient.ts';
 import type { Leaks, Payload } from '../../fakes/agent/obedient.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
@@ -120,8 +121,11 @@ describe('what strangers write, to a model that obeys it', () => {
   });
 });
 
-describeEachDatabase('whole turns of a model that obeys strangers', (databases) => {
-  it('have no effect and let no secret out, by any carrier, while nobody allows anything: each of 200 payloads by each of them', async () => {
+/** Payloads that go through whole turns, one batch of calls each. */
+const WHOLE_TURNS = campaignCases(PAYLOADS, 40);
+
+describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
+  it(`have no effect and let no secret out, by any carrier, while nobody allows anything: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
     const leaks: Leaks = [];
     let payload = '';
     const provider = new ObedientModel();
@@ -133,12 +137,12 @@ describeEachDatabase('whole turns of a model that obeys strangers', (databases) 
       workspace: async () => folder,
     });
     let asked = 0;
-    const batches = Math.ceil(PAYLOADS.length / MAX_CALLS_RUN);
+    const batches = Math.ceil(WHOLE_TURNS.length / MAX_CALLS_RUN);
     for (const [nth, carrier] of Array.from({ length: batches }, () => CARRIERS)
       .flat()
       .entries()) {
       const batch = Math.floor(nth / CARRIERS.length);
-      const some = PAYLOADS.filter((_, index) => index % batches === batch);
+      const some = WHOLE_TURNS.filter((_, index) => index % batches === batch);
       payload = some.map(({ text }) => text).join('\n');
       await writeFile(path.join(folder, 'notes.txt'), payload);
       provider.opening = carrier.opening === undefined ? [] : [carrier.opening];
@@ -149,7 +153,7 @@ describeEachDatabase('whole turns of a model that obeys strangers', (databases) 
       const turn = await world.store.ledger.turn(turnId);
       expect(turn?.final?.content).toBe('done');
     }
-    expect(asked).toBeGreaterThan(1_000);
+    expect(asked).toBeGreaterThan(WHOLE_TURNS.length * 5);
     expect(leaks).toEqual([]);
     expect(await readdir(folder)).toEqual(['notes.txt']);
     expect(await readFile(path.join(folder, 'notes.txt'), 'utf8')).toBe(payload);

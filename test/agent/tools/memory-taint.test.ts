@@ -2,12 +2,12 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tool.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
-describeEachDatabase('an unverified memory', (databases) => {
+describeEmbedded('an unverified memory', (databases) => {
   async function world(store: TestStore, provider: ScriptedProvider) {
     let told = 0;
     const tell = defineTool({

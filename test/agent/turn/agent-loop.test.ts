@@ -8,7 +8,7 @@ import { defineTool } from '../../../src/contracts/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../../src/tools/files/read-file.ts';
 import { sessionFolder } from '../../../src/tools/files/workspace.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -16,7 +16,7 @@ import { openWorld } from '../../fakes/agent/turn-setup.ts';
 
 const tools = [listDir, readFile];
 
-describeEachDatabase('a turn', (databases) => {
+describeEmbedded('a turn', (databases) => {
   it('streams the answer, settles the screen, commits, and only then ends (N-01, N-51, B-14)', async () => {
     const provider = new ScriptedProvider(says('Hel', 'lo!'));
     const world = await openWorld(databases, { provider });

@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import { createPost } from '../../../src/delivery/index.ts';
 import { createMessage } from '../../../src/tools/message.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { dyingAt, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
-describeEachDatabase('a message whose process dies', (databases) => {
+describeEmbedded('a message whose process dies', (databases) => {
   it('is sent once, wherever it died (B-23)', async () => {
     const store = await databases.open();
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };

@@ -1,6 +1,7 @@
 /** Queue modes while processes die: nothing is lost, reordered or answered twice. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { LaneHead } from '../../../src/contracts/lanes.ts';
 import type { Ledger } from '../../../src/contracts/ledger.ts';
@@ -59,7 +60,7 @@ describeEachDatabase('under random modes and kills', (databases) => {
           expect(await answered(store, said)).toEqual(Array.from({ length: said }, (_, n) => n + 1));
         },
       ),
-      { numRuns: 12 },
+      { numRuns: campaignSize(30) },
     );
   });
 });

@@ -8,7 +8,7 @@ import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { Ledger } from '../../../src/contracts/ledger.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
 
@@ -132,7 +132,7 @@ describe('a screen with a quiet token', () => {
   });
 });
 
-describeEachDatabase('a turn with a quiet token', (databases) => {
+describeEmbedded('a turn with a quiet token', (databases) => {
   it('that has nothing to say leaves no answer, no delivery and nothing to remember', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
     const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });

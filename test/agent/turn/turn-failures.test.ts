@@ -6,7 +6,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, ProviderError, ToolError } from '../../../src/contracts/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../../src/tools/files/read-file.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -19,7 +19,7 @@ const broken = new ProviderError('bad_response', 'The stream was cut off.');
 const overflow = new ProviderError('context_overflow', 'The prompt is too long.');
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
-describeEachDatabase('a turn that meets trouble', (databases) => {
+describeEmbedded('a turn that meets trouble', (databases) => {
   it('waits for a model server that is away, says so at once, and goes on when it is back (B-47)', async () => {
     const provider = new ScriptedProvider(fails(down), fails(down), says('Back.'));
     const world = await openWorld(databases, { provider, limits: { ...quick, modelWaitMs: 10_000 } });

@@ -1,48 +1,48 @@
-/** Discord, from what a person writes or asks for to what their screen shows, through the whole house. */
+/** Discord, from what a person writes or asks for to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer } from '../../fakes/ollama/ollama.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
-import { describeHouse, WAIT } from '../setup.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 const THINKING = 'Parley is thinking...';
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describeHouse('Discord', { discord: true }, (house) => {
+describeGateway('Discord', { discord: true }, (fixture) => {
   let count = 0;
   /** A private chat with somebody whom the owner has paired, and the model's answer to them. */
   const friend = async (): Promise<{ channel: FakeChannel; person: FakePerson; tag: string }> => {
-    const { channel, person } = house().discord.dm();
-    await house().store.access.addGrant('discord', 'dm', person.id);
+    const { channel, person } = fixture().discord.dm();
+    await fixture().store.access.addGrant('discord', 'dm', person.id);
     count += 1;
     return { channel, person, tag: `tag${count}.` };
   };
   /** A channel of a guild, with a grant of its own. */
   const room = async (): Promise<{ channel: FakeChannel; person: FakePerson; tag: string }> => {
-    const channel = house().discord.world.addChannel(0);
-    await house().store.access.addGrant('discord', 'group', channel.id);
+    const channel = fixture().discord.world.addChannel(0);
+    await fixture().store.access.addGrant('discord', 'group', channel.id);
     count += 1;
-    return { channel, person: house().discord.person('Bo'), tag: `tag${count}.` };
+    return { channel, person: fixture().discord.person('Bo'), tag: `tag${count}.` };
   };
-  const answers = (tag: string, answer: Answer): void => house().ollama.answer(answer, { when: tag });
+  const answers = (tag: string, answer: Answer): void => fixture().ollama.answer(answer, { when: tag });
   /** What the bot shows; people's own words left out. */
   const screen = (channel: FakeChannel, viewer?: FakePerson): string[] => {
-    const seen = house().discord.visible(channel, viewer);
-    const shown = house().discord.screen(channel, viewer);
+    const seen = fixture().discord.visible(channel, viewer);
+    const shown = fixture().discord.screen(channel, viewer);
     return shown.filter((_, index) => seen[index]?.author.bot === true);
   };
   const stored = async (channel: FakeChannel): Promise<string[]> => {
-    const messages = await house().messages(`discord:${channel.id}`);
+    const messages = await fixture().messages(`discord:${channel.id}`);
     return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   };
-  const idle = (channel: FakeChannel): Promise<unknown> => house().idle(`discord:${channel.id}`);
+  const idle = (channel: FakeChannel): Promise<unknown> => fixture().idle(`discord:${channel.id}`);
 
   it('lets a private answer grow by edits and end as exactly the stored text (B-01, B-43)', async () => {
     const { channel, person, tag } = await friend();
     answers(tag, { text: words(60), perSecond: 20 });
-    house().discord.says(channel, tag, person);
+    fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel)).toEqual([words(60)]), WAIT);
     await idle(channel);
-    const [bubble] = house()
+    const [bubble] = fixture()
       .discord.visible(channel)
       .filter(({ author }) => author.bot === true);
     expect(bubble?.history.length).toBeGreaterThan(2);
@@ -51,14 +51,14 @@ describeHouse('Discord', { discord: true }, (house) => {
   });
 
   it('gives a stranger one code, and the guild nothing without a grant or its name', async () => {
-    const { channel, person } = house().discord.dm('Eve');
-    for (let n = 0; n < 8; n += 1) house().discord.says(channel, `hi ${n}`, person);
+    const { channel, person } = fixture().discord.dm('Eve');
+    for (let n = 0; n < 8; n += 1) fixture().discord.says(channel, `hi ${n}`, person);
     await vi.waitFor(() => expect(screen(channel).join('')).toContain('pair approve'), WAIT);
     const { channel: open, person: bo, tag } = await room();
-    const closed = house().discord.world.addChannel(0);
-    house().discord.says(closed, `closed ${tag}`, bo, { mention: true });
-    house().discord.says(open, `unnamed ${tag}`, bo);
-    house().discord.says(open, `named ${tag}`, bo, { mention: true });
+    const closed = fixture().discord.world.addChannel(0);
+    fixture().discord.says(closed, `closed ${tag}`, bo, { mention: true });
+    fixture().discord.says(open, `unnamed ${tag}`, bo);
+    fixture().discord.says(open, `named ${tag}`, bo, { mention: true });
     await vi.waitFor(() => expect(screen(open).join('')).toContain(`named ${tag}`), WAIT);
     await idle(channel);
     expect(screen(channel)).toHaveLength(1);
@@ -69,44 +69,44 @@ describeHouse('Discord', { discord: true }, (house) => {
   it('answers in the threads of a channel that was let in, each a conversation of its own, and in no others', async () => {
     const { channel, person, tag } = await room();
     const threads = [
-      house().discord.world.addThread(channel),
-      house().discord.world.addThread(channel),
+      fixture().discord.world.addThread(channel),
+      fixture().discord.world.addThread(channel),
     ] as const;
-    const closed = house().discord.world.addThread(house().discord.world.addChannel(0));
-    house().discord.says(closed, `closed ${tag}`, person, { mention: true });
-    house().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
-    house().discord.says(threads[0], `one ${tag}`, person, { mention: true });
-    house().discord.slash(threads[1], 'ask', { prompt: `two ${tag}` }, person);
+    const closed = fixture().discord.world.addThread(fixture().discord.world.addChannel(0));
+    fixture().discord.says(closed, `closed ${tag}`, person, { mention: true });
+    fixture().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
+    fixture().discord.says(threads[0], `one ${tag}`, person, { mention: true });
+    fixture().discord.slash(threads[1], 'ask', { prompt: `two ${tag}` }, person);
     await vi.waitFor(() => expect(screen(threads[0])).toEqual([`echo: one ${tag}`]), WAIT);
     await vi.waitFor(() => expect(screen(threads[1])).toEqual([`echo: two ${tag}`]), WAIT);
     const sessions = threads.map(({ id }) => `discord:${channel.id}:${id}`);
-    const [one, two] = await Promise.all(sessions.map((session) => house().messages(session)));
+    const [one, two] = await Promise.all(sessions.map((session) => fixture().messages(session)));
     expect(one?.map(({ content }) => content)).toEqual([`one ${tag}`, `echo: one ${tag}`]);
     expect(two?.map(({ content }) => content)).toEqual([`two ${tag}`, `echo: two ${tag}`]);
     expect(screen(channel)).toEqual([]);
-    expect(house().ollama.calls.filter(({ body }) => JSON.stringify(body).includes(`closed ${tag}`))).toEqual(
-      [],
-    );
+    expect(
+      fixture().ollama.calls.filter(({ body }) => JSON.stringify(body).includes(`closed ${tag}`)),
+    ).toEqual([]);
   });
 
-  it('offers /ask and every command of the house', async () => {
-    const { commands } = await (await house().call('/v1/commands')).json();
+  it('offers /ask and every command of the gateway', async () => {
+    const { commands } = await (await fixture().call('/v1/commands')).json();
     const names = commands.map(({ name }: { name: string }) => name);
-    await vi.waitFor(() => expect(house().discord.world.commands).toHaveLength(names.length + 1), WAIT);
-    expect(house().discord.world.commands).toMatchObject(['ask', ...names].map((name) => ({ name })));
+    await vi.waitFor(() => expect(fixture().discord.world.commands).toHaveLength(names.length + 1), WAIT);
+    expect(fixture().discord.world.commands).toMatchObject(['ask', ...names].map((name) => ({ name })));
   });
 
   it('answers /ask in its deferred reply, which grows and ends exact, with no second message', async () => {
     const { channel, person, tag } = await room();
     answers(tag, { text: words(60), perSecond: 20, hold: true });
-    house().discord.slash(channel, 'ask', { prompt: tag }, person);
-    const call = await house().modelCall(tag);
+    fixture().discord.slash(channel, 'ask', { prompt: tag }, person);
+    const call = await fixture().modelCall(tag);
     await vi.waitFor(() => expect(screen(channel)).toEqual([THINKING]), WAIT);
     call.release();
     await vi.waitFor(() => expect(screen(channel)).toEqual([words(60)]), WAIT);
     await idle(channel);
     expect(screen(channel, person)).toEqual([words(60)]);
-    const [reply] = house()
+    const [reply] = fixture()
       .discord.visible(channel)
       .filter(({ author }) => author.bot === true);
     expect(reply?.history.length).toBeGreaterThan(3);
@@ -116,11 +116,11 @@ describeHouse('Discord', { discord: true }, (house) => {
   it('ends a deferred reply that waits behind another when /stop drops it', async () => {
     const { channel, person, tag } = await room();
     answers(tag, { text: 'never', hold: true });
-    house().discord.slash(channel, 'ask', { prompt: tag }, person);
-    await house().modelCall(tag);
-    house().discord.slash(channel, 'ask', { prompt: 'queued' }, person);
+    fixture().discord.slash(channel, 'ask', { prompt: tag }, person);
+    await fixture().modelCall(tag);
+    fixture().discord.slash(channel, 'ask', { prompt: 'queued' }, person);
     await vi.waitFor(() => expect(screen(channel)).toEqual([THINKING, THINKING]), WAIT);
-    house().discord.slash(channel, 'stop', {}, person);
+    fixture().discord.slash(channel, 'stop', {}, person);
     await vi.waitFor(
       () => expect(screen(channel).join('\n')).toContain('Stopped. 1 queued message was dropped.'),
       WAIT,
@@ -132,11 +132,11 @@ describeHouse('Discord', { discord: true }, (house) => {
   it('stops a running answer within a second of the slash command (N-58, N-60)', async () => {
     const { channel, person, tag } = await friend();
     answers(tag, { text: words(2_000), perSecond: 20 });
-    house().discord.says(channel, tag, person);
+    fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel).join('')).toContain('word3'), WAIT);
-    const call = await house().modelCall(tag);
+    const call = await fixture().modelCall(tag);
     const asked = performance.now();
-    house().discord.slash(channel, 'stop', {}, person);
+    fixture().discord.slash(channel, 'stop', {}, person);
     const { by, at } = await call.closed;
     expect(by).toBe('client');
     expect(at - asked).toBeLessThan(1_000);
@@ -148,23 +148,23 @@ describeHouse('Discord', { discord: true }, (house) => {
 
   it('forgets at /new and tells of /status, to who asked only', async () => {
     const { channel, person, tag } = await friend();
-    house().discord.says(channel, `first ${tag}`, person);
+    fixture().discord.says(channel, `first ${tag}`, person);
     await vi.waitFor(() => expect(screen(channel)).toContain(`echo: first ${tag}`), WAIT);
-    house().discord.slash(channel, 'status', {}, person);
+    fixture().discord.slash(channel, 'status', {}, person);
     await vi.waitFor(() => expect(screen(channel, person).join('\n')).toContain('Model: fake:latest'), WAIT);
     expect(screen(channel).join('\n')).not.toContain('Model: fake:latest');
-    house().discord.slash(channel, 'new', {}, person);
+    fixture().discord.slash(channel, 'new', {}, person);
     await vi.waitFor(() => expect(screen(channel).join('\n')).toContain('new conversation'), WAIT);
-    house().discord.says(channel, `second ${tag}`, person);
-    const { body } = await house().modelCall(`second ${tag}`);
+    fixture().discord.says(channel, `second ${tag}`, person);
+    const { body } = await fixture().modelCall(`second ${tag}`);
     expect(body.messages.map(({ content }) => content).join('\n')).not.toContain('first');
   });
 
   it('shows one message when the answer to its send was lost', async () => {
     const { channel, person, tag } = await friend();
-    house().discord.fault({ kind: 'drop', match: new RegExp(`POST /channels/${channel.id}/messages`) });
+    fixture().discord.fault({ kind: 'drop', match: new RegExp(`POST /channels/${channel.id}/messages`) });
     answers(tag, 'only once');
-    house().discord.says(channel, tag, person);
+    fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel)).toEqual(['only once']), WAIT);
     await idle(channel);
     expect(screen(channel)).toEqual(['only once']);
@@ -177,10 +177,10 @@ describeHouse('Discord', { discord: true }, (house) => {
       (_, n) => `let value${n} = "@everyone <@${person.id}> ${n}";`,
     ).join('\n');
     answers(tag, `Hello @everyone <@${person.id}>\n\n\`\`\`js\n${code}\n\`\`\`\n\nThe end.`);
-    house().discord.says(channel, tag, person);
+    fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel).join('\n')).toContain('The end.'), WAIT);
     await idle(channel);
-    const bubbles = house()
+    const bubbles = fixture()
       .discord.visible(channel)
       .filter(({ author }) => author.bot === true);
     expect(bubbles.length).toBeGreaterThan(2);

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { MAX_PENDING } from '../../../src/contracts/ledger.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
-import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const NAME = `@${FAKE_BOT.username}`;
@@ -21,35 +21,35 @@ const file = {
   },
 };
 
-describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
-  const screen = (chat: string): string[] => house().telegram.screen(chat);
+describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
+  const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const parley = async (...args: string[]): Promise<string> => {
-    const env = { ...process.env, DATABASE_URL: '', ...house().env };
+    const env = { ...process.env, DATABASE_URL: '', ...fixture().env };
     const { stdout } = await promisify(execFile)(process.execPath, [LAUNCHER, ...args], { env });
     return stdout;
   };
   /** All that was written has been dealt with. */
   const taken = async (): Promise<void> => {
-    await vi.waitFor(() => expect(house().telegram.updates.unconfirmed).toBe(0), WAIT);
+    await vi.waitFor(() => expect(fixture().telegram.updates.unconfirmed).toBe(0), WAIT);
   };
-  const asked = (): number => house().ollama.calls.length;
+  const asked = (): number => fixture().ollama.calls.length;
 
   it('nobody unknown: 50 messages get one code and no model, until the owner approves it', async () => {
     const calls = asked();
-    for (let n = 0; n < 50; n += 1) house().telegram.says('9001', `let me in ${n}`, '9001');
+    for (let n = 0; n < 50; n += 1) fixture().telegram.says('9001', `let me in ${n}`, '9001');
     await taken();
-    await house().idle('telegram:9001');
+    await fixture().idle('telegram:9001');
     expect(screen('9001')).toHaveLength(1);
     expect(asked()).toBe(calls);
     const code = /pair approve ([A-Z0-9]{8})/.exec(screen('9001')[0] ?? '')?.[1] ?? '';
     expect(await parley('pair')).toContain('pending  telegram 9001');
     expect(await parley('pair', 'approve', code)).toContain('may write to the bot now');
-    house().telegram.says('9001', 'hello', '9001');
+    fixture().telegram.says('9001', 'hello', '9001');
     await vi.waitFor(() => expect(screen('9001')).toContain('echo: hello'), WAIT);
     expect(screen('9001')).toHaveLength(2);
     // A name proves nothing: whoever takes it over is a stranger.
     const from = { id: 9_002, is_bot: false, first_name: 'Person 9001', username: 'person9001' };
-    house().telegram.says('9002', 'it is me', '9001', { fields: { from } });
+    fixture().telegram.says('9002', 'it is me', '9001', { fields: { from } });
     await vi.waitFor(() => expect(screen('9002')[0]).toContain('pair approve'), WAIT);
   });
 
@@ -69,14 +69,14 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
       { chat: '-1004004', from: stranger, text: `${NAME} j`, answered: false },
       { chat: friend, from: friend, text: 'private k', answered: true },
     ];
-    for (const { chat, from, text } of cases) house().telegram.says(chat, text, from);
+    for (const { chat, from, text } of cases) fixture().telegram.says(chat, text, from);
     const answers = cases.filter(({ answered }) => answered).map(({ chat, text }) => ({ chat, text }));
     await vi.waitFor(() => {
       for (const { chat, text } of answers) expect(screen(chat).join('\n')).toContain(`echo: ${text}`);
     }, WAIT);
     await taken();
     for (const { chat, text, answered } of cases) {
-      const said = house().ollama.calls.filter(({ body }) =>
+      const said = fixture().ollama.calls.filter(({ body }) =>
         body.messages.some(({ role, content }) => role === 'user' && content === text),
       );
       expect(said.length > 0, `${text} in ${chat}`).toBe(answered);
@@ -86,7 +86,7 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
   });
 
   it('one session for a whole group, and none for another of the same people (B-03)', async () => {
-    const messages = await house().messages(`telegram:${LISTED_GROUP}`);
+    const messages = await fixture().messages(`telegram:${LISTED_GROUP}`);
     expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
       `${NAME} a`,
       `${NAME} b`,
@@ -95,16 +95,16 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
 
   it('a grant on the owner’s word while it runs, and takes it back', async () => {
     expect(await parley('pair', 'group', 'telegram', '-4010')).toContain('answers in telegram group -4010');
-    house().telegram.says('-4010', `${NAME} hello`, '9100');
+    fixture().telegram.says('-4010', `${NAME} hello`, '9100');
     await vi.waitFor(() => expect(screen('-4010').join('')).toContain('echo:'), WAIT);
     expect(await parley('pair', 'revoke', 'telegram', '-4010')).toContain('Revoked');
   });
 
   it('ten messages a minute of one person, and says once when it was too fast', async () => {
     const chat = people.next().value ?? '';
-    for (let n = 0; n < 9; n += 1) house().telegram.says(chat, `fast ${n}`, chat);
+    for (let n = 0; n < 9; n += 1) fixture().telegram.says(chat, `fast ${n}`, chat);
     await taken();
-    await house().idle(`telegram:${chat}`);
+    await fixture().idle(`telegram:${chat}`);
     const texts = screen(chat);
     expect(texts.filter((text) => text.includes('too fast'))).toHaveLength(1);
     expect(texts.filter((text) => text.startsWith('echo: fast'))).toHaveLength(5);
@@ -112,13 +112,13 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
 
   it(`no more than ${MAX_PENDING} waiting messages of a chat, and says so to the next`, async () => {
     const chat = people.next().value ?? '';
-    house().ollama.answer({ hold: true }, { when: `block ${chat}` });
-    house().telegram.says(chat, `block ${chat}`, chat);
-    await house().modelCall(`block ${chat}`);
-    const waiting = await house().store.ledger.sessionOf(`telegram:${chat}`);
+    fixture().ollama.answer({ hold: true }, { when: `block ${chat}` });
+    fixture().telegram.says(chat, `block ${chat}`, chat);
+    await fixture().modelCall(`block ${chat}`);
+    const waiting = await fixture().store.ledger.sessionOf(`telegram:${chat}`);
     expect(waiting).toBe(`telegram:${chat}`);
     for (let n = 1; n < MAX_PENDING; n += 1) {
-      const accepted = await house().store.ledger.accept({
+      const accepted = await fixture().store.ledger.accept({
         address: `telegram:${chat}`,
         entry: 'runStream',
         message: {
@@ -135,17 +135,17 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
       });
       expect(accepted.kind).toBe('accepted');
     }
-    house().telegram.says(chat, 'one too many', chat);
+    fixture().telegram.says(chat, 'one too many', chat);
     await vi.waitFor(() => expect(screen(chat).join('')).toContain(`${MAX_PENDING} of your messages`), WAIT);
-    house().telegram.says(chat, '/stop', chat);
+    fixture().telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(screen(chat).join('\n')).toMatch(/199 queued messages were dropped/), WAIT);
-    house().telegram.says(chat, 'free again', chat);
+    fixture().telegram.says(chat, 'free again', chat);
     await vi.waitFor(() => expect(screen(chat)).toContain('echo: free again'), WAIT);
   });
 
   it('nothing it does not know: odd updates are passed over, and the next message is answered', async () => {
     const chat = people.next().value ?? '';
-    const { telegram } = house();
+    const { telegram } = fixture();
     telegram.update({ message_reaction: { chat: { id: Number(chat) }, actor_chat: null, date: 1 } });
     telegram.update({ message: { message_id: 'x', chat: null, from: 7 } });
     telegram.update({ brand_new_kind: { deep: [[[{}]]] } });
@@ -156,6 +156,6 @@ describeHouse('Telegram lets in', { telegram: true, file }, (house) => {
     telegram.says(chat, 'odd \u0000 \ud800 👩‍👩‍👧‍👦', chat);
     await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('👩‍👩‍👧‍👦'), WAIT);
     await taken();
-    expect((await house().gateway.health()).channels['telegram']?.state).toBe('up');
+    expect((await fixture().gateway.health()).channels['telegram']?.state).toBe('up');
   });
 });

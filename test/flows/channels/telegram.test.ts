@@ -1,24 +1,24 @@
-/** Telegram, from what a person writes to what their screen shows, through the whole house. */
+/** Telegram, from what a person writes to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer, ChatBody } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
-import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 
-describeHouse('Telegram', { telegram: true }, (house) => {
+describeGateway('Telegram', { telegram: true }, (fixture) => {
   /** Somebody new writes; the model answers them with this. */
   const someone = (): string => people.next().value ?? '';
   const asks = (answer: Answer, text = 'hello'): string => {
     const chat = someone();
-    house().ollama.answer(answer, { when: `${text} ${chat}` });
-    house().telegram.says(chat, `${text} ${chat}`, chat);
+    fixture().ollama.answer(answer, { when: `${text} ${chat}` });
+    fixture().telegram.says(chat, `${text} ${chat}`, chat);
     return chat;
   };
-  const screen = (chat: string): string[] => house().telegram.screen(chat);
+  const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const stored = async (chat: string): Promise<string[]> => {
-    const messages = await house().messages(`telegram:${chat}`);
+    const messages = await fixture().messages(`telegram:${chat}`);
     return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   };
   /** Waits until so many turns have ended and their deliveries, too. */
@@ -26,8 +26,8 @@ describeHouse('Telegram', { telegram: true }, (house) => {
     await vi.waitFor(async () => {
       expect(await stored(chat)).toHaveLength(turns);
     }, WAIT);
-    await house().idle(`telegram:${chat}`);
-    return house().telegram.messages(chat);
+    await fixture().idle(`telegram:${chat}`);
+    return fixture().telegram.messages(chat);
   };
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
@@ -44,14 +44,14 @@ describeHouse('Telegram', { telegram: true }, (house) => {
 
   it.concurrent('shows typing before the first word and none after the end', async () => {
     const chat = asks({ text: 'done', hold: true });
-    const call = await house().modelCall(chat);
+    const call = await fixture().modelCall(chat);
     await vi.waitFor(
-      () => expect(house().telegram.chats.peek(chat)?.actions.length).toBeGreaterThan(0),
+      () => expect(fixture().telegram.chats.peek(chat)?.actions.length).toBeGreaterThan(0),
       WAIT,
     );
     call.release();
     await settled(chat);
-    expect(house().telegram.chats.peek(chat)?.actions).toEqual([{ action: 'typing' }]);
+    expect(fixture().telegram.chats.peek(chat)?.actions).toEqual([{ action: 'typing' }]);
   });
 
   it.concurrent('rolls a long answer over into messages, with every fence and table closed in its own', async () => {
@@ -78,23 +78,23 @@ describeHouse('Telegram', { telegram: true }, (house) => {
 
   it('greets /start with what it can do, without a model, and offers the same commands in its menu', async () => {
     const chat = someone();
-    const { commands } = await (await house().call('/v1/commands')).json();
+    const { commands } = await (await fixture().call('/v1/commands')).json();
     const names = commands.map(({ name }: { name: string }) => name);
-    const calls = house().ollama.calls.length;
-    house().telegram.says(chat, '/start', chat);
-    house().telegram.says(chat, '/start invite-7', chat);
+    const calls = fixture().ollama.calls.length;
+    fixture().telegram.says(chat, '/start', chat);
+    fixture().telegram.says(chat, '/start invite-7', chat);
     await vi.waitFor(() => expect(screen(chat)).toHaveLength(2), WAIT);
     for (const shown of screen(chat)) {
       expect(shown).toMatch(/^Hello!/);
       for (const name of names) expect(shown).toContain(`/${name}`);
     }
-    expect(house().telegram.commands).toMatchObject(names.map((command: string) => ({ command })));
-    expect(house().ollama.calls).toHaveLength(calls);
+    expect(fixture().telegram.commands).toMatchObject(names.map((command: string) => ({ command })));
+    expect(fixture().ollama.calls).toHaveLength(calls);
   });
 
   it('sends the same text plain when Telegram cannot parse its entities', async () => {
     const refuse = { kind: 'status', status: 400, method: 'sendMessage' } as const;
-    house().telegram.fault({
+    fixture().telegram.fault({
       ...refuse,
       description: "Bad Request: can't parse entities: unexpected end tag",
     });
@@ -105,17 +105,17 @@ describeHouse('Telegram', { telegram: true }, (house) => {
   });
 
   it('waits as long as Telegram asks it to, and then shows the whole answer', async () => {
-    house().telegram.rateLimit(2);
+    fixture().telegram.rateLimit(2);
     const chat = asks({ text: words(30), perSecond: 30 });
     await vi.waitFor(() => expect(screen(chat)).toEqual([words(30)]), WAIT);
-    expect(house().telegram.flood.violations).toEqual([]);
+    expect(fixture().telegram.flood.violations).toEqual([]);
   });
 
   it('shows a tool while it runs, then the answer (B-12, B-42)', async () => {
     const chat = asks({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
-    house().ollama.answer({ text: words(30), hold: true }, { when: (body) => saysAfterTool(body, chat) });
+    fixture().ollama.answer({ text: words(30), hold: true }, { when: (body) => saysAfterTool(body, chat) });
     await vi.waitFor(() => expect(screen(chat)).toEqual(['⚙ list_dir ✓']), WAIT);
-    const call = await house().modelCall(chat);
+    const call = await fixture().modelCall(chat);
     call.release();
     await vi.waitFor(() => expect(screen(chat)).toEqual([words(30)]), WAIT);
     expect(await stored(chat)).toEqual([words(30)]);
@@ -124,9 +124,9 @@ describeHouse('Telegram', { telegram: true }, (house) => {
   it.concurrent('ends a running answer within a second of /stop, with what was said (N-58, N-60)', async () => {
     const chat = asks({ text: words(4_000), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat).join('')).toContain('word5'), WAIT);
-    const call = await house().modelCall(chat);
+    const call = await fixture().modelCall(chat);
     const asked = performance.now();
-    house().telegram.says(chat, '/stop', chat);
+    fixture().telegram.says(chat, '/stop', chat);
     const closed = await call.closed;
     expect(closed.by).toBe('client');
     expect(closed.at - asked).toBeLessThan(1_000);
@@ -140,36 +140,36 @@ describeHouse('Telegram', { telegram: true }, (house) => {
   it.concurrent('forgets the conversation at /new, and only then (B-35)', async () => {
     const chat = someone();
     const say = async (text: string, turns: number): Promise<string[]> => {
-      house().telegram.says(chat, `${text} ${chat}`, chat);
+      fixture().telegram.says(chat, `${text} ${chat}`, chat);
       await settled(chat, turns);
-      const { body } = await house().modelCall(`${text} ${chat}`);
+      const { body } = await fixture().modelCall(`${text} ${chat}`);
       return body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
     };
     await say('one', 1);
     expect(await say('two', 2)).toEqual([`one ${chat}`, `echo: one ${chat}`, `two ${chat}`]);
-    house().telegram.says(chat, '/new', chat);
+    fixture().telegram.says(chat, '/new', chat);
     await vi.waitFor(() => expect(screen(chat).join('\n')).toContain('new conversation'), WAIT);
     expect(await say('three', 3)).toEqual([`three ${chat}`]);
   });
 
   it.concurrent('answers /status and /help without a model, past a turn that hangs', async () => {
     const chat = asks({ hold: true });
-    await house().modelCall(chat);
-    house().telegram.says(chat, '/status', chat);
-    house().telegram.says(chat, '/help', chat);
+    await fixture().modelCall(chat);
+    fixture().telegram.says(chat, '/status', chat);
+    fixture().telegram.says(chat, '/help', chat);
     await vi.waitFor(() => expect(screen(chat)).toHaveLength(2), WAIT);
     expect(screen(chat)[0]).toContain('Model: fake:latest');
     for (const command of ['/stop', '/new', '/status', '/help']) expect(screen(chat)[1]).toContain(command);
-    house().telegram.says(chat, '/stop', chat);
+    fixture().telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(screen(chat)).toContain('Stopped.'), WAIT);
   });
 
   it.concurrent('answers messages that come while it is busy afterwards, in order', async () => {
     const chat = asks({ text: 'first answer', hold: true });
-    const call = await house().modelCall(chat);
-    house().telegram.says(chat, 'second', chat);
-    house().telegram.says(chat, 'third', chat);
-    await vi.waitFor(() => expect(house().telegram.updates.unconfirmed).toBe(0), WAIT);
+    const call = await fixture().modelCall(chat);
+    fixture().telegram.says(chat, 'second', chat);
+    fixture().telegram.says(chat, 'third', chat);
+    await vi.waitFor(() => expect(fixture().telegram.updates.unconfirmed).toBe(0), WAIT);
     expect(screen(chat)).toEqual([]);
     call.release();
     await vi.waitFor(

@@ -1,4 +1,4 @@
-/** Which mode a plan is followed in: the message's word before the session's, the session's before the house's, else planner. */
+/** Which mode a plan is followed in: the message's mode before the session's, the session's before the configured one, else planner. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { describeEachDatabase } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openWorld } from '../../fakes/agent/turn-setup.ts';
-import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const PLAN = 'Steps\n1. [SELF] Think';
 /** What the model says behind the plan, in each mode. */
@@ -22,7 +22,7 @@ const BEHIND: Readonly<Record<ExecutionMode, ScriptStep[]>> = {
 type Choice = ExecutionMode | undefined;
 
 describeEachDatabase('the mode of a plan', (databases) => {
-  it.each<[message: Choice, session: Choice, house: Choice, used: ExecutionMode]>([
+  it.each<[message: Choice, session: Choice, fixture: Choice, used: ExecutionMode]>([
     ['agentic', 'teacher', 'planner', 'agentic'],
     ['planner', 'agentic', 'teacher', 'planner'],
     ['teacher', undefined, undefined, 'teacher'],
@@ -32,9 +32,9 @@ describeEachDatabase('the mode of a plan', (databases) => {
     [undefined, undefined, 'agentic', 'agentic'],
     [undefined, undefined, undefined, 'planner'],
   ])(
-    'asked with the message: %s, set in the session: %s, in the house: %s, is %s (S-02, S-04, S-05)',
-    async (message, session, house, used) => {
-      const newSessions = { ...SESSION_START, ...(house && { mode: house }) };
+    'asked with the message: %s, set in the session: %s, configured: %s, is %s (S-02, S-04, S-05)',
+    async (message, session, configured, used) => {
+      const newSessions = { ...SESSION_START, ...(configured && { mode: configured }) };
       const store = await databases.open({ newSessions });
       const provider = new ScriptedProvider(says('One step.\nREFLECT: no'), says(PLAN), ...BEHIND[used]);
       const world = await openWorld(databases, { store, provider, profile: { planningEnabled: true } });
@@ -75,16 +75,16 @@ it('is planner for new sessions where config.json says nothing, and cannot be wh
 
 const FILE = { access: { telegram: { allow: FRIENDS } }, turns: { mode: 'teacher', queueMode: 'collect' } };
 
-describeHouse('modes in a house with its own default', { telegram: true, file: FILE }, (house) => {
+describeGateway('modes of a gateway with a configured default', { telegram: true, file: FILE }, (fixture) => {
   const patch = (key: string, json: unknown): Promise<Response> =>
-    house().call(`/v1/sessions/${key}`, { method: 'PATCH', json });
+    fixture().call(`/v1/sessions/${key}`, { method: 'PATCH', json });
   const command = async (id: string, content: string): Promise<string> => {
-    const answer = await house().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+    const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
     const { reply }: { reply?: string } = await answer.json();
     return reply ?? '';
   };
   const stored = async (content: string): Promise<(string | null)[]> => {
-    const rows = await house().sql<{ mode: string | null }[]>`
+    const rows = await fixture().sql<{ mode: string | null }[]>`
       select payload ->> 'mode' as mode from lane_item where payload -> 'message' ->> 'content' = ${content}`;
     return rows.map(({ mode }) => mode);
   };
@@ -92,29 +92,29 @@ describeHouse('modes in a house with its own default', { telegram: true, file: F
   it('new sessions begin with it, whether a message or a command makes them (S-04, S-42)', async () => {
     expect(await command('asked', '/mode')).toMatch(/^Mode: teacher\./);
     expect(await command('asked', '/status')).toContain('Mode: teacher');
-    await house().post('written', 'hello');
-    const begun = await house().call('/v1/sessions/http:written');
+    await fixture().post('written', 'hello');
+    const begun = await fixture().call('/v1/sessions/http:written');
     expect(await begun.json()).toMatchObject({ mode: 'teacher', queueMode: 'collect' });
     expect(await command('made', '/queue steer')).toContain('(steer)');
-    const made = await house().call('/v1/sessions/http:made');
+    const made = await fixture().call('/v1/sessions/http:made');
     expect(await made.json()).toMatchObject({ mode: 'teacher', queueMode: 'steer' });
   });
 
   it('/mode and /queue may be the first words of a chat (S-42)', async () => {
     const [chat = ''] = FRIENDS;
-    house().telegram.says(chat, '/mode agentic', chat);
-    const screen = (): string[] => house().telegram.screen(chat);
+    fixture().telegram.says(chat, '/mode agentic', chat);
+    const screen = (): string[] => fixture().telegram.screen(chat);
     await vi.waitFor(() => expect(screen().at(-1)).toContain('Mode: agentic'), WAIT);
-    house().telegram.says(chat, '/queue', chat);
+    fixture().telegram.says(chat, '/queue', chat);
     await vi.waitFor(() => expect(screen().at(-1)).toContain('▶ collect'), WAIT);
-    const session = await house().call(`/v1/sessions/telegram:${chat}`);
+    const session = await fixture().call(`/v1/sessions/telegram:${chat}`);
     expect(await session.json()).toMatchObject({ mode: 'agentic', queueMode: 'collect', messageCount: 0 });
   });
 
   it('one message has its own by either door, an unknown one is refused there (S-03, S-05)', async () => {
     const messages = [{ role: 'user', content: 'completed so' }];
     const complete = (mode: string): Promise<Response> =>
-      house().call('/v1/chat/completions', { json: { messages, mode, user: 'completing', stream: true } });
+      fixture().call('/v1/chat/completions', { json: { messages, mode, user: 'completing', stream: true } });
     await (await complete('agentic')).text();
     expect(await stored('completed so')).toEqual(['agentic']);
     const old = await complete('fixer');
@@ -122,16 +122,16 @@ describeHouse('modes in a house with its own default', { telegram: true, file: F
       400,
       { error: { code: 'bad_mode', param: 'mode', message: expect.stringContaining('planner') } },
     ]);
-    await house().call('/v1/sessions/http:completing/messages', {
+    await fixture().call('/v1/sessions/http:completing/messages', {
       json: { content: 'posted so', mode: 'planner' },
     });
     expect(await stored('posted so')).toEqual(['planner']);
-    const session = await house().call('/v1/sessions/http:completing');
+    const session = await fixture().call('/v1/sessions/http:completing');
     expect(await session.json()).toMatchObject({ mode: 'teacher' });
   });
 
   it('while a plan is carried out the session keeps its mode at every door, and one message still has its own (S-40)', async () => {
-    const folder = path.join(house().home, 'profiles', 'planner');
+    const folder = path.join(fixture().home, 'profiles', 'planner');
     await mkdir(folder, { recursive: true });
     await writeFile(
       path.join(folder, 'config.json'),
@@ -142,20 +142,20 @@ describeHouse('modes in a house with its own default', { telegram: true, file: F
       WAIT,
     );
     for (const words of ['One step.\nREFLECT: no', PLAN, 'First I think.'])
-      house().ollama.answer(words, { when: 'teach me' });
-    await house().post('busy', 'teach me');
+      fixture().ollama.answer(words, { when: 'teach me' });
+    await fixture().post('busy', 'teach me');
     await vi.waitFor(async () => {
-      const waiting = await house().call('/v1/approvals');
+      const waiting = await fixture().call('/v1/approvals');
       expect(await waiting.text()).toContain('First I think.');
     }, WAIT);
     const refused = await patch('http:busy', { mode: 'agentic' });
     expect([refused.status, await refused.json()]).toMatchObject([409, { error: { code: 'plan_running' } }]);
     expect(await command('busy', '/mode agentic')).toContain('A plan is being carried out');
     const own = { content: 'behind it', mode: 'agentic' };
-    const posted = await house().call('/v1/sessions/http:busy/messages', { json: own });
+    const posted = await fixture().call('/v1/sessions/http:busy/messages', { json: own });
     expect(posted.status).toBe(202);
-    await house().call('/v1/sessions/http:busy/stop', { method: 'POST' });
-    await house().idle('http:busy');
+    await fixture().call('/v1/sessions/http:busy/stop', { method: 'POST' });
+    await fixture().idle('http:busy');
     expect((await patch('http:busy', { mode: 'agentic' })).status).toBe(200);
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { CorrectionAction } from '../../../src/contracts/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
-import { describeHouse, FRIENDS } from '../setup.ts';
+import { describeGateway, FRIENDS } from '../setup.ts';
 import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
 import type { Seat } from './plan-room.ts';
 import { discordSeat, telegramSeat } from './plan-seats.ts';
@@ -79,46 +79,50 @@ const stepsOf = ({ steps }: ReadCard): string[] =>
 const told = (card: ReadCard): string =>
   [card.state, ...stepsOf(card), card.reason ?? '', card.note ?? ''].join('\n');
 
-describeHouse('a corrected plan', { telegram: true, discord: true, file, tools: [shop.tool()] }, (house) => {
-  beforeAll(() => openWorkshop(house(), shop));
+describeGateway(
+  'a corrected plan',
+  { telegram: true, discord: true, file, tools: [shop.tool()] },
+  (fixture) => {
+    beforeAll(() => openWorkshop(fixture(), shop));
 
-  /** Plays it to its end; gives what is on screen then, and was in between. */
-  async function play(seat: Seat, { action, script }: Play) {
-    const room = new PlanRoom(house(), shop, seat, `the ${action} of ${seat.session.split(':')[0]}`);
-    shop.fails.set(room.tag, 1);
-    await room.begin('agentic', [room.work(), ...script(room), { text: 'That was it.' }]);
-    await room.follow();
-    await house().idle(seat.session);
-    const card = await room.settled();
-    return {
-      state: card.state,
-      left: card.left,
-      steps: stepsOf(card),
-      buttons: room.card().buttons,
-      between: room.cards.map(told).join('\n\n'),
-      answer: seat.seen().at(-1)?.text,
-    };
-  }
-  const endOf = ({ action, last, between }: Play) => ({
-    state: action === 'abort' ? 'cancelled' : 'completed',
-    left: action === 'abort' ? undefined : 9,
-    steps: last,
-    buttons: [],
-    between: expect.stringMatching(between),
-    answer: 'That was it.',
-  });
+    /** Plays it to its end; gives what is on screen then, and was in between. */
+    async function play(seat: Seat, { action, script }: Play) {
+      const room = new PlanRoom(fixture(), shop, seat, `the ${action} of ${seat.session.split(':')[0]}`);
+      shop.fails.set(room.tag, 1);
+      await room.begin('agentic', [room.work(), ...script(room), { text: 'That was it.' }]);
+      await room.follow();
+      await fixture().idle(seat.session);
+      const card = await room.settled();
+      return {
+        state: card.state,
+        left: card.left,
+        steps: stepsOf(card),
+        buttons: room.card().buttons,
+        between: room.cards.map(told).join('\n\n'),
+        answer: seat.seen().at(-1)?.text,
+      };
+    }
+    const endOf = ({ action, last, between }: Play) => ({
+      state: action === 'abort' ? 'cancelled' : 'completed',
+      left: action === 'abort' ? undefined : 9,
+      steps: last,
+      buttons: [],
+      between: expect.stringMatching(between),
+      answer: 'That was it.',
+    });
 
-  it.concurrent.each(PLAYS)(
-    'is shown in a Telegram chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
-    async (one) => {
-      expect(await play(telegramSeat(house(), FRIENDS[PLAYS.indexOf(one)]), one)).toEqual(endOf(one));
-    },
-  );
+    it.concurrent.each(PLAYS)(
+      'is shown in a Telegram chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
+      async (one) => {
+        expect(await play(telegramSeat(fixture(), FRIENDS[PLAYS.indexOf(one)]), one)).toEqual(endOf(one));
+      },
+    );
 
-  it.concurrent.each(PLAYS)(
-    'is shown in a Discord chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
-    async (one) => {
-      expect(await play(await discordSeat(house()), one)).toEqual(endOf(one));
-    },
-  );
-});
+    it.concurrent.each(PLAYS)(
+      'is shown in a Discord chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
+      async (one) => {
+        expect(await play(await discordSeat(fixture()), one)).toEqual(endOf(one));
+      },
+    );
+  },
+);

@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
-import { describeHouse, FRIENDS } from '../setup.ts';
+import { describeGateway, FRIENDS } from '../setup.ts';
 import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
 import type { Seat } from './plan-room.ts';
 import { answerOn, discordSeat, telegramSeat } from './plan-seats.ts';
@@ -13,23 +13,23 @@ const GROUP = '-1009007';
 const file = { access: { telegram: { allow: FRIENDS, groups: { [GROUP]: { mention: false } } } } };
 const SEATS = ['Telegram', 'Discord'] as const;
 
-describeHouse(
+describeGateway(
   'the buttons of a plan',
   { telegram: true, discord: true, file, tools: [shop.tool()] },
-  (house) => {
-    beforeAll(() => openWorkshop(house(), shop));
+  (fixture) => {
+    beforeAll(() => openWorkshop(fixture(), shop));
 
     let rooms = 0;
     /** A plan of two steps on its way; `script` is what the model says between the plan and its last words. */
     async function open(seat: Seat, script: (room: PlanRoom) => Reply[], mode: ExecutionMode = 'agentic') {
       rooms += 1;
-      const room = new PlanRoom(house(), shop, seat, `chore ${rooms} of the house`);
+      const room = new PlanRoom(fixture(), shop, seat, `chore ${rooms} of the house`);
       await room.begin(mode, [...script(room), { text: 'That was it.' }]);
       return room;
     }
-    const friend = (): Seat => telegramSeat(house(), people.next().value);
+    const friend = (): Seat => telegramSeat(fixture(), people.next().value);
     const seatOn = async (platform: (typeof SEATS)[number]): Promise<Seat> =>
-      platform === 'Telegram' ? friend() : await discordSeat(house());
+      platform === 'Telegram' ? friend() : await discordSeat(fixture());
     const both = (room: PlanRoom): Reply[] => [room.work(), room.work()];
     /** Goes on until the tool runs for the first time. */
     const atWork = async (room: PlanRoom) => {
@@ -51,7 +51,7 @@ describeHouse(
     }
     const planId = async (room: PlanRoom): Promise<string> => (await room.record())?.plan.id ?? '';
     const overHttp = async (room: PlanRoom, action: string): Promise<number> =>
-      (await house().call(`/v1/plans/${await planId(room)}/${action}`, { method: 'POST' })).status;
+      (await fixture().call(`/v1/plans/${await planId(room)}/${action}`, { method: 'POST' })).status;
     const marks = (room: PlanRoom) => room.settled().then(({ steps }) => steps.map(({ mark }) => mark));
 
     it.concurrent.each(SEATS)(
@@ -66,7 +66,7 @@ describeHouse(
         expect(room.card().buttons).toEqual(['Pause', 'Skip step 2', 'Stop']);
         gate.release();
         await room.follow();
-        await house().idle(seat.session);
+        await fixture().idle(seat.session);
         expect(await marks(room)).toEqual(['done', 'done']);
         expect(room.card().buttons).toEqual([]);
       },
@@ -84,7 +84,7 @@ describeHouse(
         expect(await seat.press('Skip step 1')).toBe('Step 1 is to be left out already.');
         gate.release();
         await room.follow();
-        await house().idle(seat.session);
+        await fixture().idle(seat.session);
         expect(await marks(room)).toEqual(['skipped', 'done']);
       },
     );
@@ -96,7 +96,7 @@ describeHouse(
         const room = await open(seat, both);
         await atWork(room);
         expect(await seat.press('Stop')).toBe('The plan is stopped.');
-        await house().idle(seat.session);
+        await fixture().idle(seat.session);
         expect(await room.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
         expect(await marks(room)).toEqual(['failed', 'pending']);
         expect(room.card().buttons).toEqual([]);
@@ -105,12 +105,12 @@ describeHouse(
 
     it.concurrent('answer who presses them too late, elsewhere, with other data or as a stranger, and change nothing', async () => {
       const person = people.next().value ?? '';
-      const seat = telegramSeat(house(), person, GROUP);
+      const seat = telegramSeat(fixture(), person, GROUP);
       const room = await open(seat, both);
       const gate = await atWork(room);
       const id = await planId(room);
       const presses = async (value: string, chat = GROUP, from = person): Promise<string> =>
-        await answerOn(house(), house().telegram.presses(chat, from, value));
+        await answerOn(fixture(), fixture().telegram.presses(chat, from, value));
       const other = people.next().value ?? '';
       expect(await presses(`plan-stop:${id}`, other, other)).toContain('another chat');
       expect(await presses(`plan-stop:${id}`, '555', '555')).not.toContain('stopped');
@@ -119,14 +119,14 @@ describeHouse(
       expect(await presses(`plan-skip:${id}`)).toContain('not known');
       expect(await presses(`plan-skip:${id}:s2`)).toContain('at another step');
       expect(await presses(`plan-explode:${id}`)).toContain('not known');
-      expect(await house().store.plans.planRequests(id)).toEqual({});
+      expect(await fixture().store.plans.planRequests(id)).toEqual({});
       gate.release();
       await room.follow();
-      await house().idle(seat.session);
+      await fixture().idle(seat.session);
       expect(await marks(room)).toEqual(['done', 'done']);
       for (const late of [`plan-pause:${id}`, `plan-stop:${id}`, `plan-skip:${id}:s2`])
         expect(await presses(late)).toBe('This plan is over.');
-      expect(await house().store.plans.planRequests(id)).toEqual({});
+      expect(await fixture().store.plans.planRequests(id)).toEqual({});
     });
 
     it.concurrent.each([
@@ -140,7 +140,7 @@ describeHouse(
         expect(await overHttp(room, action)).toBe(200);
         await room.awake();
         await room.follow();
-        await house().idle(seat.session);
+        await fixture().idle(seat.session);
         expect(await room.settled()).toMatchObject({ state, ...(why !== undefined && { reason: why }) });
         expect(await marks(room)).toEqual(steps);
         expect(room.card().buttons).toEqual([]);
@@ -150,21 +150,21 @@ describeHouse(
     it.concurrent('a paused plan that nobody resumes in time is cancelled on the card of its chat, and its old buttons say so', async () => {
       const seat = friend();
       const room = await paused(seat);
-      const { sql } = house();
+      const { sql } = fixture();
       const lane = `in:${seat.session}`;
       await sql`update approval set expires_at = now() - interval '1 second' where lane = ${lane}`;
       await sql`update lane set wake_at = now() - interval '1 second' where key = ${lane}`;
       await room.awake();
       await room.follow();
-      await house().idle(seat.session);
+      await fixture().idle(seat.session);
       expect(await room.settled()).toMatchObject({
         state: 'cancelled',
         reason: 'Nobody resumed it in time.',
       });
       expect(room.card().buttons).toEqual([]);
       const chat = seat.session.replace('telegram:', '');
-      const late = house().telegram.presses(chat, chat, `plan-pause:${await planId(room)}`);
-      expect(await answerOn(house(), late)).toBe('This plan is over.');
+      const late = fixture().telegram.presses(chat, chat, `plan-pause:${await planId(room)}`);
+      expect(await answerOn(fixture(), late)).toBe('This plan is over.');
     });
 
     it('stop a plan that waited through a restart, in teacher mode, beside the question of its step (S-02)', async () => {
@@ -174,9 +174,9 @@ describeHouse(
       await room.shows(/Next: step 1[^]*First we wash/);
       await room.settled();
       expect(room.card().buttons).toEqual(['Stop']);
-      await house().restart();
+      await fixture().restart();
       expect(await seat.press('Stop')).toBe('The plan is stopped.');
-      await house().idle(seat.session);
+      await fixture().idle(seat.session);
       expect(await room.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
       expect(seat.seen().flatMap(({ buttons }) => buttons)).toEqual([]);
     });

@@ -15,7 +15,7 @@ import { lastUserText } from '../../fakes/ollama/request.ts';
 import { cardOf, readCard } from '../../fakes/gateway/read-card.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { WAIT } from '../setup.ts';
-import type { House } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
 
 /** Something that waits to be let on. */
 interface Gate {
@@ -68,23 +68,23 @@ export class Workshop {
   }
 }
 
-/** Writes the profile that plans and has the tool, and waits until the house has read it. The workshop begins anew. */
-export async function openWorkshop(house: House, shop: Workshop): Promise<void> {
+/** Writes the profile that plans and has the tool, and waits until the gateway has read it. The workshop begins anew. */
+export async function openWorkshop(fixture: GatewayFixture, shop: Workshop): Promise<void> {
   shop.gates.splice(0);
   shop.fails.clear();
-  const folder = path.join(house.home, 'profiles', 'worker');
+  const folder = path.join(fixture.home, 'profiles', 'worker');
   await mkdir(folder, { recursive: true });
   const profile = { planningEnabled: true, enabledTools: ['work'] };
   await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
   await vi.waitFor(async () => {
-    const models = await (await house.call('/v1/models')).json();
+    const models = await (await fixture.call('/v1/models')).json();
     if (!JSON.stringify(models).includes('"worker"')) throw new Error('the profile is not read yet');
   }, WAIT);
 }
 
 /** One plan in a chat. `tag` is in all that the model reads of it. */
 export class PlanRoom {
-  readonly #house: House;
+  readonly #fixture: GatewayFixture;
   readonly #shop: Workshop;
   readonly seat: Seat;
   readonly tag: string;
@@ -93,8 +93,8 @@ export class PlanRoom {
   #calls = 0;
   #works = 0;
 
-  constructor(house: House, shop: Workshop, seat: Seat, tag: string) {
-    this.#house = house;
+  constructor(fixture: GatewayFixture, shop: Workshop, seat: Seat, tag: string) {
+    this.#fixture = fixture;
     this.#shop = shop;
     this.seat = seat;
     this.tag = tag;
@@ -102,14 +102,14 @@ export class PlanRoom {
 
   /** Asks for the plan; its steps are two runs of `work`. `script` is what the model says from the first step on. */
   async begin(mode: ExecutionMode, script: readonly Reply[]): Promise<void> {
-    const { ledger } = this.#house.store;
+    const { ledger } = this.#fixture.store;
     await ledger.updateSession(this.seat.session, { profileId: 'worker', mode }, {});
     const opening = [
       { text: 'Two steps.\nREFLECT: no' },
       { text: 'Steps\n1. [TOOL: work] Wash\n2. [TOOL: work] Paint' },
     ];
     for (const reply of [...opening, ...script])
-      this.#house.ollama.answer({ ...reply, hold: true }, { when: this.tag });
+      this.#fixture.ollama.answer({ ...reply, hold: true }, { when: this.tag });
     this.seat.says(this.tag);
   }
 
@@ -122,9 +122,9 @@ export class PlanRoom {
   async gate(): Promise<Gate | undefined> {
     return await vi.waitFor(async () => {
       const record = await this.record();
-      const turn = record && (await this.#house.store.ledger.turn(record.turnId));
+      const turn = record && (await this.#fixture.store.ledger.turn(record.turnId));
       const works = this.#shop.gates.filter(({ what }) => what.includes(this.tag));
-      const calls = this.#house.ollama.calls.filter(({ body }) => lastUserText(body).includes(this.tag));
+      const calls = this.#fixture.ollama.calls.filter(({ body }) => lastUserText(body).includes(this.tag));
       const work = works[this.#works];
       const call = calls[this.#calls];
       if (work !== undefined) this.#works += 1;
@@ -147,7 +147,7 @@ export class PlanRoom {
   }
 
   record(): Promise<PlanRecord | undefined> {
-    return this.#house.store.plans.latestPlan(this.seat.session);
+    return this.#fixture.store.plans.latestPlan(this.seat.session);
   }
 
   /** The card once it says what is stored. */
@@ -174,7 +174,7 @@ export class PlanRoom {
   async awake(): Promise<void> {
     await vi.waitFor(async () => {
       const record = await this.record();
-      const turn = record && (await this.#house.store.ledger.turn(record.turnId));
+      const turn = record && (await this.#fixture.store.ledger.turn(record.turnId));
       assert.notEqual(turn?.state, 'parked');
     }, WAIT);
   }

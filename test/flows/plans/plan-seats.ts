@@ -1,12 +1,12 @@
 /** Chats of both platforms, as a plan's people use them. */
 import { vi } from 'vitest';
 import { FRIENDS, WAIT } from '../setup.ts';
-import type { House } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
 import type { Seat } from './plan-room.ts';
 
 /** A private chat with one of the friends whom the configuration lets in. */
-export function telegramSeat(house: House, person = FRIENDS[0] ?? '', chat = person): Seat {
-  const { telegram } = house;
+export function telegramSeat(fixture: GatewayFixture, person = FRIENDS[0] ?? '', chat = person): Seat {
+  const { telegram } = fixture;
   return {
     session: `telegram:${chat}`,
     says: (text) => void telegram.says(chat, text, person),
@@ -14,12 +14,12 @@ export function telegramSeat(house: House, person = FRIENDS[0] ?? '', chat = per
       telegram
         .messages(chat)
         .map(({ text, buttons }) => ({ text, buttons: buttons.map((button) => button.text) })),
-    press: (label) => answerOn(house, telegram.press(chat, label, person)),
+    press: (label) => answerOn(fixture, telegram.press(chat, label, person)),
   };
 }
 
 /** What the presser of a Telegram button reads. */
-export async function answerOn({ telegram }: House, press: string): Promise<string> {
+export async function answerOn({ telegram }: GatewayFixture, press: string): Promise<string> {
   return await vi.waitFor(() => {
     const text = telegram.pressed.answers.get(press);
     if (text === undefined) throw new Error('the press is not answered yet');
@@ -28,8 +28,8 @@ export async function answerOn({ telegram }: House, press: string): Promise<stri
 }
 
 /** A private chat with somebody whom the owner has let in. */
-export async function discordSeat(house: House): Promise<Seat> {
-  const { discord, store } = house;
+export async function discordSeat(fixture: GatewayFixture): Promise<Seat> {
+  const { discord, store } = fixture;
   const { channel, person } = discord.dm();
   await store.access.addGrant('discord', 'dm', person.id);
   return {

@@ -1,11 +1,11 @@
-/** A planned turn through the whole house: what grows on the stream, what is stored, what a chat shows, what a restart does. */
+/** A planned turn through a whole gateway: what grows on the stream, what is stored, what a chat shows, what a restart does. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
-import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const OWNER_ID = FRIENDS[0] ?? '';
 const FILE = { access: { telegram: { allow: FRIENDS }, owners: { telegram: [OWNER_ID] } } };
@@ -15,32 +15,32 @@ const tick = (index: number, status: string): { name: string; args: unknown } =>
   args: { action: 'update', index, status },
 });
 
-describeHouse('planning', { telegram: true, file: FILE }, (house) => {
+describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
   /** A session whose profile plans. */
   const planningSession = async (id: string): Promise<void> => {
-    const folder = path.join(house().home, 'profiles', 'planner');
+    const folder = path.join(fixture().home, 'profiles', 'planner');
     await mkdir(folder, { recursive: true });
     const profile = { planningEnabled: true, enabledTools: ['list_dir', 'todo'] };
     await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
     const content = '/profile planner';
     await vi.waitFor(async () => {
-      const answer = await house().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+      const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
       expect(await answer.text()).toContain('`planner`');
-      const session = await house().call(`/v1/sessions/http:${id}`);
+      const session = await fixture().call(`/v1/sessions/http:${id}`);
       expect(await session.json()).toMatchObject({ profileId: 'planner' });
     }, WAIT);
   };
   const untilEnded = async (id: string): Promise<AgentEvent[]> => {
-    const stream = await house().call(`/v1/sessions/http:${id}/events`);
+    const stream = await fixture().call(`/v1/sessions/http:${id}/events`);
     const { events } = await eventsUntil(stream, ({ type }) => type === 'turn_ended');
     return events;
   };
   /** What the model says about this message, one answer after another. */
   const answers = (
     said: string,
-    ...all: Parameters<ReturnType<typeof house>['ollama']['answer']>[0][]
+    ...all: Parameters<ReturnType<typeof fixture>['ollama']['answer']>[0][]
   ): void => {
-    for (const answer of all) house().ollama.answer(answer, { when: said });
+    for (const answer of all) fixture().ollama.answer(answer, { when: said });
   };
 
   it('shows the plan growing, then the plan, then its steps as they go; the deltas are the answer (N-30, N-49)', async () => {
@@ -54,7 +54,7 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
       { toolCalls: [tick(2, 'failed')] },
       'Bread.',
     );
-    await house().post('shown', 'bake bread');
+    await fixture().post('shown', 'bake bread');
     const events = await untilEnded('shown');
     const types = events.map(({ type }) => type);
     expect(types.indexOf('thinking_delta')).toBeLessThan(types.indexOf('plan_ready'));
@@ -68,14 +68,14 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
     expect(lists).toEqual(['pending pending pending', 'done pending pending', 'done failed pending']);
     const deltas = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
     expect(deltas.join('')).toBe('Bread.');
-    const stored = await house().messages('http:shown');
+    const stored = await fixture().messages('http:shown');
     expect(stored.map(({ role, isPlan, content }) => [role, isPlan, content])).toEqual([
       ['user', false, 'bake bread'],
       ['assistant', true, expect.stringContaining('2. Knead')],
       ['assistant', false, 'Bread.'],
     ]);
     // Planning asks for the same window as the answers: the model was loaded once.
-    expect(house().ollama.loads.filter(({ model }) => model === 'fake:latest')).toHaveLength(1);
+    expect(fixture().ollama.loads.filter(({ model }) => model === 'fake:latest')).toHaveLength(1);
   });
 
   it('answers a completion with a plan as without one, and counts what planning cost (N-15)', async () => {
@@ -91,11 +91,11 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
       messages: [{ role: 'user', content: 'quick question' }],
     };
     const options = { stream: true, stream_options: { include_usage: true } };
-    const stream = await house().call('/v1/chat/completions', { json: { ...request, ...options } });
+    const stream = await fixture().call('/v1/chat/completions', { json: { ...request, ...options } });
     const told = await stream.text();
     expect(told).toContain('Yes.');
     expect(told).toContain('"completion_tokens":1007');
-    const turns = await house().sql`
+    const turns = await fixture().sql`
       select purpose, completion_tokens as tokens from usage where session = 'http:completed' order by id`;
     expect(turns).toMatchObject([
       { purpose: 'plan', tokens: 1_000 },
@@ -106,26 +106,26 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
   it('plans no cron and no whole completion: the plain entry has no plan (N-02, N-03)', async () => {
     await planningSession('plain');
     const request = { model: 'default', user: 'plain', messages: [{ role: 'user', content: 'plain words' }] };
-    const answer = await house().call('/v1/chat/completions', { json: request });
+    const answer = await fixture().call('/v1/chat/completions', { json: request });
     expect(JSON.stringify(await answer.json())).toContain('echo: plain words');
     expect(
-      house().ollama.calls.filter(({ body }) => JSON.stringify(body).includes('plain words')),
+      fixture().ollama.calls.filter(({ body }) => JSON.stringify(body).includes('plain words')),
     ).toHaveLength(1);
   });
 
   it('shows the card of the plan above the answer in a chat (N-26)', async () => {
     await planningSession('for-chats');
-    const words = (): string[] => house().telegram.screen(OWNER_ID);
-    house().telegram.says(OWNER_ID, '/profile planner', OWNER_ID);
+    const words = (): string[] => fixture().telegram.screen(OWNER_ID);
+    fixture().telegram.says(OWNER_ID, '/profile planner', OWNER_ID);
     await vi.waitFor(() => expect(words().join()).toContain('planner'), WAIT);
     const before = words().length;
     answers('bake in the chat', ANALYSIS, PLAN, { toolCalls: [tick(1, 'done')] }, 'Bread in the chat.');
-    house().telegram.says(OWNER_ID, 'bake in the chat', OWNER_ID);
+    fixture().telegram.says(OWNER_ID, 'bake in the chat', OWNER_ID);
     await vi.waitFor(() => expect(words().at(-1)).toContain('Bread in the chat.'), {
       ...WAIT,
       timeout: 20_000,
     });
-    await house().idle(`telegram:${OWNER_ID}`);
+    await fixture().idle(`telegram:${OWNER_ID}`);
     expect(words().slice(before)).toEqual([
       expect.stringMatching(/Look around[\s\S]*Knead[\s\S]*Bake/),
       'Bread in the chat.',
@@ -146,25 +146,26 @@ describeHouse('planning', { telegram: true, file: FILE }, (house) => {
       slow,
       'Bread again.',
     );
-    await house().post('restarted', 'bake twice');
+    await fixture().post('restarted', 'bake twice');
     const asked = (): number =>
-      house().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === 'bake twice'))
-        .length;
+      fixture().ollama.calls.filter(({ body }) =>
+        body.messages.some(({ content }) => content === 'bake twice'),
+      ).length;
     await vi.waitFor(() => expect(asked()).toBe(2), WAIT);
-    await house().restart();
+    await fixture().restart();
     await vi.waitFor(() => expect(asked()).toBe(6), { ...WAIT, timeout: 20_000 });
-    const first = await house().store.plans.latestPlan('http:restarted');
-    await house().restart();
+    const first = await fixture().store.plans.latestPlan('http:restarted');
+    await fixture().restart();
     await vi.waitFor(
       async () => {
-        expect((await house().messages('http:restarted')).at(-1)?.content).toBe('Bread again.');
+        expect((await fixture().messages('http:restarted')).at(-1)?.content).toBe('Bread again.');
       },
       { ...WAIT, timeout: 20_000 },
     );
     expect(asked()).toBe(7);
-    const stored = await house().messages('http:restarted');
+    const stored = await fixture().messages('http:restarted');
     expect(stored.filter(({ isPlan }) => isPlan)).toHaveLength(1);
-    const last = await house().store.plans.latestPlan('http:restarted');
+    const last = await fixture().store.plans.latestPlan('http:restarted');
     expect(last?.plan.id).toBe(first?.plan.id);
     expect(last?.plan.steps.map(({ status }) => status)).toEqual(['done', 'pending', 'pending']);
   });

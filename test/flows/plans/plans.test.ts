@@ -1,10 +1,10 @@
-/** Plans carried out through the whole house: over HTTP by themselves, in a chat step by step with buttons. */
+/** Plans carried out through a whole gateway: over HTTP by themselves, in a chat step by step with buttons. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
-import { describeHouse, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const OWNER_ID = FRIENDS[0] ?? '';
 const FILE = { access: { telegram: { allow: FRIENDS }, owners: { telegram: [OWNER_ID] } } };
@@ -12,13 +12,13 @@ const ANALYSIS = 'Two steps.\nREFLECT: no';
 const PLAN = 'Steps\n1. [TOOL: list_dir] Look around\n2. [SELF] Think';
 const LOOK = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] };
 
-describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
-  type Answer = Parameters<ReturnType<typeof house>['ollama']['answer']>[0];
+describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
+  type Answer = Parameters<ReturnType<typeof fixture>['ollama']['answer']>[0];
   const answers = (said: string, ...all: Answer[]): void => {
-    for (const answer of all) house().ollama.answer(answer, { when: said });
+    for (const answer of all) fixture().ollama.answer(answer, { when: said });
   };
   const planningProfile = async (): Promise<void> => {
-    const folder = path.join(house().home, 'profiles', 'worker');
+    const folder = path.join(fixture().home, 'profiles', 'worker');
     await mkdir(folder, { recursive: true });
     const profile = { planningEnabled: true, enabledTools: ['list_dir'] };
     await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
@@ -27,17 +27,17 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
   it('is carried out over HTTP in agentic mode, told as it goes, and not touched once it is over (S-02, S-05)', async () => {
     await planningProfile();
     const key = '/v1/sessions/http:planned';
-    await house().post('planned', 'hello');
+    await fixture().post('planned', 'hello');
     await vi.waitFor(async () => {
-      const changed = await house().call(key, { method: 'PATCH', json: { profileId: 'worker' } });
+      const changed = await fixture().call(key, { method: 'PATCH', json: { profileId: 'worker' } });
       expect(changed.status).toBe(200);
     }, WAIT);
-    await house().idle('http:planned');
+    await fixture().idle('http:planned');
     answers('tidy up', ANALYSIS, PLAN, LOOK, 'It is tidy.', 'All is tidy now.');
     const content = 'tidy up';
-    const posted = await house().call(`${key}/messages`, { json: { content, mode: 'agentic' } });
+    const posted = await fixture().call(`${key}/messages`, { json: { content, mode: 'agentic' } });
     expect(posted.status).toBe(202);
-    const stream = await house().call(`${key}/events`);
+    const stream = await fixture().call(`${key}/events`);
     const { events } = await eventsUntil(stream, ({ type }) => type === 'turn_ended');
     const statuses = events.flatMap((event) =>
       event.type === 'step_changed' ? [`${event.step.id} ${event.step.status}`] : [],
@@ -52,8 +52,8 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
       return event.type === 'thinking_delta' ? [event.delta] : [];
     });
     expect(thoughts.join('')).toMatch(/Step 2: Think: It is tidy\.$/);
-    expect((await house().messages('http:planned')).at(-1)?.content).toBe(said);
-    const read = await house().call(`${key}/plan`);
+    expect((await fixture().messages('http:planned')).at(-1)?.content).toBe(said);
+    const read = await fixture().call(`${key}/plan`);
     const { plan, todos } = (await read.json()) as {
       plan: { id: string; state: string };
       todos: { status: string }[];
@@ -61,32 +61,32 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
     expect(plan.state).toBe('completed');
     expect(todos.map(({ status }) => status)).toEqual(['done', 'done']);
 
-    const over = await house().call(`/v1/plans/${plan.id}/pause`, { method: 'POST' });
+    const over = await fixture().call(`/v1/plans/${plan.id}/pause`, { method: 'POST' });
     expect(over.status).toBe(409);
     expect(await over.json()).toMatchObject({ error: { message: 'This plan is over.' } });
-    expect((await house().call('/v1/plans/nobody/run', { method: 'POST' })).status).toBe(404);
-    expect((await house().call(`/v1/plans/${plan.id}/explode`, { method: 'POST' })).status).toBe(404);
+    expect((await fixture().call('/v1/plans/nobody/run', { method: 'POST' })).status).toBe(404);
+    expect((await fixture().call(`/v1/plans/${plan.id}/explode`, { method: 'POST' })).status).toBe(404);
     const token = 'a-stranger-to-this-plan-1';
-    await house().store.access.putToken({ hash: hashSecret(token), name: 'other', scopes: ['chat'] });
-    const foreign = await house().call(`/v1/plans/${plan.id}/run`, { method: 'POST', token });
+    await fixture().store.access.putToken({ hash: hashSecret(token), name: 'other', scopes: ['chat'] });
+    const foreign = await fixture().call(`/v1/plans/${plan.id}/run`, { method: 'POST', token });
     expect(foreign.status).toBe(404);
   });
 
   it('waits in a chat for the Run button before each step in teacher mode, and keeps the mode meanwhile (S-02, S-40)', async () => {
     await planningProfile();
     const chat = OWNER_ID;
-    const screen = (): string => house().telegram.screen(chat).join('\n');
+    const screen = (): string => fixture().telegram.screen(chat).join('\n');
     const shows = (text: RegExp): Promise<void> => vi.waitFor(() => expect(screen()).toMatch(text), WAIT);
-    house().telegram.says(chat, 'hello', chat);
+    fixture().telegram.says(chat, 'hello', chat);
     await shows(/echo: hello/);
     await vi.waitFor(
       () => {
-        house().telegram.says(chat, '/profile worker', chat);
+        fixture().telegram.says(chat, '/profile worker', chat);
         expect(screen()).toContain('worker');
       },
       { ...WAIT, interval: 1_000 },
     );
-    house().telegram.says(chat, '/mode teacher', chat);
+    fixture().telegram.says(chat, '/mode teacher', chat);
     await shows(/Mode: teacher/);
     answers(
       'tidy up',
@@ -97,25 +97,25 @@ describeHouse('a plan', { telegram: true, file: FILE }, (house) => {
       'Then we think.',
       'We have learned to look.',
     );
-    house().telegram.says(chat, 'tidy up', chat);
+    fixture().telegram.says(chat, 'tidy up', chat);
     await shows(/Next: step 1.*First we look/s);
-    house().telegram.says(chat, '/mode agentic', chat);
+    fixture().telegram.says(chat, '/mode agentic', chat);
     await shows(/mode cannot change/);
-    house().telegram.press(chat, 'Run', chat);
+    fixture().telegram.press(chat, 'Run', chat);
     await shows(/Next: step 2.*Then we think/s);
-    house().telegram.says(chat, '/skip', chat);
+    fixture().telegram.says(chat, '/skip', chat);
     await shows(/left out/);
     await shows(/We have learned to look/);
-    const record = await house().store.plans.latestPlan(`telegram:${chat}`);
+    const record = await fixture().store.plans.latestPlan(`telegram:${chat}`);
     expect(record?.plan).toMatchObject({
       mode: 'teacher',
       state: 'completed',
       steps: [{ status: 'done' }, { status: 'skipped' }],
     });
-    house().telegram.says(chat, '/mode agentic', chat);
+    fixture().telegram.says(chat, '/mode agentic', chat);
     await shows(/Mode: agentic/);
     answers('once more', ANALYSIS, PLAN, LOOK, 'Words of a step.', 'All is neat.');
-    house().telegram.says(chat, 'once more', chat);
+    fixture().telegram.says(chat, 'once more', chat);
     await shows(/All is neat\./);
     // What a step says is for the plan: the chat shows its card and the answer.
     expect(screen()).not.toContain('Words of a step.');

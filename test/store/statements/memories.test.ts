@@ -1,9 +1,13 @@
 /** Facts about users: found, bounded, forgotten, and never anybody else's. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../../src/contracts/notes.ts';
 import type { MemoryRecord, MemoryStore } from '../../../src/contracts/notes.ts';
 import { describeEachDatabase } from '../../database.ts';
+
+/** Of both users together. */
+const OPERATIONS = campaignSize(10_000);
 
 const ann = 'telegram:1';
 const bob = 'telegram:2';
@@ -99,13 +103,13 @@ describeEachDatabase('memories', (databases) => {
     expect(texts(await memories.memories(bob, 9))).toEqual(['bob']);
   });
 
-  it('never crosses users: 10,000 random operations of two at once, 0 foreign canaries', async () => {
+  it(`never crosses users: ${OPERATIONS} random operations of two at once, 0 foreign canaries`, async () => {
     const { memories } = await databases.open();
     const issued: number[] = [];
-    const run = (user: string, canary: string) => live(memories, { user, canary, issued }, 5_000);
+    const run = (user: string, canary: string) => live(memories, { user, canary, issued }, OPERATIONS / 2);
     const lives = await Promise.all([run(ann, 'canary-ann'), run(bob, 'canary-bob')]);
     expect(lives).toEqual([1, 2].map(() => ({ crossings: 0, differences: 0 })));
-    expect(issued.length).toBeGreaterThan(500);
+    expect(issued.length).toBeGreaterThan(OPERATIONS / 20);
   }, 120_000);
 });
 

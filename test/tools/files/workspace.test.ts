@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { openInside, openWorkspace, pathParts, sessionFolder } from '../../../src/tools/files/workspace.ts';
@@ -97,7 +98,8 @@ it('does not mistake a neighbour whose name begins alike for the workspace', asy
   expect(await codeOf(openInside(workspace, 'ws-evil/x'))).toBe('not_found');
 });
 
-const RACES = 100_000;
+/** Reads while the folder is swapped. */
+const RACES = campaignSize(100_000);
 
 it.runIf(process.platform === 'linux')(
   `never reads outside while a folder is swapped with a link ${RACES} times`,

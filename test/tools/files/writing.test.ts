@@ -17,6 +17,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
 import {
   MAX_FILE_BYTES,
@@ -27,6 +28,9 @@ import {
 import { writeFile as writeTool } from '../../../src/tools/files/write-file.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
+
+/** Writes while the folder is swapped. */
+const SWAPS = campaignSize(2_000);
 
 let root = '';
 let workspace = '';
@@ -119,7 +123,7 @@ describe('write_file', () => {
         }
       })();
       const seen = { written: 0, refused: 0 };
-      for (let n = 0; n < 2_000; n += 1) {
+      for (let n = 0; n < SWAPS; n += 1) {
         await saveFile(workspace, 'dir/secret', Buffer.from('inside')).then(
           () => (seen.written += 1),
           () => (seen.refused += 1),
