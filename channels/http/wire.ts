@@ -22,8 +22,9 @@ export type WireApproval = Json<ReturnType<typeof wireApproval>>;
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
 
 /** The session without the token that made it. */
-export function wireSession({ ownerTokenId: _, model, ...session }: SessionRecord) {
-  return { ...session, model: model ?? null };
+export function wireSession(session: SessionRecord) {
+  const { ownerTokenId: _, model, ...seen } = session;
+  return { ...seen, model: model ?? null };
 }
 
 /** The message as people see it. */

@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
-import { parseInline, safeHref } from '../../../channels/http/page/markdown/inline.js';
+import { parseInline } from '../../../channels/http/page/markdown/inline.js';
+import { safeHref } from '../../../channels/http/page/markdown/links.js';
 import { HOSTILE_TEXTS, markdownish } from '../../contracts/hostile-texts.ts';
 
 /** Budget of any pure function on 64 KiB, in milliseconds. */
@@ -29,7 +30,10 @@ const shape = (text: string): unknown => parseInline(text).map((node) => ({ ...n
 describe('inline Markdown', () => {
   it.each([
     ['**a** and *b*', [{ type: 'strong' }, { text: ' and ' }, { type: 'em' }]],
-    ['***both***', [{ type: 'strong', children: [{ type: 'em' }] }]],
+    ['***both***', [{ type: 'em', children: [{ type: 'strong' }] }]],
+    ['***a* b**', [{ type: 'strong', children: [{ type: 'em' }, { text: ' b' }] }]],
+    ['~one~ ~~~three~~~', [{ type: 'del' }, { text: ' ~~~three~~~' }]],
+    ['&lt;b&gt; &#8364; &#0; &copy;', [{ text: '<b> € \ufffd &copy;' }]],
     ['~~gone~~', [{ type: 'del' }]],
     ['snake_case_name and 2 * 3 * 4', [{ text: 'snake_case_name and 2 * 3 * 4' }]],
     ['**open', [{ text: '**' }, { text: 'open' }]],
@@ -158,6 +162,13 @@ describe('64 KiB of anything', () => {
       '[[a](u)]',
       ' ',
       '*a **b ',
+      '&',
+      '&amp;',
+      '![a](b)',
+      '![[a](',
+      '***',
+      '~a',
+      '[a](https://a.b "t',
     ].map((unit) => [unit]),
   )('inline of "%s" takes less than 50 ms', (unit) => {
     const text = unit.repeat(SIZE / unit.length);
@@ -182,6 +193,9 @@ describe('64 KiB of anything', () => {
       '\n',
       'a\n- ',
       '_ ',
+      'a|\n',
+      'a|b\n-|\n',
+      '1984. a\n',
     ].map((unit) => [unit]),
   )('blocks of %j take less than 50 ms', (unit) => {
     const text = unit.repeat(SIZE / unit.length);

@@ -51,7 +51,7 @@ export class AgentPart {
     const tool = [...this.#running.values()].at(-1);
     this.#doing.textContent = tool === undefined ? this.#task : tool;
     this.#doing.classList.toggle('at-tool', tool !== undefined);
-    if (event.type === 'subagent_completed') this.#end(event.completedNormally === true);
+    if (event.type === 'subagent_completed') this.#end(event.completedNormally);
   }
 
   /** @param {boolean} well */

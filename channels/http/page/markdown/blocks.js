@@ -29,7 +29,10 @@ const DELIMITER_CELL = /^:?-+:?$/;
  * @returns {Block[]}
  */
 export function parseBlocks(text) {
-  return readBlocks(text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'), 0);
+  return readBlocks(
+    text.replaceAll('\0', '\ufffd').replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'),
+    0,
+  );
 }
 
 /**
@@ -74,7 +77,7 @@ function readBlock(lines, at, depth) {
   if (RULE.test(line)) return { body: { type: 'rule' }, end: at + 1 };
   if (depth < MAX_DEPTH && QUOTE.test(line)) return readQuote(lines, at, depth);
   if (depth < MAX_DEPTH && ITEM.test(line)) return readList(lines, at, depth);
-  if (line.includes('|') && isDelimiterRow(lines[at + 1])) return readTable(lines, at);
+  if (startsTable(lines, at)) return readTable(lines, at);
   return readParagraph(lines, at, depth);
 }
 
@@ -94,8 +97,10 @@ function readCode(lines, at, fence, info) {
   };
   let end = at + 1;
   while (end < lines.length && !closing(lines[end] ?? '')) end += 1;
+  // The line break at the end of a text is no empty line of its code.
+  const last = end === lines.length && lines[end - 1] === '' ? end - 1 : end;
   const code = lines
-    .slice(at + 1, end)
+    .slice(at + 1, last)
     .map((line) => (line.slice(0, indent).trim() === '' ? line.slice(indent) : line));
   const language = info.trim().split(/\s/, 1)[0] ?? '';
   return { body: { type: 'code', language, text: code.join('\n') }, end: Math.min(lines.length, end + 1) };
@@ -198,14 +203,21 @@ function readTable(lines, at) {
     return 'left';
   });
   let end = at + 2;
-  while (end < lines.length && lines[end]?.trim() !== '' && lines[end]?.includes('|')) end += 1;
+  while (end < lines.length && lines[end]?.trim() !== '' && !startsBlock(lines[end] ?? '')) end += 1;
   const rows = lines.slice(at + 2, end).map((line) => cells(line).slice(0, head.length));
   return { body: { type: 'table', align, head, rows }, end };
 }
 
-/** @param {string | undefined} line */
-function isDelimiterRow(line) {
-  return line !== undefined && line.includes('-') && cells(line).every((cell) => DELIMITER_CELL.test(cell));
+/**
+ * A row of as many cells as the row of dashes below it has.
+ * @param {string[]} lines
+ * @param {number} at
+ */
+function startsTable(lines, at) {
+  const [head = '', delimiter = ''] = [lines[at], lines[at + 1]];
+  if (!head.includes('|') || !delimiter.includes('-')) return false;
+  const marks = cells(delimiter);
+  return marks.every((cell) => DELIMITER_CELL.test(cell)) && marks.length === cells(head).length;
 }
 
 /** @param {string} line */
@@ -222,10 +234,22 @@ function cells(line) {
  */
 function readParagraph(lines, at, depth) {
   let end = at + 1;
-  const stops = depth < MAX_DEPTH ? startsBlock : () => false;
-  while (end < lines.length && lines[end]?.trim() !== '' && !stops(lines[end] ?? '')) end += 1;
+  const stops = depth < MAX_DEPTH ? endsParagraph : () => false;
+  while (end < lines.length && lines[end]?.trim() !== '' && !stops(lines, end)) end += 1;
   const text = lines.slice(at, end).map((line) => line.trimStart());
   return { body: { type: 'paragraph', text: text.join('\n').trimEnd() }, end };
+}
+
+/**
+ * A list ends a paragraph only when its first item has words, and begins with 1 where it is numbered: "in\n1984. Or so".
+ * @param {string[]} lines
+ * @param {number} at
+ */
+function endsParagraph(lines, at) {
+  const line = lines[at] ?? '';
+  const item = ITEM.exec(line);
+  if (item === null || RULE.test(line)) return startsBlock(line) || startsTable(lines, at);
+  return /^(?:[-*+]|1[.)])$/.test(item[2] ?? '') && line.trim() !== item[2];
 }
 
 /** @param {string} line */

@@ -1,4 +1,6 @@
 /** Markdown inside a line: emphasis, code, links. Gives plain objects; linear in the length of the text. */
+import { readReference } from './characters.js';
+import { matchPairs, readAddress, readTarget, safeHref } from './links.js';
 
 /**
  * @typedef {{ type: 'text', text: string }
@@ -13,11 +15,7 @@ const MAX_OPEN = 24;
 /** Longest link target. */
 const MAX_HREF = 1_000;
 const MARKS = new Set(['*', '_', '~']);
-const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
-const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/y;
-const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/y;
-
 /** @typedef {{ mark: string, children: Inline[] }} Frame */
 
 /**
@@ -51,7 +49,7 @@ class InlineParser {
   constructor(text, links) {
     this.#text = text;
     this.#links = links;
-    const mayLink = links && text.includes('](');
+    const mayLink = text.includes('](');
     this.#brackets = mayLink ? matchPairs(text, '[', ']') : new Map();
     this.#parentheses = mayLink ? matchPairs(text, '(', ')') : new Map();
   }
@@ -69,9 +67,10 @@ class InlineParser {
     else if (char === '`') this.#code();
     else if (char === '\n') this.#newline();
     else if (MARKS.has(char)) this.#emphasis(char);
-    else if (char === '[' && this.#link(this.#at)) return;
+    else if (char === '[' && this.#links && this.#link(this.#at)) return;
     else if (char === '!' && this.#text[this.#at + 1] === '[' && this.#link(this.#at + 1)) return;
-    else if ((char === 'h' || char === '<') && this.#autolink()) return;
+    else if ((char === 'h' || char === 'H' || char === '<') && this.#autolink()) return;
+    else if (char === '&' && this.#characterReference()) return;
     else this.#take(char);
   }
 
@@ -104,6 +103,14 @@ class InlineParser {
     } else this.#take('\\');
   }
 
+  #characterReference() {
+    const reference = readReference(this.#text, this.#at);
+    if (reference === undefined) return false;
+    this.#plain += reference.character;
+    this.#at += reference.length;
+    return true;
+  }
+
   #newline() {
     const hard = this.#plain.endsWith('  ');
     this.#plain = this.#plain.trimEnd();
@@ -121,7 +128,7 @@ class InlineParser {
       this.#take('`'.repeat(length));
       return;
     }
-    const code = this.#text.slice(start, end).replaceAll('\n', ' ');
+    const code = this.#text.slice(start, end);
     const padded = code.startsWith(' ') && code.endsWith(' ') && code.trim() !== '';
     this.#push({ type: 'code', text: padded ? code.slice(1, -1) : code });
     this.#at = end + length;
@@ -149,15 +156,19 @@ class InlineParser {
     const opens = after !== '' && !/\s/.test(after) && (char !== '_' || !/[\p{L}\p{N}]/u.test(before));
     const closes = before !== '' && !/\s/.test(before) && (char !== '_' || !/[\p{L}\p{N}]/u.test(after));
     this.#at += left;
+    // Three tildes and more are no mark.
+    if (char === '~' && left > 2) {
+      this.#plain += char.repeat(left);
+      return;
+    }
     let closed = closes ? this.#close(char, left) : 0;
     while (closed > 0) {
       left -= closed;
       closed = left > 0 ? this.#close(char, left) : 0;
     }
     while (left > 0) {
-      const mark = char.repeat(left >= 2 ? 2 : 1);
-      const known = mark !== '~' && opens && this.#frames.length < MAX_OPEN;
-      if (known) this.#open(mark);
+      const mark = char.repeat(left === 2 || left > 3 ? 2 : 1);
+      if (opens && this.#frames.length < MAX_OPEN) this.#open(mark);
       else this.#plain += mark;
       left -= mark.length;
     }
@@ -175,7 +186,9 @@ class InlineParser {
    * @param {number} left
    */
   #close(char, left) {
-    const fits = (/** @type {Frame} */ frame) => frame.mark[0] === char && frame.mark.length <= left;
+    if (left === 1) this.#openStrongInside(char);
+    const fits = (/** @type {Frame} */ { mark }) =>
+      mark[0] === char && (char === '~' ? mark.length === left : mark.length <= left);
     const index = this.#frames.findLastIndex(fits);
     if (index < 1) return 0;
     this.#flush();
@@ -186,6 +199,17 @@ class InlineParser {
     if (frame.children.length === 0) this.#plain += frame.mark.repeat(2);
     else this.#push({ type, children: frame.children });
     return frame.mark.length;
+  }
+
+  /**
+   * Three marks in a row were opened as emphasis around strong; a single one that closes means it the other way round.
+   * @param {string} char
+   */
+  #openStrongInside(char) {
+    const [outer, inner] = this.#frames.slice(-2);
+    if (inner?.mark !== char.repeat(2) || outer?.mark !== char || outer.children.length > 0) return;
+    outer.mark = inner.mark;
+    inner.mark = char;
   }
 
   /** A mark that was never closed is text. */
@@ -203,9 +227,15 @@ class InlineParser {
     const close = this.#brackets.get(open);
     const end = close === undefined ? undefined : this.#parentheses.get(close + 1);
     if (close === undefined || end === undefined || end - close > MAX_HREF) return false;
-    const target = this.#text.slice(close + 2, end).trim();
-    if (target.includes('\n')) return false;
-    const href = safeHref(target.split(/\s/, 1)[0] ?? '');
+    const target = readTarget(this.#text.slice(close + 2, end));
+    if (target === undefined) return false;
+    if (!this.#links) {
+      // An image inside a link: its description, and nothing in there is parsed once more.
+      this.#plain += this.#text.slice(open + 1, close);
+      this.#at = end + 1;
+      return true;
+    }
+    const href = safeHref(target);
     const label = parseInline(this.#text.slice(open + 1, close), false);
     if (href === undefined) {
       this.#flush();
@@ -221,16 +251,10 @@ class InlineParser {
   }
 
   #autolink() {
-    if (!this.#links) return false;
-    ANGLE_LINK.lastIndex = this.#at;
-    BARE_LINK.lastIndex = this.#at;
-    const angle = ANGLE_LINK.exec(this.#text)?.[1];
-    const bare = angle === undefined ? BARE_LINK.exec(this.#text)?.[0] : undefined;
-    const target = angle ?? (bare === undefined ? undefined : withoutTrailing(bare));
-    const href = target === undefined ? undefined : safeHref(target);
-    if (target === undefined || href === undefined) return false;
-    this.#push({ type: 'link', href, children: [{ type: 'text', text: target }] });
-    this.#at += target.length + (angle === undefined ? 0 : 2);
+    const address = this.#links ? readAddress(this.#text, this.#at) : undefined;
+    if (address === undefined) return false;
+    this.#push({ type: 'link', href: address.href, children: [{ type: 'text', text: address.target }] });
+    this.#at += address.length;
     return true;
   }
 
@@ -240,51 +264,4 @@ class InlineParser {
     while (this.#text[this.#at + length] === char) length += 1;
     return length;
   }
-}
-
-/**
- * The address when it may be followed from here, else undefined.
- * @param {string} target
- */
-export function safeHref(target) {
-  const url = URL.parse(target.replace(/^<|>$/g, ''));
-  return url !== null && SAFE_SCHEMES.has(url.protocol) ? url.href : undefined;
-}
-
-/**
- * Where each opening mark closes: one pass for the whole text.
- * @param {string} text
- * @param {string} opening
- * @param {string} closing
- */
-function matchPairs(text, opening, closing) {
-  /** @type {Map<number, number>} */
-  const pairs = new Map();
-  /** @type {number[]} */
-  const open = [];
-  for (let i = 0; i < text.length; i += 1) {
-    const char = text[i];
-    if (char === '\\') i += 1;
-    else if (char === opening) open.push(i);
-    else if (char === closing) {
-      const start = open.pop();
-      if (start !== undefined) pairs.set(start, i);
-    }
-  }
-  return pairs;
-}
-
-/**
- * A bare link without the sentence's own punctuation after it.
- * @param {string} link
- */
-function withoutTrailing(link) {
-  let end = link.length;
-  while (end > 0) {
-    const last = link[end - 1] ?? '';
-    const unopened = last === ')' && !link.slice(0, end).includes('(');
-    if (!unopened && !".,;:!?'*_~".includes(last)) break;
-    end -= 1;
-  }
-  return link.slice(0, end);
 }

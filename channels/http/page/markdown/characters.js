@@ -1,0 +1,38 @@
+/** Character references such as `&amp;` and `&#8364;`, as Markdown has them from HTML. */
+
+const REFERENCE = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/y;
+/** Those that people and models write; the rest of HTML's two thousand stay as they are. @type {Record<string, string>} */
+const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
+
+/**
+ * The reference that begins at `at`: its character, and how long it is in the text. Undefined when there is none.
+ * @param {string} text
+ * @param {number} at
+ */
+export function readReference(text, at) {
+  REFERENCE.lastIndex = at;
+  const match = REFERENCE.exec(text);
+  if (match === null) return undefined;
+  const [{ length }, decimal, hex, name] = match;
+  return {
+    length,
+    character: name === undefined ? characterOf(Number(decimal ?? `0x${hex}`)) : (NAMED[name] ?? ''),
+  };
+}
+
+/**
+ * The text with its references resolved.
+ * @param {string} text
+ */
+export function decodeCharacters(text) {
+  return text.replaceAll(/&[^;&]{1,9};/g, (reference) => readReference(reference, 0)?.character ?? reference);
+}
+
+/**
+ * The character of a number; U+FFFD for what is none.
+ * @param {number} code
+ */
+function characterOf(code) {
+  const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+  return isCharacter ? String.fromCodePoint(code) : '\ufffd';
+}

@@ -1,0 +1,83 @@
+/** Addresses in Markdown: which may be followed, where one ends, and what a link's target says. */
+import { decodeCharacters } from './characters.js';
+
+/** Schemes a link may have; everything else is shown as text. */
+const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
+/** The target of a link, then its title, if there is one. */
+const TARGET = /^(<[^<>\n]*>|\S*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?$/;
+const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/iy;
+const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/iy;
+
+/**
+ * The address when it may be followed from here, else undefined.
+ * @param {string} target
+ */
+export function safeHref(target) {
+  const url = URL.parse(target.replace(/^<|>$/g, ''));
+  return url !== null && SAFE_SCHEMES.has(url.protocol) ? url.href : undefined;
+}
+
+/**
+ * The address between the parentheses of a link; undefined when what stands there is no target.
+ * @param {string} text
+ */
+export function readTarget(text) {
+  const [, target] = TARGET.exec(text.trim()) ?? [];
+  return target === undefined ? undefined : decodeCharacters(target);
+}
+
+/**
+ * An address that stands in the text itself, bare or in angle brackets, and how many characters it takes.
+ * @param {string} text
+ * @param {number} at
+ * @returns {{ target: string, href: string, length: number } | undefined}
+ */
+export function readAddress(text, at) {
+  ANGLE_LINK.lastIndex = at;
+  const angle = ANGLE_LINK.exec(text);
+  BARE_LINK.lastIndex = at;
+  const isInWord = /[A-Za-z]/.test(text.charAt(at - 1));
+  const bare = angle === null && !isInWord ? BARE_LINK.exec(text)?.[0] : undefined;
+  const target = angle?.[1] ?? (bare === undefined ? undefined : withoutTrailing(bare));
+  const href = target === undefined ? undefined : safeHref(target);
+  if (target === undefined || href === undefined) return undefined;
+  return { target, href, length: angle?.[0].length ?? target.length };
+}
+
+/**
+ * Where each opening mark closes: one pass for the whole text.
+ * @param {string} text
+ * @param {string} opening
+ * @param {string} closing
+ */
+export function matchPairs(text, opening, closing) {
+  /** @type {Map<number, number>} */
+  const pairs = new Map();
+  /** @type {number[]} */
+  const open = [];
+  for (let i = 0; i < text.length; i += 1) {
+    const char = text[i];
+    if (char === '\\') i += 1;
+    else if (char === opening) open.push(i);
+    else if (char === closing) {
+      const start = open.pop();
+      if (start !== undefined) pairs.set(start, i);
+    }
+  }
+  return pairs;
+}
+
+/**
+ * A bare link without the sentence's own punctuation after it.
+ * @param {string} link
+ */
+function withoutTrailing(link) {
+  let end = link.length;
+  while (end > 0) {
+    const last = link[end - 1] ?? '';
+    const unopened = last === ')' && !link.slice(0, end).includes('(');
+    if (!unopened && !".,;:!?'*_~".includes(last)) break;
+    end -= 1;
+  }
+  return link.slice(0, end);
+}
