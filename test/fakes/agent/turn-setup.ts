@@ -38,6 +38,8 @@ export interface TurnWorldOptions {
   others?: readonly Profile[];
   limits?: AgentDeps['limits'];
   model?: string | undefined;
+  /** User ids of owners; unset = nobody is one. */
+  owners?: readonly string[];
   /** Replaces the folder of the session. */
   workspace?: AgentDeps['workspace'];
   /** Where AGENTS.md and its like are. */
@@ -169,6 +171,7 @@ export class TurnWorld {
       lanes: store.lanes,
       subagents: this.#options.aroundSubagents?.(store.subagents) ?? store.subagents,
       background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
+      isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       plans: store.plans,
       approvals: store.approvals,
       memories: store.memories,
