@@ -76,6 +76,8 @@ export class TurnWorld {
   readonly background: LaneHead[] = [];
   /** What the turns committed at their end. */
   readonly finishes: TurnFinish[] = [];
+  /** Told of each event of a turn as it happens. */
+  onEvent: ((event: EventBody) => void) | undefined;
   profile: Profile;
   node = '';
   readonly #options: TurnWorldOptions;
@@ -207,6 +209,7 @@ export class TurnWorld {
         return;
       }
       this.events.push(body);
+      this.onEvent?.(body);
       if (body.type === 'turn_ended') this.order.push('turn_ended');
     };
     return {
