@@ -193,6 +193,7 @@ async function openAgentRuntime(
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     lanes: store.lanes,
     approvals: store.approvals,
+    isOwner: (userId) => accessPolicy.isOwner(userId),
     plans: store.plans,
     memories: store.memories,
     contexts: store.contexts,

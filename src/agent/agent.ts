@@ -8,6 +8,7 @@ import { createCompressor } from './compression/compressor.ts';
 import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentDeps, AgentShared } from './deps.ts';
+import { createAfterTurn } from './turn/after-turn.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
@@ -27,7 +28,7 @@ export interface Agent {
 
 /** Makes the agent. Tool schemas are made here, prompts at a profile's first use; nothing is made per turn. */
 export function createAgent(deps: AgentDeps): Agent {
-  const parts: Omit<AgentShared, 'compressor'> = {
+  const parts: Omit<AgentShared, 'compressor' | 'afterTurn'> = {
     deps,
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
     models: deps.models,
@@ -37,12 +38,17 @@ export function createAgent(deps: AgentDeps): Agent {
     prepare: createPreparation(deps.tools),
     forSubagent: createSubagentProfiles(),
   };
-  const shared: AgentShared = { ...parts, compressor: createCompressor(parts) };
+  const compressor = createCompressor(parts);
+  const shared: AgentShared = {
+    ...parts,
+    compressor,
+    afterTurn: createAfterTurn([compressor.worker], deps.events),
+  };
   const pure = { ...shared, prepare: createPreparation(deps.tools, (tool) => tool.effect === 'pure') };
   return {
     turns: createTurnHandler(shared),
     subagents: createRunHandler(shared),
     complete: (caller, request, signal) => completeStateless(pure, caller, request, signal),
-    close: () => shared.compressor.close(),
+    close: () => shared.afterTurn.close(),
   };
 }

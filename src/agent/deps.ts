@@ -16,7 +16,8 @@ import type { SubagentStore } from '../contracts/subagents.ts';
 import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../contracts/subagents.ts';
 import type { TodoStore } from '../contracts/notes.ts';
 import type { Tool } from '../contracts/tool.ts';
-import type { Compressor } from './compression/worker.ts';
+import type { Compressor } from './compression/compressor.ts';
+import type { AfterTurn } from './turn/after-turn.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Models } from './model/models.ts';
@@ -79,6 +80,8 @@ export interface AgentDeps {
   /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park'>;
   approvals: Pick<ApprovalStore, 'approval'>;
+  /** Whether a user id is an owner's. Throws only `StoreError`. */
+  isOwner(userId: string): Promise<boolean>;
   /** What people want of a plan while it is carried out. */
   plans: Pick<PlanStore, 'planRequests' | 'requestOnPlan'>;
   events: EventBus;
@@ -107,6 +110,7 @@ export interface AgentShared {
   models: Models;
   scale: TokenScale;
   compressor: Compressor;
+  afterTurn: AfterTurn;
   /** The house's own words as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** The prompt and tools of a profile, made at its first use. */

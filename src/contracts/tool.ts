@@ -8,6 +8,9 @@ import type { z } from 'zod';
 
 export type { ToolEffect, ToolRisk } from './risk.ts';
 
+/** What a user may do: an owner changes settings and decides for others. */
+export type UserRole = 'owner' | 'user' | 'system';
+
 /** Everything a tool may use; passed to each call, never ambient (B-06, N-12). */
 export interface ToolContext {
   sessionKey: SessionKey;
@@ -15,6 +18,12 @@ export interface ToolContext {
   address: Address;
   /** Who the turn answers, as a user id: `telegram:42`, `token:<id>`, `system`. */
   userId: string;
+  /** The rights of that user; `system`: nobody wrote the message (a schedule, a heartbeat, a report). */
+  userRole: UserRole;
+  /** As the platform names them; absent where it does not, and in the background. */
+  userName?: string | undefined;
+  /** The model that made the call; absent where a plan makes it before a model was asked. */
+  model?: string | undefined;
   /** Whether others may read the answer; absent = they may. */
   place?: 'private' | 'group' | undefined;
   turnId: string;

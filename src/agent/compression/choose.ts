@@ -2,6 +2,7 @@
 import type { UnsummarizedRow } from '../../contracts/records.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { HISTORY_ROWS } from '../deps.ts';
+import type { ContextSize } from '../prompt/context-window.ts';
 
 /** Rows after which the oldest would soon fall out of sight: they are summarised first. */
 export const CROWDED_ROWS = HISTORY_ROWS - 2;
@@ -11,12 +12,6 @@ export const KEEP_SHARE = 0.3;
 export const KEEP_ROWS = 16;
 /** Fewer tokens than these are not worth a model call. */
 export const MIN_COVERED_TOKENS = 600;
-
-/** How full a context is. */
-export interface ContextSize {
-  tokens: number;
-  rows: number;
-}
 
 /** True when the tokens pass the profile's share of the budget (N-67). */
 export function exceedsThreshold(profile: Profile, { tokens }: ContextSize, budget: number): boolean {

@@ -25,7 +25,7 @@ const RECORD_SHARE = 0.8;
 /** Words of a summary per token it may have. */
 const WORDS_PER_TOKEN = 0.5;
 
-type Shared = Omit<AgentShared, 'compressor'>;
+type Shared = Omit<AgentShared, 'compressor' | 'afterTurn'>;
 
 /** Whose context is compressed, and with which model. */
 export interface CompressionOrder {

@@ -1,44 +1,48 @@
-/** When contexts are compressed: before a turn that is too heavy, and by a worker after a turn, which delays nobody (N-65). */
-import { LaneAbort } from '../../contracts/bus.ts';
+/** When contexts are compressed: before a turn whose context is too large, and by a worker after a turn (N-66, N-67). */
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
-import type { SessionKey } from '../../contracts/message.ts';
 import { toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
-import type { AgentShared } from '../deps.ts';
+import type { AgentShared, Emit } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { AfterTurnWorker, WorkerContext, WorkerResult } from '../turn/after-turn.ts';
+import { contextSize } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
-import type { ContextSize } from './choose.ts';
 import { compressOnce } from './compress.ts';
 import type { CompressionOrder } from './compress.ts';
-import type { Compressor } from './worker.ts';
 
 /** How long a session whose compression failed, or gained too little, is left alone, in milliseconds. */
 export const COOLDOWN_MS = 10 * 60_000;
-/** Sessions that are known to rest; the one that has rested longest goes first. */
-const MAX_RESTING = 10_000;
-/** Workers at one time. A turn that ends beyond them has none; the next turn of its session looks again. */
-export const MAX_WORKERS = 16;
+/** Sessions that are left alone at one time; the one that was left alone first is tried again first. */
+const MAX_COOLING_DOWN = 10_000;
+
+export interface Compressor {
+  /**
+   * Shortens the context of a turn that has not begun, if it is too large (N-67); waits for `running`, the work after
+   * the turn before, instead. Throws `StoreError`, or the signal's reason.
+   */
+  before(turn: Turn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
+  /** Shortens the context of a turn that has ended, if the next one would find it too large (N-66). */
+  readonly worker: AfterTurnWorker;
+}
 
 /** Estimated tokens of what the next turn reads. */
-interface Gain {
+interface Compression {
   before: number;
   after: number;
 }
 
-/** `now` is a clock in milliseconds. */
+/** `monotonicNow` is a clock in milliseconds. */
 export function createCompressor(
-  shared: Omit<AgentShared, 'compressor'>,
-  now: () => number = () => performance.now(),
+  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
+  monotonicNow: () => number = () => performance.now(),
 ): Compressor {
-  const resting = new Recent<true>(COOLDOWN_MS, MAX_RESTING, now);
-  const workers = new Map<SessionKey, Promise<void>>();
-  const closing = new AbortController();
+  const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
-  /** Undefined when nothing came of it: then the session rests. Rejects only with the signal's reason. */
-  const compress = async (order: CompressionOrder): Promise<Gain | undefined> => {
+  /** Undefined when nothing came of it: then the session is left alone for a while. Rejects only with the signal's reason. */
+  const compress = async (order: CompressionOrder): Promise<Compression | undefined> => {
     const log = shared.deps.log.child({ sessionKey: order.session });
     try {
       const done = await compressOnce(shared, order);
@@ -51,58 +55,45 @@ export function createCompressor(
       order.signal.throwIfAborted();
       log.warn({ err: toGatewayError(error) }, 'compression_failed');
     }
-    resting.set(order.session, true);
+    coolingDown.set(order.session, true);
     return undefined;
   };
 
-  const work = async (turn: Turn): Promise<void> => {
-    const { sessionKey } = turn;
-    try {
-      const budget = await budgetFor(shared, turn, closing.signal);
-      if (budget === undefined || !shouldCompressAfterTurn(turn.profile, sizeOf(turn), budget)) return;
-      const gain = await compress(orderOf(turn, closing.signal));
-      if (gain !== undefined) shared.deps.events.emit(sessionKey, { type: 'context_compressed', ...gain });
-    } catch (error) {
-      if (!closing.signal.aborted) turn.log.error({ err: error }, 'compression_worker_broke');
-    } finally {
-      workers.delete(sessionKey);
-    }
+  const afterTurn = async ({ turn, reason, size, signal }: WorkerContext): Promise<WorkerResult> => {
+    const ended = reason === 'completed' || reason === 'max_iterations';
+    if (!ended || coolingDown.get(turn.sessionKey) === true) return NOTHING;
+    const budget = await budgetFor(shared, turn, signal);
+    if (budget === undefined || !shouldCompressAfterTurn(turn.profile, size, budget)) return NOTHING;
+    const done = await compress(orderOf(turn, signal));
+    return done === undefined ? NOTHING : { events: [{ type: 'context_compressed', ...done }] };
   };
 
   return {
-    async before(turn, emit) {
+    async before(turn, running, emit) {
       // A subagent has no history of its own; what a journal holds was said with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
       const budget = await budgetFor(shared, turn, turn.signal);
-      if (budget === undefined || !exceedsThreshold(turn.profile, sizeOf(turn), budget)) return;
-      const worker = workers.get(turn.sessionKey);
-      if (worker !== undefined) await untilAborted(worker, turn.signal);
+      if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
+      if (running !== undefined) await untilAborted(running, turn.signal);
       else {
-        if (resting.get(turn.sessionKey) === true) return;
-        const gain = await compress(orderOf(turn, turn.signal));
-        if (gain === undefined) return;
-        emit({ type: 'context_compressed', ...gain });
+        if (coolingDown.get(turn.sessionKey) === true) return;
+        const done = await compress(orderOf(turn, turn.signal));
+        if (done === undefined) return;
+        emit({ type: 'context_compressed', ...done });
       }
       await rereadHistory(shared, turn);
       // It gained, and still not enough: another try would gain less.
-      if (exceedsThreshold(turn.profile, sizeOf(turn), budget)) resting.set(turn.sessionKey, true);
+      if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
-    after(turn, reason) {
-      const { sessionKey } = turn;
-      if (reason !== 'completed' && reason !== 'max_iterations') return;
-      if (closing.signal.aborted || workers.has(sessionKey) || workers.size >= MAX_WORKERS) return;
-      if (resting.get(sessionKey) !== true) workers.set(sessionKey, work(turn));
-    },
-    async close() {
-      closing.abort(new LaneAbort('shutdown'));
-      await Promise.all(workers.values());
-    },
+    worker: { name: 'compression', run: afterTurn },
   };
 }
 
+const NOTHING: WorkerResult = { events: [] };
+
 /** What the conversation may fill, in estimated tokens; undefined when the model's server does not say. */
 async function budgetFor(
-  shared: Omit<AgentShared, 'compressor'>,
+  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
   turn: TurnIdentity & TurnContext,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -119,21 +110,13 @@ async function budgetFor(
   }
 }
 
-/** What the next turn would read, with this one's own rows. */
-function sizeOf({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
-  const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
-  const sum = (all: readonly { tokens: number }[]): number =>
-    all.reduce((total, { tokens }) => total + tokens, 0);
-  return { tokens: sum(history) + sum(own), rows: past.length + own.length };
-}
-
 function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionOrder {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }
 
 async function rereadHistory(
-  shared: Omit<AgentShared, 'compressor'>,
+  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
   turn: TurnIdentity & TurnContext,
 ): Promise<void> {
   const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);

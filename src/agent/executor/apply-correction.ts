@@ -4,7 +4,7 @@ import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/p
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
 import { describeCommand } from './commands.ts';
 import type { AgentCorrection } from './correction-reply.ts';
-import { changeStep, insertStepsBefore, replaceStepCommand } from './edits.ts';
+import { changeStep, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
 import type { PlanEdit } from './edits.ts';
 import type { Execution } from './execution.ts';
 
@@ -29,8 +29,14 @@ export async function correctStep(execution: Execution, step: PlanStep, result: 
   }
   emit({ type: 'agent_thinking', step });
   if (isWarningDue(remaining)) emit({ type: 'budget_warning', remaining, total: MAX_CORRECTIONS });
-  const before = deps.context.toContextString();
-  const correction = await deps.correct({ plan: run.plan, step, result, before, refusal: run.refusal });
+  const correction = await deps.correct({
+    plan: run.plan,
+    step,
+    result,
+    before: deps.context.toContextString(),
+    consecutiveFailures: deps.context.consecutiveFailures,
+    refusal: run.refusal,
+  });
   // A call that a stop cut short answers `abort`: that is no decision.
   deps.signal.throwIfAborted();
   await applyCorrection(execution, step, correction);
@@ -105,8 +111,12 @@ function editOf(execution: Execution, step: PlanStep, correction: Amendment): Pl
       const added = correction.newSteps.map((proto) => ({ ...proto, revision }));
       return insertStepsBefore(waits.plan, step.id, added, deps.classify);
     }
-    case 'skip':
-      return put({ status: 'skipped', revision });
+    case 'skip': {
+      const skipped = put({ status: 'skipped', revision });
+      if (skipped.kind !== 'edited' || correction.newSteps === undefined) return skipped;
+      const instead = correction.newSteps.map((proto) => ({ ...proto, revision }));
+      return insertSteps(skipped.plan, step.id, instead, deps.classify);
+    }
     default:
       return correction satisfies never;
   }
@@ -131,6 +141,7 @@ function announce(execution: Execution, failed: PlanStep, correction: Amendment)
       emit({ type: 'plan_revised', plan, reason: correction.reason });
       return;
     case 'skip':
+      if (correction.newSteps !== undefined) emit({ type: 'plan_revised', plan, reason: correction.reason });
       emit({ type: 'step_skipped', step });
       return;
     default:

@@ -18,7 +18,7 @@ export type AgentCorrection = { reason: string } & (
   | { action: 'retry'; command?: StepCommand | undefined }
   | { action: 'modify'; command: StepCommand }
   | { action: 'insert_steps'; newSteps: ProtoStep[] }
-  | { action: 'skip' }
+  | { action: 'skip'; newSteps?: ProtoStep[] | undefined }
   | { action: 'abort' }
 );
 
@@ -43,7 +43,8 @@ const reply = z.discriminatedUnion('action', [
   z.object({ action: z.literal('retry'), reason, command: command.nullish() }),
   z.object({ action: z.literal('modify'), reason, command: command.nullish() }),
   z.object({ action: z.literal('insert_steps'), reason, newSteps: z.array(newStep).min(1) }),
-  z.object({ action: z.enum(['skip', 'abort']), reason }),
+  z.object({ action: z.literal('skip'), reason, newSteps: z.array(newStep).nullish() }),
+  z.object({ action: z.literal('abort'), reason }),
 ]);
 
 /**
@@ -70,14 +71,13 @@ export function readCorrection(
       throw new GatewayError('bad_correction', 'The answer changes the step without naming its new command.');
     }
     case 'insert_steps':
-      return {
-        action: 'insert_steps',
-        reason: why,
-        newSteps: answer.newSteps.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, hands)),
-      };
-    case 'skip':
+      return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, hands) };
+    case 'skip': {
+      const newSteps = toProtoSteps(answer.newSteps ?? [], hands);
+      return { action: 'skip', reason: why, ...(newSteps.length > 0 && { newSteps }) };
+    }
     case 'abort':
-      return { action: answer.action, reason: why };
+      return { action: 'abort', reason: why };
     default:
       return answer satisfies never;
   }
@@ -105,6 +105,10 @@ function toCommand(
     return { made: { executor: current.executor, args: given }, note: '' };
   }
   return { note: '' };
+}
+
+function toProtoSteps(asked: readonly z.infer<typeof newStep>[], hands: AvailableExecutors): ProtoStep[] {
+  return asked.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, hands));
 }
 
 function toProtoStep(asked: z.infer<typeof newStep>, hands: AvailableExecutors): ProtoStep {

@@ -1,10 +1,12 @@
 /** How a plan is followed, told to the model: one prompt a mode (S-44). */
 import type { ExecutionMode } from '../../contracts/plan.ts';
+import { promptPart } from '../prompt/bootstrap-files.ts';
+import type { PromptPart } from '../prompt/bootstrap-files.ts';
 
 const PROMPTS: Readonly<Record<ExecutionMode, string>> = {
   planner:
     'You follow a plan of your own. Carry its steps out in their order, keep the todo list up to date, and when a step ' +
-    'fails, say why, then mend it or change the rest of the plan.',
+    'fails, say why, then repair it or change the rest of the plan.',
   agentic:
     'A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before ' +
     'it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.',
@@ -13,9 +15,14 @@ const PROMPTS: Readonly<Record<ExecutionMode, string>> = {
     'plain words what was done, why, and what can be learned from it.',
 };
 
-/** The words of a mode; they stand behind the system prompt while a plan is carried out. */
+/** Gives the prompt of a mode; `withModePrompt` puts it behind the system prompt. */
 export function modePrompt(mode: ExecutionMode): string {
   return PROMPTS[mode];
+}
+
+/** The system prompt of a call that follows a plan in this mode. */
+export function withModePrompt(system: PromptPart, mode: ExecutionMode): PromptPart {
+  return promptPart([system.content, modePrompt(mode)].filter((part) => part !== '').join('\n\n---\n\n'));
 }
 
 /** The system message of the call that explains a step before it runs. */

@@ -1,6 +1,5 @@
 /** A step's own small conversation within its turn: its own rows of the journal, its own prompt. */
 import { STEP_ITERATIONS } from '../../contracts/records.ts';
-import { estimateTokens } from '../../lib/tokens.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import { turnTaint } from '../tools/approval-gate.ts';
 import type { AgentShared } from '../deps.ts';
@@ -8,7 +7,7 @@ import { Reply } from '../state/reply.ts';
 import type { Taint } from '../tools/taint.ts';
 import { TurnRows } from '../state/turn-state.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { modePrompt } from './mode-prompts.ts';
+import { withModePrompt } from './mode-prompts.ts';
 
 /** The turn as one run of a step sees it. Its n-th answer is the iteration `stepIteration(run, n)`. */
 export function stepTurn(turn: Turn, run: number, task: string): Turn {
@@ -16,7 +15,6 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
   // What earlier steps read counts when a call is judged.
   const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
-  const content = `${turn.prepared.system.content}\n\n---\n\n${modePrompt(turn.plan?.mode ?? turn.mode)}`;
   return {
     ...turn,
     // The task quotes what earlier steps read: nothing in it is the user's own word.
@@ -26,7 +24,10 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
     reply: new Reply(),
     restarted: false,
     plan: undefined,
-    prepared: { ...turn.prepared, system: { content, tokens: estimateTokens(content) } },
+    prepared: {
+      ...turn.prepared,
+      system: withModePrompt(turn.prepared.system, turn.plan?.mode ?? turn.mode),
+    },
     // These speak of the turn's own loop.
     profile: {
       ...turn.profile,

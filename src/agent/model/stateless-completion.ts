@@ -173,6 +173,8 @@ async function runPure(
     sessionKey,
     address: sessionKey,
     userId: `token:${completion.caller.tokenId}`,
+    userRole: completion.caller.scopes.includes('admin') ? ('owner' as const) : ('user' as const),
+    model: completion.model,
     turnId: completion.id,
     profileId: completion.profile.id,
     workspace,

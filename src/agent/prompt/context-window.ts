@@ -42,6 +42,12 @@ export function inputBudget(window: number, profile: Profile, toolTokens: number
   return own - reserve - toolTokens;
 }
 
+/** How full a context is, in estimated tokens and in rows. */
+export interface ContextSize {
+  tokens: number;
+  rows: number;
+}
+
 /** What a model call is made of. Groups are oldest first. */
 export interface Prompt {
   system: { content: string; tokens: number };

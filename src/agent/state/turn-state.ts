@@ -9,6 +9,8 @@ import { STEP_ITERATIONS } from '../../contracts/records.ts';
 import type { ContextEntry, ContextRecord, TurnApproval } from '../../contracts/records.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import type { SubagentCall } from '../../contracts/subagents.ts';
+import type { UserRole } from '../../contracts/tool.ts';
+import type { ContextSize } from '../prompt/context-window.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { Answer, ContextRow, Group, Result } from '../prompt/history.ts';
@@ -16,7 +18,7 @@ import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
 import type { UnjournaledUsage } from './unjournaled-usage.ts';
 
-/** Which turn it is, for whom it answers, and where. Stays as it is. */
+/** Which turn it is, for whom it answers, and where. */
 export interface TurnIdentity {
   /** The head of the lane that it holds. */
   fence: Fence;
@@ -29,6 +31,10 @@ export interface TurnIdentity {
   address: Address;
   /** Who is answered, the same in every chat. */
   userId: string;
+  /** As the platform names them. */
+  userName?: string | undefined;
+  /** Found at the first tool call: who is an owner may stand in the database. */
+  userRole?: UserRole | undefined;
   /** Whether others read the answer. */
   place: 'private' | 'group';
   log: Log;
@@ -206,6 +212,14 @@ export class TurnRows {
 
 function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Answer }[] {
   return rows.flatMap(({ iteration, entry }) => (entry.kind === 'assistant' ? [{ iteration, entry }] : []));
+}
+
+/** What the next turn of the session would read, with this one's own rows. */
+export function contextSize({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
+  const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
+  const sum = (all: readonly { tokens: number }[]): number =>
+    all.reduce((total, { tokens }) => total + tokens, 0);
+  return { tokens: sum(history) + sum(own), rows: past.length + own.length };
 }
 
 /** What the journal's answers said, joined as it was on screen. */

@@ -31,6 +31,7 @@ export interface Child extends Pick<
   | 'sessionKey'
   | 'address'
   | 'userId'
+  | 'userName'
   | 'place'
   | 'model'
   | 'past'
@@ -134,6 +135,7 @@ function childTurn(
     sessionKey: child.sessionKey,
     address: child.address,
     userId: child.userId,
+    userName: child.userName,
     place: child.place,
     // Its prompt is its profile's and its task is all that it knows.
     promptContext: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },

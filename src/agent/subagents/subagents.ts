@@ -177,6 +177,7 @@ async function runToResult(
     sessionKey: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
+    userName: turn.userName,
     place: turn.place,
     untrusted: turn.promptContext.untrusted,
     tools: new Set(turn.prepared.tools.keys()),

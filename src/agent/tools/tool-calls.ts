@@ -4,7 +4,7 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/subagents.ts';
-import type { ToolContext } from '../../contracts/tool.ts';
+import type { ToolContext, UserRole } from '../../contracts/tool.ts';
 import { passGate, turnTaint } from './approval-gate.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -120,6 +120,7 @@ async function runCall(
   const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
   const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
   if (refusal !== undefined) return refusal;
+  const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
   if (!begun && tool.effect !== 'pure') await noteIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
@@ -127,6 +128,9 @@ async function runCall(
     sessionKey: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
+    userRole,
+    userName: turn.userName,
+    model: turn.model,
     place: turn.place,
     turnId: turn.parentTurnId ?? turn.turnId,
     agentId,
@@ -148,6 +152,11 @@ async function runCall(
   running = false;
   await subagent?.settled();
   return outcome;
+}
+
+async function roleOf({ deps }: AgentShared, userId: string): Promise<UserRole> {
+  if (userId === 'system') return 'system';
+  return (await deps.isOwner(userId)) ? 'owner' : 'user';
 }
 
 /** T3. */

@@ -56,7 +56,7 @@ export async function runTurn(
   }
   let result: TurnResult;
   try {
-    await shared.compressor.before(turn, emit);
+    await shared.compressor.before(turn, shared.afterTurn.running(turn.sessionKey), emit);
     if (planning) {
       await planTurn(shared, turn, emit);
       await runPlan(shared, turn, emit);

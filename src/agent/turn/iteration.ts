@@ -5,6 +5,8 @@ import { sleep } from '../../lib/sleep.ts';
 import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
+import type { PromptPart } from '../prompt/bootstrap-files.ts';
+import { withModePrompt } from '../executor/mode-prompts.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { MAX_CALLS_RUN, RETRY_CAP_MS } from '../deps.ts';
@@ -171,7 +173,7 @@ async function makeRequest(
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(prepared, turn.promptContext),
+      system: systemOf(turn),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
       note: notesFor(turn, n),
@@ -189,6 +191,12 @@ async function makeRequest(
     ...(profile.maxTokens !== undefined && { maxTokens: profile.maxTokens }),
   };
   return { request, estimated: tokens + toolTokens };
+}
+
+/** The system prompt; while the model follows a plan by itself, with the words of that mode (S-44). */
+function systemOf({ prepared, promptContext, plan }: TurnContext & TurnProgress): PromptPart {
+  const system = systemPart(prepared, promptContext);
+  return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 
 /** The turn's own groups. The plan stays with the message it was made for, unless it would crowd out what follows. */

@@ -71,7 +71,7 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
     }
     const step = await commit(shared, turn, opened.address, result);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
-    shared.compressor.after(turn, result.reason);
+    shared.afterTurn.start(turn, result.reason);
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {
@@ -110,6 +110,7 @@ function startTurn(
     sessionKey,
     address: opened.address,
     userId: userIdOf(payload.message),
+    userName: payload.message.senderName,
     place: payload.message.place,
     promptContext,
     profile,

@@ -15,6 +15,7 @@ const failure: Failure = {
   step: testStep(1),
   result: { content: 'no such file: paint.txt', isError: true, attemptIndex: 1 },
   before: '[s1] Do part 1: ok',
+  consecutiveFailures: 2,
 };
 const hands: AvailableExecutors = {
   tools: new Map([
@@ -55,6 +56,8 @@ describe('the correction call', () => {
       Command: probe {"part":2}
 
       Attempt: 2
+
+      Failed runs in a row, of this step and those before it: 2
 
       It gave back:
       <<<
@@ -105,6 +108,14 @@ describe('the correction call', () => {
       },
     ],
     ['{"action":"skip","reason":"no need"}', { action: 'skip', reason: 'no need' }],
+    [
+      '{"action":"skip","reason":"another way","newSteps":[{"description":"Look","tool":"list_dir"}]}',
+      {
+        action: 'skip',
+        reason: 'another way',
+        newSteps: [{ description: 'Look', executor: { kind: 'tool', tool: 'list_dir' } }],
+      },
+    ],
     ['{"action":"abort","reason":"hopeless"}', { action: 'abort', reason: 'hopeless' }],
   ])('reads %s (S-12)', async (reply, correction) => {
     expect(await answering(reply)).toEqual(correction);

@@ -11,7 +11,7 @@ import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plan.ts
 import { PlanWorld, testPlan } from '../../fakes/agent/plans.ts';
 import type { PlanWorldOptions } from '../../fakes/agent/plans.ts';
 
-const actions = ['retry', 'command', 'modify', 'insert', 'skip', 'abort'] as const;
+const actions = ['retry', 'command', 'modify', 'insert', 'skip', 'instead', 'abort'] as const;
 
 function correctionOf(action: (typeof actions)[number], count: number): AgentCorrection {
   const command = {
@@ -32,6 +32,8 @@ function correctionOf(action: (typeof actions)[number], count: number): AgentCor
         reason,
         newSteps: Array.from({ length: count }, () => ({ description: 'repair', ...command })),
       };
+    case 'instead':
+      return { action: 'skip', reason, newSteps: [{ description: 'another way', ...command }] };
     default:
       return { action, reason };
   }

@@ -124,6 +124,29 @@ describe('a plan in agentic mode', () => {
     expect(world.stored.state).toBe('completed');
   });
 
+  it('runs new steps in the place of a skipped one, and shows them before it is shown as skipped (S-16)', async () => {
+    const instead = insert(2);
+    const newSteps = instead.action === 'insert_steps' ? instead.newSteps : [];
+    const world = await carriedOut({
+      step: failing({ s1: 1 }),
+      correct: () => ({ ...skip, action: 'skip', newSteps }),
+    });
+    expect(world.runs).toEqual(['s1#1', 'added-1#2', 'added-2#3', 's2#4']);
+    expect(world.stored.steps.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      's1 skipped',
+      'added-1 done',
+      'added-2 done',
+      's2 done',
+    ]);
+    const types = world.types();
+    expect(types.indexOf('plan_revised')).toBe(types.indexOf('step_skipped') - 1);
+  });
+
+  it('tells the correction how many runs have failed in a row (S-09)', async () => {
+    const world = await carriedOut({ steps: 2, step: failing({ s1: 2, s2: 1 }), correct: () => retry });
+    expect(world.failures.map(({ consecutiveFailures }) => consecutiveFailures)).toEqual([1, 2, 1]);
+  });
+
   it('ends with one word when the correction gives up (S-29, S-36)', async () => {
     const world = await carriedOut({
       step: failing({ s1: 1 }),

@@ -1,6 +1,7 @@
 /** Planning before the loop, on a real store: when it happens, what it costs, what is kept and what people see. */
 import { expect, it } from 'vitest';
 import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
+import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { describeEmbedded } from '../../database.ts';
@@ -33,6 +34,25 @@ describeEmbedded('planning', (databases) => {
     expect(provider.requests).toHaveLength(2);
     await world.ask('planned');
     expect(provider.requests).toHaveLength(4);
+  });
+
+  it('tells the model of each call how a plan of planner mode is followed (S-44)', async () => {
+    const script = [
+      says(ANALYSIS),
+      says(PLAN),
+      update(1, 'done'),
+      says('Bread.'),
+      says('DIRECT'),
+      says('Hi.'),
+    ];
+    const { world, provider } = await planningWorld(databases, planned, ...script);
+    await world.ask('Bake');
+    await world.ask('Hello');
+    const holds = provider.requests.map(({ messages }) =>
+      messages[0]?.content.endsWith(modePrompt('planner')),
+    );
+    expect(holds).toEqual([false, false, true, true, false, false]);
+    expect(provider.requests[2]?.messages.filter(({ role }) => role === 'system')[0]?.content).toMatch(/---/);
   });
 
   it('is over with DIRECT: one call, no plan, and its cost is kept (N-15)', async () => {

@@ -47,24 +47,23 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     expect(world.shown()).toBe('I ask.\n\nAll done.');
   });
 
-  it('hands its tools the session, user, folder and turn of the parent, and its own id (N-10, N-12)', async () => {
+  it('gives its tools the session, user, folder and turn of the parent, and its own id (N-10, N-12)', async () => {
     const { tool, seen } = probe();
     const both = asks([{ name: 'probe', args: {} }]);
     const provider = new ReplayCast({
       'Do it': [both, asks([spawn('The task')]), both, says('Done.')],
       'The task': [both, says('Done.')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
-    const { turnId } = await world.ask('Do it');
+    const owners = ['telegram:42'];
+    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], owners });
+    const { turnId } = await world.ask('Do it', { senderName: 'Ann' });
     const [before, inside, after] = seen;
-    const place = ({ sessionKey, address, userId, workspace }: ToolContext) => [
-      sessionKey,
-      address,
-      userId,
-      workspace,
-    ];
+    const place = ({ sessionKey, address, userId, userName, userRole, model, workspace }: ToolContext) => {
+      return { sessionKey, address, userId, userName, userRole, model, workspace };
+    };
     if (before === undefined || inside === undefined || after === undefined)
       throw new Error('not all were called');
+    expect(place(before)).toMatchObject({ userName: 'Ann', userRole: 'owner', model: 'test-model' });
     expect(place(inside)).toEqual(place(before));
     expect(inside).toMatchObject({ turnId, agentId: expect.stringMatching(/^agent-/), spawn: undefined });
     expect(after).toMatchObject({ turnId, agentId: undefined, sessionKey: 'telegram:42' });
@@ -101,11 +100,19 @@ describeEmbedded('a subagent that is waited for', (databases) => {
       'The task': [],
     });
     const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
-    await world.ask('Do it');
-    const place = ({ sessionKey, address, userId, turnId, agentId, profileId }: ToolContext) => {
-      return { sessionKey, address, userId, turnId, agentId, profileId };
+    await world.ask('Do it', { senderName: 'Ann' });
+    const identity = ({ sessionKey, address, turnId, agentId, profileId, ...ctx }: ToolContext) => {
+      const { model, userId, userRole, userName } = ctx;
+      return { sessionKey, model, userId, userRole, userName, address, turnId, agentId, profileId };
     };
-    const [before, after] = seen.map(place);
+    const [before, after] = seen.map(identity);
+    expect(before).toMatchObject({
+      sessionKey: 'telegram:42',
+      model: 'test-model',
+      userId: 'telegram:42',
+      userRole: 'user',
+      userName: 'Ann',
+    });
     expect(after).toEqual(before);
   });
 

@@ -1,4 +1,4 @@
-/** A tool's promptContext for tests: silent log, a signal that never ends, unless told otherwise. */
+/** A tool's context for tests: silent log, a signal that never ends, unless told otherwise. */
 import { createLog } from '../../../src/contracts/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { ToolContext } from '../../../src/contracts/tool.ts';
@@ -13,6 +13,7 @@ export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
     sessionKey: 'telegram:1',
     address: 'telegram:1',
     userId: 'telegram:1',
+    userRole: 'user',
     turnId: 'turn-1',
     profileId: 'default',
     workspace: '/nonexistent',

@@ -38,6 +38,8 @@ export interface TurnWorldOptions {
   others?: readonly Profile[];
   limits?: AgentDeps['limits'];
   model?: string | undefined;
+  /** User ids of owners; unset = nobody is one. */
+  owners?: readonly string[];
   /** Replaces the folder of the session. */
   workspace?: AgentDeps['workspace'];
   /** Where AGENTS.md and its like are. */
@@ -74,6 +76,8 @@ export class TurnWorld {
   readonly background: LaneHead[] = [];
   /** What the turns committed at their end. */
   readonly finishes: TurnFinish[] = [];
+  /** Told of each event of a turn as it happens. */
+  onEvent: ((event: EventBody) => void) | undefined;
   profile: Profile;
   node = '';
   readonly #options: TurnWorldOptions;
@@ -169,6 +173,7 @@ export class TurnWorld {
       lanes: store.lanes,
       subagents: this.#options.aroundSubagents?.(store.subagents) ?? store.subagents,
       background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
+      isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       plans: store.plans,
       approvals: store.approvals,
       memories: store.memories,
@@ -204,6 +209,7 @@ export class TurnWorld {
         return;
       }
       this.events.push(body);
+      this.onEvent?.(body);
       if (body.type === 'turn_ended') this.order.push('turn_ended');
     };
     return {

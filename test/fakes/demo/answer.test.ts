@@ -122,7 +122,7 @@ function corrected(tool: string, ...others: string[]): Promise<AgentCorrection> 
       const sent = messages.map(({ content }) => user(content));
       return String(demoAnswer(asked(system(prompt), ...sent)).text);
     },
-    { plan, step: stepOf(tool, 0), result, before: '' },
+    { plan, step: stepOf(tool, 0), result, before: '', consecutiveFailures: 1 },
     { tools, profileIds: [] },
   );
 }

@@ -1,0 +1,33 @@
+/** A stopped turn against an Ollama behind a socket: the call is closed, and the model stays loaded for the next turn. */
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { LaneAbort } from '../../../src/contracts/bus.ts';
+import { createOllama } from '../../../src/providers/ollama/ollama.ts';
+import { describeEachDatabase } from '../../database.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { openWorld } from '../../fakes/agent/turn-setup.ts';
+
+const loadedModels = z.object({ models: z.array(z.object({ name: z.string() })) });
+
+describeEachDatabase('a stop in mid-answer', (databases) => {
+  it('closes the call and keeps the model loaded: /api/ps still lists it, and nothing asks to unload it (N-64)', async () => {
+    const fake = await startFakeOllama();
+    onTestFinished(() => fake.close());
+    fake.answer({ text: ['Once ', 'upon'], failure: { kind: 'hang', after: 1 } });
+    const provider = createOllama({ host: fake.url });
+    const world = await openWorld(databases, { provider, model: 'fake:latest' });
+    const { head, turnId } = await world.say('Tell me a story');
+    const stop = new AbortController();
+    world.onEvent = (event) => {
+      if (event.type === 'stream_chunk') stop.abort(new LaneAbort('stopped'));
+    };
+    await world.run(head, stop.signal);
+    expect((await world.store.ledger.turn(turnId))?.reason).toBe('stopped');
+    const call = await fake.nextCall();
+    expect((await call.closed).by).toBe('client');
+    const listed = loadedModels.parse(await (await fetch(`${fake.url}/api/ps`)).json());
+    expect(listed.models).toMatchObject([{ name: 'fake:latest' }]);
+    expect(fake.calls.filter(({ body }) => body.keep_alive !== undefined)).toEqual([]);
+    expect(fake.loads).toHaveLength(1);
+  });
+});
