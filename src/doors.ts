@@ -1,6 +1,5 @@
 /** Where people meet the gateway: its commands, the one way in, what the channels may ask, health, and the channels. */
 import packageFile from '../package.json' with { type: 'json' };
-import { channelEntries } from '../channels/index.ts';
 import { createProfileCommands } from './agent/index.ts';
 import type { MessageBus } from './contracts/bus.ts';
 import type { Ground } from './ground.ts';
@@ -72,7 +71,7 @@ export async function makeDoors(behind: Behind) {
     version: packageFile.version,
     demo: behind.demo,
     askModel: (signal) => agent.models(signal),
-    channels: () => channelHealth(channelEntries, channels, (channel) => leader.health(channel)),
+    channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
     isReady: behind.isReady,
     profileFaults,
   });
@@ -97,8 +96,8 @@ export async function makeDoors(behind: Behind) {
     usage: store.usage,
     metrics: () => metrics.text(),
   });
-  for (const entry of channelEntries.filter((candidate) => candidate.isOn(config))) {
-    channels.set(entry.name, await entry.load(config, { log: log.child({ channel: entry.name }), gateway }));
+  for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
+    channels.set(name, await create({ log: log.child({ channel: name }), gateway }));
   }
   return { receive, health, metrics };
 }

@@ -1,5 +1,4 @@
 /** The only wiring: the ground, the mind, the lanes that carry their work, the doors, and the life of it all. */
-import { urlOf } from '../channels/index.ts';
 import { createMessageBus } from './bus/index.ts';
 import type { LaneRunner, LaneBudget, MessageBus } from './contracts/bus.ts';
 import type { Config } from './config.ts';
@@ -78,5 +77,9 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   const doors: Doors = await makeDoors({ ground, mind, bus, leader, demo, isReady: () => life.ready });
   const life: Life = createLife({ ground, mind, bus, leader, doors });
   await life.start();
-  return { url: urlOf(channels.get('http')), health: () => doors.health.report(), stop: () => life.stop() };
+  return {
+    url: channels.get('http')?.url ?? '',
+    health: () => doors.health.report(),
+    stop: () => life.stop(),
+  };
 }

@@ -2,7 +2,7 @@
 import type { Fanout } from '../../src/contracts/bus.ts';
 import type { BusClock } from '../../src/bus/clock.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 import type { Log } from '../../src/contracts/log.ts';
 
 /** A log whose lines the test can read. */

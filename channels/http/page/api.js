@@ -2,7 +2,7 @@
 
 /** @typedef {{ key: string, profileId: string, model: string | null, mode: string, updatedAt: string, messageCount: number }} Session */
 /** @typedef {{ seq: number, role: 'user' | 'assistant' | 'system', content: string, turnId: string, createdAt: string, senderName: string | null, isPlan: boolean, isError: boolean }} Message */
-/** @typedef {{ ready: boolean, demo: boolean, version: string, model: { state: 'up' | 'down', detail?: string } }} Health */
+/** @typedef {{ ready: boolean, demo: boolean, version: string, model: { state: 'up' | 'down', detail?: string }, channels: Record<string, { label: string }> }} Health */
 
 /** The gateway refused, or could not be reached (`status` 0). */
 export class ApiError extends Error {
