@@ -1,10 +1,12 @@
 /** The command line: `parley start`, and what an owner does beside a running gateway. */
 import { parseArgs } from 'node:util';
-import type { AccessStore, Scope } from './contracts/access.ts';
+import { channels } from '../channels/index.ts';
 import { loadConfig, secretsOf } from './config.ts';
+import { isId } from './contracts/access.ts';
+import type { AccessStore, Scope } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
-import { createLog, redactor } from './contracts/log.ts';
-import { hashSecret, newToken } from './security/index.ts';
+import { createLog, redactor } from './ops/log.ts';
+import { hashSecret, newToken, pairChannels, pairCommand } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 
 const HELP = `Usage: npx parley <command>
@@ -12,9 +14,9 @@ const HELP = `Usage: npx parley <command>
   start                           run the gateway (also: npm start)
   status                          whether a gateway runs, what is pending and running
   pair                            list pending codes and grants
-  pair approve CODE               let the person who was given CODE in
-  pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: telegram, discord)
-  pair revoke CHANNEL ID          take a person's or group's grant back
+  pair approve CODE               let in the person who was given CODE
+  pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})
+  pair revoke CHANNEL ID          revoke the grant of a person or group
   token                           list HTTP tokens
   token create NAME [--admin]     make a token; it is shown once
   token revoke ID                 end a token
@@ -49,8 +51,9 @@ function readArgs(args: string[]): {
   help: boolean;
 } {
   const options = { admin: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
-  // Options stand alone here, and the ids of Telegram's groups begin with a minus: they must not be read as options.
-  const isOption = (arg: string): boolean => arg.startsWith('-') && !isNumeric(arg);
+  // Options stand alone here, and ids of chats may begin with a minus: they must not be read as options.
+  const isChatId = (arg: string): boolean => channels.some(({ ids }) => ids && isId(arg, ids.chatId));
+  const isOption = (arg: string): boolean => arg.startsWith('-') && !isChatId(arg);
   const sorted = [...args.filter(isOption), '--', ...args.filter((arg) => !isOption(arg))];
   try {
     const { positionals, values } = parseArgs({ args: sorted, options, allowPositionals: true });
@@ -63,7 +66,7 @@ function readArgs(args: string[]): {
   }
 }
 
-/** What a command is given. */
+/** Arguments of a command. */
 interface Call {
   store: HomeStore;
   home: string;
@@ -71,14 +74,14 @@ interface Call {
   admin: boolean;
 }
 
-/** Everything but `start`. */
+/** The commands beside `start`. */
 const COMMANDS: Record<string, (call: Call) => Promise<string>> = {
-  pair: ({ store, rest }) => pair(store.access, rest),
+  pair: ({ store, rest }) => pairCommand(store.access, channels, rest),
   token: ({ store, rest, admin }) => token(store.access, rest, admin),
   status: ({ store, home }) => status(store, home),
 };
 
-async function withStore(act: (store: HomeStore, home: string) => Promise<string>): Promise<void> {
+async function withStore(command: (store: HomeStore, home: string) => Promise<string>): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog({
     level: 'error',
@@ -93,56 +96,10 @@ async function withStore(act: (store: HomeStore, home: string) => Promise<string
     attach: true,
   });
   try {
-    print(await act(store, config.home));
+    print(await command(store, config.home));
   } finally {
     await store.close();
   }
-}
-
-async function pair(access: AccessStore, [action, first, second]: string[]): Promise<string> {
-  if (action === undefined) return await listPairs(access);
-  if (action === 'approve' && first !== undefined) {
-    const paired = await access.approvePairing(hashSecret(first.trim().toUpperCase()));
-    if (paired === undefined) {
-      throw new GatewayError(
-        'bad_code',
-        'That code is unknown, used or expired. Codes live an hour; the person gets a new one by writing again.',
-      );
-    }
-    return `${paired.senderName ?? paired.senderId} (${paired.channel} ${paired.senderId}) may write to the bot now.`;
-  }
-  if (action === 'group' && isBotChannel(first) && isNumeric(second)) {
-    await access.addGrant(first, 'group', second);
-    return `The bot answers in ${first} group ${second} when it is mentioned.`;
-  }
-  if (action === 'revoke' && isBotChannel(first) && isNumeric(second)) {
-    const removed = [
-      await access.removeGrant(first, 'dm', second),
-      await access.removeGrant(first, 'group', second),
-    ];
-    return removed.includes(true)
-      ? `Revoked ${first} ${second}.`
-      : `There was no grant for ${first} ${second}.`;
-  }
-  throw new GatewayError(
-    'usage',
-    `Expected: pair [approve CODE | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help`,
-  );
-}
-
-async function listPairs(access: AccessStore): Promise<string> {
-  const pending = await access.pairings();
-  const grants = await access.grants();
-  const lines = pending.map(
-    (row) =>
-      `pending  ${row.channel} ${row.senderId} ${row.senderName ?? ''} until ${row.expiresAt.toISOString()}`,
-  );
-  lines.push(
-    ...grants.map(
-      (row) => `granted  ${row.channel} ${row.kind} ${row.id} since ${row.grantedAt.toISOString()}`,
-    ),
-  );
-  return lines.length === 0 ? 'Nobody is paired, and nobody asks to be.' : lines.join('\n');
 }
 
 async function token(access: AccessStore, [action, name]: string[], admin: boolean): Promise<string> {
@@ -183,14 +140,6 @@ async function status(store: HomeStore, home: string): Promise<string> {
     ...dead.map((letter) => `  ${letter.lane} #${letter.seq}: ${letter.error}`),
   ];
   return lines.join('\n');
-}
-
-function isBotChannel(name: string | undefined): name is 'telegram' | 'discord' {
-  return name === 'telegram' || name === 'discord';
-}
-
-function isNumeric(id: string | undefined): id is string {
-  return id !== undefined && /^-?\d{1,20}$/.test(id);
 }
 
 function print(text: string): void {

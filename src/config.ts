@@ -1,45 +1,23 @@
-/** The configuration: environment and `$GATEWAY_HOME/config.json` in one frozen object; every fault is reported at once. */
+/** The configuration: environment and `$GATEWAY_HOME/config.json` in one frozen object; all errors are reported at once. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { channels as allChannels } from '../channels/index.ts';
 import type { ChannelAccess } from './contracts/access.ts';
+import { accessRules, idsOf } from './contracts/access.ts';
+import { configureChannel, manifestErrors } from './contracts/channel.ts';
+import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts';
 import { ConfigError } from './contracts/errors.ts';
+import type { SecretShape } from './contracts/log.ts';
 import { isTimeZone } from './lib/time-zone.ts';
 import type { Address } from './contracts/message.ts';
 import { MODES } from './contracts/plan.ts';
 import { SESSION_START } from './contracts/records.ts';
 
-const platformId = z
-  .union([z.string(), z.int().transform(String)])
-  .refine((id) => /^-?\d{1,20}$/.test(id), 'must be a numeric id (names can be taken over by others)');
-
-const channelAccess = z.strictObject({
-  dm: z.enum(['pairing', 'allowlist', 'open']).default('pairing'),
-  allow: z.array(platformId).default([]),
-  groups: z
-    .record(z.string().regex(/^-?\d{1,20}$/), z.strictObject({ mention: z.boolean().default(true) }))
-    .default({}),
-});
-
 const providerSettings = z.strictObject({ concurrency: z.int().min(1).max(1_024).default(32) });
 
-/** `config.json`. */
-export const fileSchema = z.strictObject({
-  access: z
-    .strictObject({
-      telegram: channelAccess.prefault({}),
-      discord: channelAccess.prefault({}),
-      owners: z
-        .strictObject({ telegram: z.array(platformId).default([]), discord: z.array(platformId).default([]) })
-        .prefault({}),
-    })
-    .prefault({}),
-  http: z
-    .strictObject({
-      allowedOrigins: z.array(z.url()).default([]),
-      allowedHosts: z.array(z.string().min(1)).default([]),
-    })
-    .prefault({}),
+/** The fields of `config.json` that belong to no channel. */
+const gatewayFile = z.strictObject({
   providers: z
     .strictObject({
       ollama: providerSettings.prefault({}),
@@ -63,7 +41,7 @@ export const fileSchema = z.strictObject({
   heartbeat: z
     .strictObject({
       everyMinutes: z.int().min(0).max(10_080).default(0),
-      session: z.templateLiteral([z.string().regex(/^[a-z]+$/), ':', z.string().min(1)]).optional(),
+      session: z.templateLiteral([z.string().regex(/^[a-z][a-z0-9]*$/), ':', z.string().min(1)]).optional(),
     })
     .prefault({}),
   persona: z.string().max(20_000).optional(),
@@ -79,14 +57,10 @@ export const fileSchema = z.strictObject({
 const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
 const seconds = (fallback: number) =>
   z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
-const PORT = { error: 'must be a port, 0 to 65535; 0 = any free one' };
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-const botToken = z.string().regex(/^\d+:.+$/s, 'must look like <digits>:<secret>, as @BotFather gives it');
 
-/** The environment; anything else in it is not ours. */
-export const environmentSchema = z.object({
-  PORT: z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT).default(8_080),
-  HOST: z.string().min(1).default('127.0.0.1'),
+/** The environment variables that belong to no channel; all others are ignored. */
+const gatewayEnvironment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   GATEWAY_HOME: z.string().min(1).default('./.parley'),
   GATEWAY_TOKEN: z
@@ -110,10 +84,6 @@ export const environmentSchema = z.object({
     .string()
     .refine((model) => model !== '' && model !== 'openai/', 'must name a model')
     .optional(),
-  TELEGRAM_BOT_TOKEN: botToken.optional(),
-  TELEGRAM_API_ROOT: httpUrl.optional(),
-  DISCORD_BOT_TOKEN: z.string().min(1).optional(),
-  DISCORD_API_ROOT: httpUrl.optional(),
   BRAVE_API_KEY: z
     .string()
     .min(1)
@@ -125,58 +95,93 @@ export const environmentSchema = z.object({
   LLM_STREAM_CHUNK_TIMEOUT: seconds(60),
 });
 
+/** `config.json` with the fields of the given channels. */
+export function fileSchemaFor(channels: readonly ChannelManifest[]) {
+  const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
+  const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
+  const owners = withIds.map(({ name, ids }) => [name, idsOf(ids, 'userId')] as const);
+  const settings = channels.map(({ name, settings: own }) => [name, own.strict().prefault({})] as const);
+  return z.strictObject({
+    access: z
+      .strictObject({
+        ...Object.fromEntries(rules),
+        owners: z.strictObject(Object.fromEntries(owners)).prefault({}),
+      })
+      .prefault({}),
+    channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
+    ...gatewayFile.shape,
+  });
+}
+
+/** The environment with the variables of the given channels; all others are ignored. */
+export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
+  const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
+  return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
+}
+
+/** `config.json` and the environment with all channels of the list. */
+export const fileSchema = fileSchemaFor(allChannels);
+export const environmentSchema = environmentSchemaFor(allChannels);
+
 export type FileConfig = z.infer<typeof fileSchema>;
 export type EnvironmentConfig = z.infer<typeof environmentSchema>;
 
-export interface Config extends FileConfig {
+export interface Config extends z.infer<typeof gatewayFile> {
   env: EnvironmentConfig;
+  /** All channels of the list, those that are off included. */
+  channels: readonly ConfiguredChannel[];
   /** Absolute path of `GATEWAY_HOME`. */
   home: string;
   /** `OLLAMA_HOST` is set, not only assumed. */
   namesOllama: boolean;
-  /** Things that work but should be mended, for the log. */
+  /** Things that work but should be changed, for the log. */
   warnings: string[];
 }
 
-/** Reads both sources. Throws one `ConfigError` that lists every fault by the name of its variable or field. */
-export function loadConfig(environment: Record<string, string | undefined>): Config {
-  const faults: string[] = [];
+/**
+ * Reads both sources for the given channels. Throws one `ConfigError` that lists every error by the name of its variable,
+ * field or channel, and never repeats a value.
+ */
+export function loadConfig(
+  environment: Record<string, string | undefined>,
+  manifests: readonly ChannelManifest[] = allChannels,
+): Config {
+  const errors = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape));
   const warnings: string[] = [];
   const set = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const env = environmentSchema.safeParse(set);
-  if (!env.success) faults.push(...describe(env.error, ''));
+  const env = environmentSchemaFor(manifests).safeParse(set);
+  if (!env.success) errors.push(...describe(env.error, ''));
   const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
   const file = path.join(home, 'config.json');
-  const content = readConfigFile(file, faults, warnings);
-  const parsed = fileSchema.safeParse(content);
-  if (!parsed.success) faults.push(...describe(parsed.error, `${file}: `));
-  else if (
-    env.success &&
-    parsed.data.heartbeat.everyMinutes > 0 &&
-    !heartbeatAddress(parsed.data, env.data)
-  ) {
-    faults.push(
-      `${file}: heartbeat.session: must say where the heartbeat speaks, such as "discord:<channel id>"`,
-    );
-  }
-  if (!env.success || !parsed.success || faults.length > 0) {
-    throw new ConfigError(
-      'bad_config',
-      `The configuration cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
-    );
+  const content = withoutMovedFields(readConfigFile(file, errors, warnings), file, errors);
+  const parsed = fileSchemaFor(manifests).safeParse(content);
+  if (!parsed.success) errors.push(...describe(parsed.error, `${file}: `));
+  if (!env.success || !parsed.success || errors.length > 0) throw refusal(errors);
+  const { access, channels: settings, ...rest } = parsed.data;
+  const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
+  if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
+    const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
+    const place = `such as "${example}:<chat id>"`;
+    throw refusal([`${file}: heartbeat.session: must say where the heartbeat speaks, ${place}`]);
   }
   return Object.freeze({
-    ...parsed.data,
+    ...rest,
     env: { ...env.data, OLLAMA_HOST: withScheme(env.data.OLLAMA_HOST) },
+    channels,
     home,
     namesOllama: set['OLLAMA_HOST'] !== undefined,
     warnings,
   });
 }
 
-function readConfigFile(file: string, faults: string[], warnings: string[]): unknown {
+function refusal(errors: readonly string[]): ConfigError {
+  const list = errors.map((error) => `  - ${error}`).join('\n');
+  return new ConfigError('bad_config', `The configuration cannot be used:\n${list}`);
+}
+
+function readConfigFile(file: string, errors: string[], warnings: string[]): unknown {
   if (!existsSync(file)) return {};
   try {
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
@@ -184,12 +189,24 @@ function readConfigFile(file: string, faults: string[], warnings: string[]): unk
     }
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    faults.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    errors.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
     return {};
   }
 }
 
-/** One line per fault: where, what; never the value, which may be a secret. */
+/** Fields of earlier versions, and where each is written now. */
+const MOVED_FIELDS: Readonly<Record<string, string>> = { http: 'channels.http' };
+
+/** The content without fields that have moved; each is an error that names its new place. */
+function withoutMovedFields(content: unknown, file: string, errors: string[]): unknown {
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
+  const moved = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
+  for (const field of moved)
+    errors.push(`${file}: ${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
+  return Object.fromEntries(Object.entries(content).filter(([field]) => !moved.includes(field)));
+}
+
+/** One line per error: where, what; never the value, which may be a secret. */
 function describe(error: z.ZodError, prefix: string): string[] {
   return error.issues.map((issue) => `${prefix}${issue.path.join('.') || 'the file'}: ${issue.message}`);
 }
@@ -199,29 +216,35 @@ function withScheme(host: string): string {
   return /^https?:\/\//.test(host) ? host : `http://${host}`;
 }
 
-/** The access rules of a channel; undefined for channels without people of their own. */
+/** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
 export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
-  if (channel !== 'telegram' && channel !== 'discord') return undefined;
-  return { ...config.access[channel], owners: config.access.owners[channel] };
+  return config.channels.find(({ name }) => name === channel)?.access;
 }
 
-/** Where the heartbeat speaks: the configured place, else the first Telegram owner's private chat, whose id is the owner's. */
+/**
+ * Where the heartbeat speaks: the configured place, else the private chat with the first owner on the first channel that
+ * is on and whose ids tell that chat.
+ */
 function heartbeatAddress(
-  { heartbeat, access }: Pick<FileConfig, 'heartbeat' | 'access'>,
-  env: Pick<EnvironmentConfig, 'TELEGRAM_BOT_TOKEN'>,
+  { heartbeat }: Pick<Config, 'heartbeat'>,
+  channels: readonly ConfiguredChannel[],
 ): Address | undefined {
-  const [owner] = access.owners.telegram;
   if (heartbeat.session !== undefined) return heartbeat.session;
-  return owner === undefined || env.TELEGRAM_BOT_TOKEN === undefined ? undefined : `telegram:${owner}`;
+  for (const { name, isOn, ids, access } of channels) {
+    const [owner] = access?.owners ?? [];
+    const chatId = owner === undefined ? undefined : ids?.privateChatOf?.(owner);
+    if (isOn && chatId !== undefined) return `${name}:${chatId}`;
+  }
+  return undefined;
 }
 
-/** What runs by the clock: the time zone (undefined = the machine's) and the heartbeat (undefined = none). */
+/** The time zone of schedules (undefined = the machine's) and the heartbeat (undefined = none). */
 export function clockOf(config: Config): {
   timeZone: string | undefined;
   heartbeat: { everyMs: number; address: Address; file: string } | undefined;
 } {
   const { timeZone } = config.schedules;
-  const address = heartbeatAddress(config, config.env);
+  const address = heartbeatAddress(config, config.channels);
   const everyMs = config.heartbeat.everyMinutes * 60_000;
   if (everyMs === 0 || address === undefined) return { timeZone, heartbeat: undefined };
   const file = path.join(config.home, 'workspace', 'HEARTBEAT.md');
@@ -241,23 +264,13 @@ export function limitsOf({ env, approvals }: Config): {
   };
 }
 
-/** Every secret of the configuration, for the log's redactor. */
-export function secretsOf(config: Config): string[] {
-  const {
-    GATEWAY_TOKEN,
-    TELEGRAM_BOT_TOKEN,
-    DISCORD_BOT_TOKEN,
-    OPENAI_API_KEY,
-    BRAVE_API_KEY,
-    DATABASE_URL,
-  } = config.env;
+/** Every secret of the configuration, and the shapes of others, for the log's redactor. */
+export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
+  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, DATABASE_URL } = config.env;
   const password = DATABASE_URL === undefined ? undefined : URL.parse(DATABASE_URL)?.password;
-  return [
-    GATEWAY_TOKEN,
-    TELEGRAM_BOT_TOKEN,
-    DISCORD_BOT_TOKEN,
-    OPENAI_API_KEY,
-    BRAVE_API_KEY,
-    password && decodeURIComponent(password),
-  ].filter((secret): secret is string => secret !== undefined && secret !== '');
+  const own = [GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, password && decodeURIComponent(password)];
+  return {
+    secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],
+    shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),
+  };
 }

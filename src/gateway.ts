@@ -1,7 +1,6 @@
 /** The composition root: makes every module, hands each what it needs, and starts them. Read it from top to bottom. */
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { channelEntries, urlOf } from '../channels/index.ts';
 import { createAgent, createModels, createProfileCommands, createProfiles } from './agent/index.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import { accessOf, clockOf, limitsOf } from './config.ts';
@@ -85,13 +84,12 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   const security = await openSecurity(config, options, store);
   const transport = await openTransport(config, log, store, security);
   const runtime = await openAgentRuntime(config, options, { store, security, transport });
-  const parts = { log, store, security, transport, runtime };
+  const parts = { config, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
   const api = createApi({ ...parts, inbound, demo: options.demo ?? false, isReady: () => lifecycle.ready });
   const { channels, bus, delivery } = transport;
-  for (const entry of channelEntries.filter((candidate) => candidate.isOn(config))) {
-    const deps = { log: log.child({ channel: entry.name }), gateway: api.gateway };
-    channels.set(entry.name, await entry.load(config, deps));
+  for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
+    channels.set(name, await create({ log: log.child({ channel: name }), gateway: api.gateway }));
   }
 
   const { turns, subagents } = runtime.agent;
@@ -100,7 +98,7 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   await lifecycle.start({ store, ...transport, ...runtime, ...inbound, ...api });
-  const url = urlOf(channels.get('http'));
+  const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }
 
@@ -213,6 +211,7 @@ async function openAgentRuntime(
 }
 
 interface Parts {
+  config: Config;
   log: Log;
   store: HomeStore;
   security: Security;
@@ -257,7 +256,7 @@ interface ApiParts extends Parts {
 
 /** What channels may ask of the gateway, with its health and metrics. */
 function createApi(parts: ApiParts) {
-  const { log, store, security, transport, runtime, inbound, demo, isReady } = parts;
+  const { config, log, store, security, transport, runtime, inbound, demo, isReady } = parts;
   const { bus, ledger, events, loop, channels, delivery, usageMeter } = transport;
   const { agent, models, profiles, scheduling } = runtime;
   const { approvals, commands, receive, leader } = inbound;
@@ -268,7 +267,7 @@ function createApi(parts: ApiParts) {
     version: packageFile.version,
     demo,
     askModel: (signal) => models.list(signal),
-    channels: () => channelHealth(channelEntries, channels, (channel) => leader.health(channel)),
+    channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
     isReady,
     profileFaults: () => profiles.faults(),
   });

@@ -3,7 +3,7 @@ import { loadConfig, secretsOf } from './config.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
-import { createLog, redactor } from './contracts/log.ts';
+import { createLog, redactor } from './ops/log.ts';
 import type { Log } from './contracts/log.ts';
 
 /**

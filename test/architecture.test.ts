@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findCycles, listFiles, readSources, ROOT } from './imports.ts';
+import { findCycles, listFiles, readSources, ROOT, withoutComments } from './imports.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
@@ -93,6 +93,27 @@ describe('the architecture', () => {
     expect(strays.map((file) => file.path)).toEqual([]);
   });
 
+  it('names no channel in code outside its folder and the list, but for the one that every gateway has', () => {
+    const names = readdirSync(path.join(ROOT, 'channels')).filter((name) => !/^(index\.ts|http)$/.test(name));
+    expect(names.length).toBeGreaterThan(1);
+    const strays = sources
+      .filter((file) => file.path !== 'channels/index.ts')
+      .flatMap((file) => {
+        const code = withoutComments(file.text).toLowerCase();
+        const found = names.filter(
+          (name) => !file.path.startsWith(`channels/${name}/`) && code.includes(name),
+        );
+        return found.map((name) => `${file.path} -> ${name}`);
+      });
+    expect(strays).toEqual([]);
+  });
+
+  it('loads no vendor with a manifest: a channel that is off costs nothing', () => {
+    const manifests = sources.filter((file) => file.path.endsWith('/manifest.ts'));
+    expect(manifests.length).toBeGreaterThan(2);
+    expect(manifests.flatMap((file) => file.packages.filter((name) => name !== 'zod'))).toEqual([]);
+  });
+
   it('calls fetch only in the egress function and the providers', () => {
     const callers = sources
       .filter((file) => !file.path.includes('/page/') && /(?<![.\w])fetch\(/.test(file.text))
@@ -158,7 +179,7 @@ describe('whatever is listed is under its contract', () => {
   it('lists every channel and runs the channel contract over it', () => {
     const list = textOf('channels/index.ts');
     for (const name of folder('channels').filter((entry) => entry !== 'index.ts')) {
-      expect(list, `channels/index.ts names ${name}`).toContain(`./${name}/index.ts`);
+      expect(list, `channels/index.ts names ${name}`).toContain(`./${name}/manifest.ts`);
       expect(
         textOf(`test/channels/${name}/${name}.test.ts`),
         `test/channels/${name}/${name}.test.ts`,

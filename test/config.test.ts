@@ -21,7 +21,7 @@ function load(environment: Record<string, string>, file?: unknown, mode = 0o600)
   return loadConfig({ GATEWAY_HOME: home, ...environment });
 }
 
-function faultsOf(environment: Record<string, string>, file?: unknown): string {
+function errorsOf(environment: Record<string, string>, file?: unknown): string {
   try {
     load(environment, file);
   } catch (error) {
@@ -40,11 +40,12 @@ describe('the configuration', () => {
       OLLAMA_HOST: 'http://127.0.0.1:11434',
     });
     expect(config.env.DATABASE_URL).toBeUndefined();
-    expect(accessOf(config, 'telegram')).toEqual({ dm: 'pairing', allow: [], groups: {}, owners: [] });
+    expect(accessOf(config, 'discord')).toEqual({ dm: 'pairing', allow: [], groups: {}, owners: [] });
+    expect(accessOf(config, 'telegram')).toMatchObject({ dm: 'pairing', allow: [], groups: {}, owners: [] });
   });
 
-  it('reports three faults at once, each by its name', () => {
-    const message = faultsOf(
+  it('reports three errors at once, each by its name', () => {
+    const message = errorsOf(
       { PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'not-a-token' },
       { access: { telegram: { allow: ['@alice'] } } },
     );
@@ -55,28 +56,29 @@ describe('the configuration', () => {
   });
 
   it('refuses names where ids belong, for names can be taken over', () => {
-    expect(faultsOf({}, { access: { owners: { telegram: ['@alice'] } } })).toMatch(
+    expect(load({}, { access: { telegram: { allow: [42] } } }).channels[1]?.access?.allow).toEqual(['42']);
+    expect(errorsOf({}, { access: { owners: { telegram: ['@alice'] } } })).toMatch(
       /owners\.telegram\.0.*numeric/,
     );
   });
 
   it('names the file when it is not JSON', () => {
-    expect(faultsOf({}, '{ "http": ')).toContain('config.json');
+    expect(errorsOf({}, '{ "http": ')).toContain('config.json');
   });
 
-  it('refuses unknown fields, so that a typing error cannot open a door', () => {
-    expect(faultsOf({}, { acess: {} })).toContain('acess');
+  it('refuses unknown fields, so that a typing error cannot let anybody in', () => {
+    expect(errorsOf({}, { acess: {} })).toContain('acess');
   });
 
-  it('warns of a file that others can read, and says what mends it', () => {
+  it('warns of a file that others can read, and names the command that corrects it', () => {
     expect(load({}, {}, 0o644).warnings.join()).toContain('chmod 600');
     rmSync(path.join(home, 'config.json'));
     expect(load({}, {}, 0o600).warnings).toEqual([]);
   });
 
   it('checks a Telegram token only as digits, colon, something', () => {
-    expect(load({ TELEGRAM_BOT_TOKEN: '1:x' }).env.TELEGRAM_BOT_TOKEN).toBe('1:x');
-    expect(faultsOf({ TELEGRAM_BOT_TOKEN: '1:' })).toContain('TELEGRAM_BOT_TOKEN');
+    expect(secretsOf(load({ TELEGRAM_BOT_TOKEN: '1:x' })).secrets).toEqual(['1:x']);
+    expect(errorsOf({ TELEGRAM_BOT_TOKEN: '1:' })).toContain('TELEGRAM_BOT_TOKEN');
   });
 
   it('treats an empty variable as not set', () => {
@@ -97,15 +99,15 @@ describe('the configuration', () => {
     const elsewhere = { everyMinutes: 30, session: 'discord:77:8' };
     expect(clockOf(load({}, { heartbeat: elsewhere })).heartbeat?.address).toBe('discord:77:8');
     for (const env of [{}, bot]) {
-      const faults = faultsOf(env, { heartbeat: { everyMinutes: 30 } });
+      const faults = errorsOf(env, { heartbeat: { everyMinutes: 30 } });
       expect(faults).toContain('heartbeat.session: must say where');
     }
-    expect(faultsOf({}, { ...owners, heartbeat: { everyMinutes: 30 } })).toContain('heartbeat.session');
+    expect(errorsOf({}, { ...owners, heartbeat: { everyMinutes: 30 } })).toContain('heartbeat.session');
   });
 
   it('knows the time zones of the world', () => {
     expect(clockOf(load({}, { schedules: { timeZone: 'Asia/Kathmandu' } })).timeZone).toBe('Asia/Kathmandu');
-    expect(faultsOf({}, { schedules: { timeZone: 'Mars/Base' } })).toContain('schedules.timeZone: must be');
+    expect(errorsOf({}, { schedules: { timeZone: 'Mars/Base' } })).toContain('schedules.timeZone: must be');
   });
 
   it('runs no programs unless the file says so (B-20)', () => {
@@ -114,9 +116,9 @@ describe('the configuration', () => {
       exec: false,
       ports: [],
     });
-    expect(faultsOf({}, { tools: { enabled: [7] } })).toContain('tools.enabled.0');
+    expect(errorsOf({}, { tools: { enabled: [7] } })).toContain('tools.enabled.0');
     expect(load({}, { tools: { exec: true } }).tools.exec).toBe(true);
-    expect(faultsOf({}, { tools: { exec: 'yes' } })).toContain('tools.exec');
+    expect(errorsOf({}, { tools: { exec: 'yes' } })).toContain('tools.exec');
   });
 
   it('knows its secrets, the database password among them', () => {
@@ -126,18 +128,18 @@ describe('the configuration', () => {
       GATEWAY_TOKEN: 'a-token-of-sixteen',
       BRAVE_API_KEY: 'brave-secret',
     });
-    expect(secretsOf(config)).toEqual(
+    expect(secretsOf(config).secrets).toEqual(
       expect.arrayContaining(['s@cret-word', '12:abcdef', 'a-token-of-sixteen', 'brave-secret']),
     );
   });
 
   it('refuses a key that no header can carry without repeating it, and redacts a good one', () => {
-    const message = faultsOf({ OPENAI_API_KEY: 'sk-two\nlines' });
+    const message = errorsOf({ OPENAI_API_KEY: 'sk-two\nlines' });
     expect(message).toContain('OPENAI_API_KEY');
     expect(message).not.toContain('sk-two');
     const good = load({ OPENAI_API_KEY: 'sk-good', OPENAI_BASE_URL: 'http://127.0.0.1:8080/v1' });
-    expect(secretsOf(good)).toContain('sk-good');
-    expect(faultsOf({ OPENAI_BASE_URL: 'localhost' })).toContain('OPENAI_BASE_URL');
-    expect(faultsOf({ MODEL: 'openai/' })).toContain('MODEL');
+    expect(secretsOf(good).secrets).toContain('sk-good');
+    expect(errorsOf({ OPENAI_BASE_URL: 'localhost' })).toContain('OPENAI_BASE_URL');
+    expect(errorsOf({ MODEL: 'openai/' })).toContain('MODEL');
   });
 });

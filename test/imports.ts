@@ -60,6 +60,16 @@ function importsOf(file: string, text: string): { own: string[]; packages: strin
   return { own: [...new Set(own)], packages: [...new Set(packages)] };
 }
 
+/** The text of a code file with every comment blanked out. */
+export function withoutComments(text: string): string {
+  const { comments } = parse(text, { sourceType: 'module', plugins: ['typescript'] });
+  let code = text;
+  for (const { start, end } of comments ?? [])
+    if (typeof start === 'number' && typeof end === 'number')
+      code = code.slice(0, start) + ' '.repeat(end - start) + code.slice(end);
+  return code;
+}
+
 function packageName(specifier: string): string {
   if (specifier.startsWith('node:')) return specifier;
   return specifier

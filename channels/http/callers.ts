@@ -43,7 +43,7 @@ export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): voi
     throw new HttpFault(
       421,
       'host_not_allowed',
-      'This gateway does not answer to that Host. Add it to http.allowedHosts in config.json, exactly as it is sent.',
+      'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.',
       { param: 'host' },
     );
   }
@@ -51,7 +51,7 @@ export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): voi
     throw new HttpFault(
       403,
       'origin_not_allowed',
-      'MessageChunker of that origin may not call this gateway. Add it to http.allowedOrigins in config.json.',
+      'Pages of that origin may not call this gateway. Add it to channels.http.allowedOrigins in config.json.',
       { param: 'origin' },
     );
   }

@@ -1,20 +1,16 @@
-/** What can be set about the HTTP door, and the limits that cannot. */
-import { z } from 'zod';
+/** The HTTP channel's settings, and its limits that cannot be set. */
 
-/** The part `http` of the configuration. */
-export const httpConfigSchema = z.strictObject({
-  /** Address to listen on; `HOST` in the environment. Loopback unless somebody decides otherwise. */
-  host: z.string().min(1).default('127.0.0.1'),
-  /** Port to listen on, 0 = any free one; `PORT` in the environment. */
-  port: z.int().min(0).max(65_535).default(8080),
-  /** Browser origins that may call besides the door's own, exactly as browsers send them: `https://chat.example.org`. */
-  allowedOrigins: z.array(z.string()).default([]),
+/** Settings of the channel, checked by its manifest. */
+export interface HttpConfig {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on, 0 = any free one. */
+  port: number;
+  /** Browser origins that may call besides the gateway's own page, exactly as browsers send them: `https://chat.example.org`. */
+  allowedOrigins: string[];
   /** `Host` values that are answered besides loopback and `host`, with the port where it is not the scheme's own. */
-  allowedHosts: z.array(z.string()).default([]),
-});
-
-/** Settings of the door, with defaults filled in. */
-export type HttpConfig = z.infer<typeof httpConfigSchema>;
+  allowedHosts: string[];
+}
 
 /** Largest request body, in bytes (DESIGN §7). */
 export const MAX_BODY_BYTES = 1024 * 1024;

@@ -16,7 +16,6 @@ import { readPageFiles } from './page-files.ts';
 import { renderPlain } from './render.ts';
 import { OpenStreams } from './open-streams.ts';
 
-export { httpConfigSchema } from './config.ts';
 export type { HttpConfig } from './config.ts';
 
 /** A channel that listens; `url` is where, once it does. */

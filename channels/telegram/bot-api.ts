@@ -2,10 +2,11 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy';
-import type { ChannelIdentity } from '../../src/contracts/channel.ts';
+import type { ChannelIdentity, OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
-import type { Button } from '../../src/contracts/message.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import { isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
+import { GENERAL_TOPIC } from './inbound.ts';
 
 /** Longest wait for an answer, in milliseconds; a long poll has its own. */
 export const CALL_TIMEOUT_MS = 30_000;
@@ -26,16 +27,6 @@ const WANTED_UPDATES = ['message', 'callback_query'] as const;
 
 /** grammY names its signals by an old polyfill's class, but only listens to them: the runtime's own do. */
 type GrammySignal = NonNullable<Parameters<Api['getMe']>[0]>;
-
-/** One message's text and place, in Bot API terms. */
-export interface OutgoingText {
-  chatId: string;
-  text: string;
-  html: boolean;
-  threadId?: number | undefined;
-  replyTo?: number | undefined;
-  buttons?: readonly Button[] | undefined;
-}
 
 /** Telegram as the channel needs it. Methods throw only `ChannelError`. */
 export class BotApi {
@@ -58,7 +49,7 @@ export class BotApi {
     return { id: String(me.id), name: me.username };
   }
 
-  /** `getUpdates`; the elements are of any shape. A webhook somebody left behind is deleted, and the next call succeeds. */
+  /** `getUpdates`; the elements are of any shape. A webhook that was left behind is deleted, and the next call succeeds. */
   async updates(
     ask: { offset: number | undefined; waitMs: number; stallMs: number },
     signal: AbortSignal,
@@ -82,30 +73,30 @@ export class BotApi {
     }
   }
 
-  /** `sendMessage`; gives the message's id. */
-  async send(message: OutgoingText): Promise<string> {
+  /** `sendMessage`. */
+  async send(part: OutboundPart): Promise<SentMessage> {
+    const { chatId, threadId, replyTo } = part;
+    // The General topic must not be named when sending: Telegram would not find it.
+    const topic = threadId === undefined || threadId === GENERAL_TOPIC ? undefined : Number(threadId);
+    const options = {
+      ...formatOf(part),
+      ...(topic === undefined ? {} : { message_thread_id: topic }),
+      ...(replyTo === undefined
+        ? {}
+        : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } }),
+    };
     const sent = await this.#call('sendMessage', undefined, (limit) =>
-      this.#api.sendMessage(
-        message.chatId,
-        message.text,
-        {
-          ...formatOf(message),
-          ...(message.threadId === undefined ? {} : { message_thread_id: message.threadId }),
-          ...(message.replyTo === undefined
-            ? {}
-            : { reply_parameters: { message_id: message.replyTo, allow_sending_without_reply: true } }),
-        },
-        limit,
-      ),
+      this.#api.sendMessage(chatId, textOf(part), options, limit),
     );
-    return String(sent.message_id);
+    return { id: String(sent.message_id) };
   }
 
   /** `editMessageText`; "not modified" is success. */
-  async edit(messageId: number, message: OutgoingText): Promise<void> {
+  async edit(sent: SentMessage, part: OutboundPart): Promise<void> {
     await this.#call('editMessageText', undefined, async (limit) => {
       try {
-        await this.#api.editMessageText(message.chatId, messageId, message.text, formatOf(message), limit);
+        const id = Number(sent.id);
+        await this.#api.editMessageText(part.chatId, id, textOf(part), formatOf(part), limit);
       } catch (error) {
         if (!isNotModified(error)) throw error;
       }
@@ -113,10 +104,10 @@ export class BotApi {
   }
 
   /** `sendChatAction`: "typing…" for 5 s or until a message comes. */
-  async type(chatId: string, threadId: number | undefined): Promise<void> {
-    const place = threadId === undefined ? {} : { message_thread_id: threadId };
+  async type({ chatId, threadId }: Place): Promise<void> {
+    const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
     await this.#call('sendChatAction', undefined, (limit) =>
-      this.#api.sendChatAction(chatId, 'typing', place, limit),
+      this.#api.sendChatAction(chatId, 'typing', topic, limit),
     );
   }
 
@@ -136,17 +127,17 @@ export class BotApi {
   async #call<T>(
     method: string,
     signal: AbortSignal | undefined,
-    run: (limit: GrammySignal) => Promise<T>,
+    request: (limit: GrammySignal) => Promise<T>,
   ): Promise<T> {
     try {
-      return await run(limited(this.#callTimeoutMs, signal));
+      return await request(limited(this.#callTimeoutMs, signal));
     } catch (error) {
       throw this.#converted(error, method);
     }
   }
 
   #converted(error: unknown, method: string): ChannelError {
-    return toChannelError(error, { method, token: this.#token, showsTwice: method === 'sendMessage' });
+    return toChannelError(error, { method, token: this.#token, duplicateVisible: method === 'sendMessage' });
   }
 }
 
@@ -156,18 +147,21 @@ function limited(ms: number, signal: AbortSignal | undefined): GrammySignal {
   return (signal === undefined ? timeout : AbortSignal.any([signal, timeout])) as GrammySignal;
 }
 
+function textOf({ body, plain }: OutboundPart): string {
+  return plain === true ? body.plain : body.text;
+}
+
 /**
- * Link previews stay off: the model's words must not make Telegram fetch an address. An edit without buttons takes them
- * away.
+ * Link previews stay off: the model's text must not make Telegram fetch an address. An edit without buttons removes them.
  */
-function formatOf({ html, buttons = [] }: OutgoingText): {
+function formatOf({ plain, buttons }: OutboundPart): {
   parse_mode?: 'HTML';
   link_preview_options: { is_disabled: true };
   reply_markup?: { inline_keyboard: { text: string; callback_data: string }[][] };
 } {
   const row = buttons.map(({ label, value }) => ({ text: label, callback_data: value }));
   return {
-    ...(html ? { parse_mode: 'HTML' } : {}),
+    ...(plain === true ? {} : { parse_mode: 'HTML' }),
     link_preview_options: { is_disabled: true },
     ...(row.length > 0 ? { reply_markup: { inline_keyboard: [row] } } : {}),
   };

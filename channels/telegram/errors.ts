@@ -6,11 +6,11 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 export interface FailedCall {
   method: string;
   token: string;
-  /** True when doing it twice would show: a lost answer then leaves the outcome unknown. */
-  showsTwice: boolean;
+  /** True when users would see a repeated call: a lost answer then leaves the outcome unknown. */
+  duplicateVisible: boolean;
 }
 
-/** What mends a refused token. */
+/** Tells how to replace a refused token. */
 export const TOKEN_REFUSED =
   'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart.';
 
@@ -18,7 +18,7 @@ export const TOKEN_REFUSED =
 const NOT_WRITTEN =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_.*|UNABLE_TO_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|ERR_TLS_.*|ERR_SSL_.*|EPROTO)$/;
 
-/** Telegram's words for "nobody here wants to hear from this bot". */
+/** Telegram's descriptions of a bot that is blocked, removed, or was never started. */
 const UNWANTED =
   /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|USER_IS_BLOCKED|USER_DEACTIVATED/i;
 
@@ -42,7 +42,7 @@ export function isWebhookConflict(error: unknown): boolean {
   );
 }
 
-/** Any failure of a call in the family's words. Never throws. */
+/** Any failure of a call as a `ChannelError`. Never throws. */
 export function toChannelError(error: unknown, call: FailedCall): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof GrammyError) return fromAnswer(error, call);
@@ -67,7 +67,7 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
     return new ChannelError('chat_moved', said, { movedTo: String(parameters.migrate_to_chat_id), cause });
   }
   if (UNWANTED.test(description)) return new ChannelError('blocked', said, { cause });
-  // An unknown 403 may be Telegram's passing mood; taking it for a block would silence a chat for good.
+  // An unknown 403 may be temporary; taking it for a block would silence a chat for good.
   if (status === 403) return new ChannelError('unavailable', said, { retryable: true, cause });
   if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', said, { cause });
   if (PLACE_GONE.test(description)) return new ChannelError('place_gone', said, { cause });
@@ -81,7 +81,7 @@ function fromNetwork(error: unknown, call: FailedCall): ChannelError {
   const code = codeOf(inner);
   const why = code === '' ? cause.message : code;
   const written = !NOT_WRITTEN.test(code) && !/connect (ETIMEDOUT|ECONNRESET)/.test(cause.message);
-  if (call.showsTwice && written) {
+  if (call.duplicateVisible && written) {
     return new ChannelError(
       'outcome_unknown',
       `Telegram's answer to ${call.method} was lost (${why}): the message may or may not be on screen.`,

@@ -1,4 +1,4 @@
-/** Long polling that advances Telegram's offset only over committed messages, and gets up again from every fall. */
+/** Long polling that advances Telegram's offset only past committed messages, and reconnects after any failure. */
 import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
 import type { GatewayError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
@@ -23,8 +23,8 @@ export interface PollTiming {
   /** First and longest wait after a failure. The cap keeps a return from a rival's 409 within 35 s. */
   backoffMs: number;
   backoffCapMs: number;
-  /** Longest wait for the messages in hand when receiving ends. */
-  lastHandOverMs: number;
+  /** Longest wait at the stop for messages that are being published. */
+  lastPublishMs: number;
 }
 
 export const POLL_TIMING: PollTiming = {
@@ -32,32 +32,32 @@ export const POLL_TIMING: PollTiming = {
   stallMs: 90_000,
   backoffMs: 1_000,
   backoffCapMs: 30_000,
-  lastHandOverMs: 5_000,
+  lastPublishMs: 5_000,
 };
 
-/** Chats of one batch that are handed over at the same time; within a chat one after the other. */
+/** Chats of one batch that are published at the same time; within a chat one message after the other. */
 export const CHATS_AT_ONCE = 16;
 
-/** A message that the house refuses to take for another reason than the store's absence is left behind after this many tries. */
-export const HAND_OVER_TRIES = 5;
+/** A message that cannot be published, for another reason than the store's absence, is skipped after this many tries. */
+export const PUBLISH_TRIES = 5;
 
-/** Said to people whose presses are not taken. */
+/** Shown to people whose presses are refused. */
 const NOT_HERE = 'This bot does not answer you here.';
 
-/** What is handed to the house; with `callbackId` a button that spins until it is answered. */
+/** A message that is not committed yet; with `callbackId` a button that spins until it is answered. */
 interface PendingMessage {
   id: number;
   message: InboundMessage;
   callbackId: string | undefined;
 }
 
-/** What the poller works with. */
+/** Dependencies of the poller. */
 export interface PollerParts {
   bot: BotApi;
   receive: Receive;
-  /** Takes note of a group's new id; its words come only after that. */
+  /** Follows a group to its new id; messages from there come only after that. */
   chatMoved: FollowChatMigration;
-  /** What people can write with a `/`. */
+  /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
   log: Log;
   timing: PollTiming;
@@ -67,33 +67,33 @@ export interface PollerParts {
 /** Receives until stopped or until Telegram refuses the token. */
 export class Poller {
   readonly #parts: PollerParts;
-  readonly #end = new AbortController();
+  readonly #stop = new AbortController();
   #done: Promise<void> = Promise.resolve();
   #offset: number | undefined;
   #failures = 0;
-  /** Tries of messages the house would not take, by update id; emptied with each batch that went through. */
+  /** Failed tries of messages by update id; emptied with each batch that was published. */
   readonly #tries = new Map<number, number>();
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
   }
 
-  /** Begins; what fails from here on is this poller's own affair, told by the health. */
+  /** Begins to receive. Never throws: failures from here on are reported as health. */
   start(): void {
-    this.#done = this.#run();
+    this.#done = this.#receive();
   }
 
-  /** Cuts the long poll at once; the message in hand may finish. Never throws. */
+  /** Aborts the long poll at once; messages that are being published may finish. Never throws. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    const { promise: longEnough, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#parts.timing.lastHandOverMs);
-    await Promise.race([this.#done, longEnough]);
+    this.#stop.abort();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#parts.timing.lastPublishMs);
+    await Promise.race([this.#done, timeout]);
     clearTimeout(timer);
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#end;
+  async #receive(): Promise<void> {
+    const { signal } = this.#stop;
     let me: Reader | undefined;
     while (!signal.aborted) {
       try {
@@ -102,18 +102,19 @@ export class Poller {
           me = { ...(await this.#parts.bot.identify(signal)), commands };
           void this.#offerCommands();
         }
-        await this.#pollOnce(me, signal);
+        await this.#poll(me, signal);
       } catch (error) {
         if (signal.aborted) break;
         const failure = toGatewayError(error);
         this.#report(failure);
-        if (isDead(failure)) return;
-        await this.#rest(failure, signal);
+        if (isFatal(failure)) return;
+        await this.#backOff(failure, signal);
       }
     }
   }
 
-  async #pollOnce(me: Reader, signal: AbortSignal): Promise<void> {
+  /** Polls once and publishes the batch; the offset moves only when all of it is committed or skipped. */
+  async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { bot, timing, setHealth } = this.#parts;
     // After a failure, and at first, an empty poll comes back at once: health must not wait for a message.
     const waitMs = this.#offset === undefined || this.#failures > 0 ? 0 : timing.longPollMs;
@@ -130,70 +131,71 @@ export class Poller {
         messages.push({ id, message: inbound.message, callbackId });
       } else if (inbound.kind === 'button') void this.#answerPress(inbound.callbackId, undefined);
     }
-    await this.#handOver(messages, signal);
+    await this.#publish(messages, signal);
     this.#offset = Math.max(this.#offset ?? 0, ...read.map(({ id }) => id + 1));
     this.#failures = 0;
     this.#tries.clear();
     setHealth({ state: 'up' });
   }
 
-  /** A store that is away is waited for; any other failure must not make the bot deaf. */
+  /** Waits for a store that is away; no other failure may stop the bot from receiving. */
   async #follow({ from, to }: { from: string; to: string }): Promise<void> {
     try {
       await this.#parts.chatMoved({ channel: 'telegram', from, to });
     } catch (error) {
       const failure = toGatewayError(error);
       if (failure.retryable) throw failure;
-      this.#parts.log.error({ event: 'move_not_followed', err: failure, from, to }, failure.message);
+      this.#parts.log.error({ event: 'chat_migration_failed', err: failure, from, to }, failure.message);
     }
   }
 
-  /** AvailableExecutors a batch to the house: in order per chat, different chats side by side. Throws when a message was not taken. */
-  async #handOver(messages: PendingMessage[], signal: AbortSignal): Promise<void> {
+  /**
+   * Publishes a batch: in order within a chat, different chats side by side. Throws when a message could not be
+   * committed, after every chat has come to its end or its first failure.
+   */
+  async #publish(messages: PendingMessage[], signal: AbortSignal): Promise<void> {
     const chats = [...Map.groupBy(messages, ({ message }) => message.chatId).values()];
-    const worker = async (): Promise<void> => {
+    const publishChats = async (): Promise<void> => {
       for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
-        for (const handed of chat) {
+        for (const pending of chat) {
           signal.throwIfAborted();
-          await this.#handOverOne(handed);
+          try {
+            const receipt = await this.#parts.receive(pending.message);
+            // The effect is committed: now the button may stop spinning, with the reply beside it.
+            if (pending.callbackId !== undefined)
+              void this.#answerPress(pending.callbackId, replyOf(receipt));
+          } catch (error) {
+            this.#skipOrThrow(pending, toGatewayError(error));
+          }
         }
       }
     };
-    const results = await Promise.allSettled(
-      Array.from({ length: Math.min(CHATS_AT_ONCE, chats.length) }, worker),
-    );
-    for (const result of results) if (result.status === 'rejected') throw toGatewayError(result.reason);
+    const workers = Array.from({ length: Math.min(CHATS_AT_ONCE, chats.length) }, publishChats);
+    for (const result of await Promise.allSettled(workers))
+      if (result.status === 'rejected') throw toGatewayError(result.reason);
   }
 
-  /** A message nobody can take must not make the bot deaf for ever: after some tries it is left behind, loudly. */
-  async #handOverOne({ id, message, callbackId }: PendingMessage): Promise<void> {
-    const { receive, log } = this.#parts;
-    try {
-      const receipt = await receive(message);
-      // The effect is committed: now the button may stop spinning, and says what came of it.
-      if (callbackId !== undefined) void this.#answerPress(callbackId, replyOf(receipt));
-    } catch (error) {
-      const failure = toGatewayError(error);
-      if (failure.retryable) throw failure;
-      const tries = (this.#tries.get(id) ?? 0) + 1;
-      this.#tries.set(id, tries);
-      if (tries < HAND_OVER_TRIES) throw failure;
-      log.error({ event: 'message_left_behind', err: failure, messageId: message.id }, 'message left behind');
-    }
+  /** A message that can never be committed must not stop the bot for ever: after some tries it is skipped, with an error in the log. */
+  #skipOrThrow({ id, message }: PendingMessage, failure: GatewayError): void {
+    if (failure.retryable) throw failure;
+    const tries = (this.#tries.get(id) ?? 0) + 1;
+    this.#tries.set(id, tries);
+    if (tries < PUBLISH_TRIES) throw failure;
+    this.#parts.log.error({ event: 'message_skipped', err: failure, messageId: message.id }, failure.message);
   }
 
-  async #rest(failure: GatewayError, signal: AbortSignal): Promise<void> {
+  async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
     const { timing, log } = this.#parts;
     const waitMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
     this.#failures += 1;
     await sleep(waitMs, signal).catch(() =>
-      log.debug({ event: 'telegram_wait_cut' }, 'stopped while waiting'),
+      log.debug({ event: 'telegram_backoff_aborted' }, 'stopped during the backoff'),
     );
   }
 
   #report(failure: GatewayError): void {
     const { log, setHealth } = this.#parts;
-    setHealth({ state: isDead(failure) ? 'dead' : 'degraded', detail: failure.message });
+    setHealth({ state: isFatal(failure) ? 'dead' : 'degraded', detail: failure.message });
     log.warn({ event: 'telegram_receiving_failed', err: failure, failures: this.#failures }, failure.message);
   }
 
@@ -205,19 +207,19 @@ export class Poller {
     await this.#try('answer_press_failed', this.#parts.bot.answerPress(callbackId, text));
   }
 
-  /** Waits for a call whose failure changes nothing for anybody. */
+  /** Waits for a call whose failure is only logged. */
   async #try(event: string, call: Promise<void>): Promise<void> {
     await call.catch((error: ChannelError) => this.#parts.log.warn({ event, err: error }, error.message));
   }
 }
 
-/** What who pressed a button reads. */
+/** The text for the person who pressed a button. */
 function replyOf(receipt: Receipt): string | undefined {
   return 'reply' in receipt ? (receipt.reply ?? NOT_HERE) : NOT_HERE;
 }
 
-/** True when Telegram refuses the token: nothing mends itself from here. */
-function isDead(failure: GatewayError): boolean {
+/** True when Telegram refuses the token: no later try can succeed. */
+function isFatal(failure: GatewayError): boolean {
   return failure instanceof ChannelError && failure.code === 'unauthorized';
 }
 

@@ -1,4 +1,5 @@
-/** Who may speak and act: grants, pairing codes, tokens, and the one question every ingress asks. */
+/** Access: grants, pairing codes, tokens, a channel's rules, and the one question every ingress asks. */
+import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
 
 export type Scope = 'chat' | 'admin';
@@ -60,15 +61,53 @@ export interface AccessStore {
   tokens(): Promise<TokenRecord[]>;
 }
 
-/** How a bot channel treats people; part of the configuration. */
-export interface ChannelAccess {
-  dm: 'pairing' | 'allowlist' | 'open';
-  /** Numeric platform ids. */
-  allow: string[];
-  /** Groups that are answered, by chat id; `mention: false` answers every message there. */
-  groups: Record<string, { mention: boolean }>;
-  /** Numeric ids that may pair, switch models and decide for others. */
+/** Ids of the people and chats of a network, for its access rules in `config.json` and for `parley pair`. */
+export interface ChannelIds {
+  /** A person's immutable id: the whole text, from `^` to `$`. No id may hold a colon or white space. */
+  userId: RegExp;
+  chatId: RegExp;
+  /** Completes "must be …": `a numeric id such as 123456789`. */
+  description: string;
+  /** The kind of a chat, where its id tells it. */
+  privacyOf?: (chatId: string) => 'private' | 'group';
+  /** The private chat with a person, where the person's id tells it. */
+  privateChatOf?: (userId: string) => string;
+}
+
+/** True when `id` may stand in an address and the pattern matches all of it. */
+export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'flags'>): boolean {
+  return !/[:\s]/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
+}
+
+/** A channel's rules in `config.json`: `access.<channel>`. */
+export function accessRules(ids: ChannelIds) {
+  return z.strictObject({
+    /** Strangers who write privately: offered a pairing code, refused, or let in. */
+    dm: z.enum(['pairing', 'allowlist', 'open']).default('pairing'),
+    /** People who may write privately without a grant. */
+    allow: idsOf(ids, 'userId'),
+    /** Groups that are answered, by chat id; `mention: false` answers every message there. */
+    groups: z.record(idOf(ids, 'chatId'), z.strictObject({ mention: z.boolean().default(true) })).default({}),
+  });
+}
+
+/** A list of ids; numbers of JSON become texts. */
+export function idsOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
+  return z.array(z.union([z.string(), z.int().transform(String)]).pipe(idOf(ids, kind))).default([]);
+}
+
+function idOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
+  return z
+    .string()
+    .refine((id) => isId(id, ids[kind]), `must be ${ids.description} (names can be taken over by others)`);
+}
+
+/** A channel's rules with its owners: who is answered there. */
+export interface ChannelAccess extends z.output<ReturnType<typeof accessRules>> {
+  /** Ids of people who may pair others, switch models and decide for others. */
   owners: string[];
+  /** The kind of a chat, where its id tells it. */
+  privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
 }
 
 /** The verdict on one message. `reply` is undefined when the right answer is silence. */
@@ -77,7 +116,7 @@ export type Verdict =
   | { kind: 'deny'; reply?: string }
   | { kind: 'pairing'; reply: string };
 
-/** The door-keeper: every ingress kind asks it, nobody decides alone. */
+/** Decides for every ingress who is answered. */
 export interface AccessPolicy {
   /** May this message's sender speak here? Throws only `StoreError`. */
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
@@ -87,10 +126,10 @@ export interface AccessPolicy {
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
 }
 
-/** The rights of people who are not writing just now: of whoever made a schedule. Throws only `StoreError`. */
+/** The rights of a schedule's creator, who does not write at the moment it is due. Throws only `StoreError`. */
 export interface CreatorAccess {
-  /** What kind of place an address is, while somebody may write there. */
+  /** The kind of chat at an address where its creator may write. */
   placeOf(address: Address): Promise<InboundMessage['place']>;
-  /** May this user (`telegram:42`, `token:<id>`) still have the house speak at this address? */
+  /** May this user (`telegram:42`, `token:<id>`) still have the gateway write to this address? */
   isStillAllowed(userId: string, address: Address, place: InboundMessage['place']): Promise<boolean>;
 }

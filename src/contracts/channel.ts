@@ -1,8 +1,11 @@
-/** What a channel is: a door to one network that can receive, send and perhaps edit. */
+/** Channels: adapters to one network each, which receive, send and perhaps edit, and the manifests they are known by. */
 import type { Root } from 'mdast';
+import type { z } from 'zod';
+import { accessRules, isId } from './access.ts';
+import type { ChannelAccess, ChannelIds } from './access.ts';
 import type { GatewayApi } from './gateway-api.ts';
 import type { ChannelHealth } from './gateway-api.ts';
-import type { Log } from './log.ts';
+import type { Log, SecretShape } from './log.ts';
 import type { Button, Place, SentMessage } from './message.ts';
 import type { Receive } from './receive.ts';
 
@@ -50,11 +53,13 @@ export interface ChannelIdentity {
   name: string;
 }
 
-/** A door to one network. Methods throw only `ChannelError`. */
+/** An adapter to one network. Methods throw only `ChannelError`. */
 export interface Channel {
   readonly name: string;
+  /** Where it listens, once it does; absent for a channel that opens no port. */
+  readonly url?: string | undefined;
   readonly capabilities: Capabilities;
-  /** Who the token belongs to. A channel that has it is led through the lane `poll:<name>:<id>`: one node at a time receives. */
+  /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`. */
   identify?(signal: AbortSignal): Promise<ChannelIdentity>;
   /** Begins to receive; resolves once receiving has begun. Supervises its own reconnects until `stop`. */
   start(receive: Receive): Promise<void>;
@@ -71,8 +76,144 @@ export interface Channel {
   health(): ChannelHealth;
 }
 
-/** What every channel is made with. */
+/** Dependencies of every channel. */
 export interface ChannelDeps {
   log: Log;
   gateway: GatewayApi;
+}
+
+/** Longest setting of an edit interval, in milliseconds: a slower message would not be alive on screen. */
+export const MAX_EDIT_INTERVAL_MS = 60_000;
+
+/**
+ * A network as the gateway knows it before any of its code is loaded. `channels/<name>/manifest.ts` exports one as
+ * `manifest` and imports no vendor's package. Methods throw nothing but what `create` says.
+ */
+export interface ChannelManifest<
+  Env extends z.ZodObject = z.ZodObject,
+  Settings extends z.ZodObject = z.ZodObject,
+> {
+  /** First part of the channel's addresses: a lower-case letter, then letters and digits. */
+  readonly name: string;
+  /** The network's name as people write it. */
+  readonly label: string;
+  /** The variable that switches the channel on, or `nothing`. */
+  readonly needs: string;
+  /** Its environment variables, all optional or with a default: the channel may be off. */
+  readonly env: Env;
+  /** `channels.<name>` in `config.json`; every field has a default. */
+  readonly settings: Settings;
+  /** Absent for a network without people of its own, whose callers carry tokens of the gateway. */
+  readonly ids?: ChannelIds;
+  /** Secrets of this network that no configuration announced, for the log's redactor. */
+  readonly secretShapes: readonly SecretShape[];
+  isOn(env: z.output<Env>): boolean;
+  /** The values in the environment that no log may show. */
+  secrets(env: z.output<Env>): readonly (string | undefined)[];
+  /** Loads the channel's code and makes it; nothing is opened before its `start`. Throws `GatewayError`. */
+  create(
+    configured: { env: z.output<Env>; settings: z.output<Settings> },
+    deps: ChannelDeps,
+  ): Promise<Channel>;
+}
+
+/** Gives the manifest back: with it the types of `env` and `settings` reach the manifest's methods. */
+export function defineChannel<Env extends z.ZodObject, Settings extends z.ZodObject>(
+  manifest: ChannelManifest<Env, Settings>,
+): ChannelManifest<Env, Settings> {
+  return manifest;
+}
+
+/** A channel of the list with what the environment and the file say about it. */
+export interface ConfiguredChannel extends Pick<
+  ChannelManifest,
+  'name' | 'label' | 'needs' | 'ids' | 'secretShapes'
+> {
+  isOn: boolean;
+  /** Undefined for a channel without people of its own. */
+  access: ChannelAccess | undefined;
+  secrets: readonly string[];
+  /** Loads the channel's code and makes it. Throws `GatewayError`. */
+  create: (deps: ChannelDeps) => Promise<Channel>;
+}
+
+/** Joins a manifest with the environment, checked before (throws `ZodError` otherwise), and with the file as it was read. */
+export function configureChannel(
+  manifest: ChannelManifest,
+  variables: Record<string, unknown>,
+  file: {
+    access: Record<string, unknown> & { owners: Record<string, string[]> };
+    settings: Record<string, Record<string, unknown>>;
+  },
+): ConfiguredChannel {
+  const { name, label, needs, ids, secretShapes } = manifest;
+  const env = manifest.env.parse(variables);
+  const settings = file.settings[name] ?? {};
+  return {
+    name,
+    label,
+    needs,
+    ids,
+    secretShapes,
+    isOn: manifest.isOn(env),
+    access: ids && {
+      ...accessRules(ids).parse(file.access[name]),
+      owners: file.access.owners[name] ?? [],
+      privacyOf: ids.privacyOf,
+    },
+    secrets: manifest.secrets(env).flatMap((secret) => secret || []),
+    create: (deps) => manifest.create({ env, settings }, deps),
+  };
+}
+
+/** First parts of addresses and user ids, and a field beside the channels in `access`, that mean something else. */
+const RESERVED_NAMES = ['system', 'token', 'owners'];
+
+/**
+ * Everything that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
+ * environment variables of the gateway itself.
+ */
+export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
+  const owners = new Map(taken.map((variable) => [variable, 'the gateway itself']));
+  return manifests.flatMap((manifest, index) => {
+    const errors = ownErrors(manifest);
+    if (manifests.slice(0, index).some(({ name }) => name === manifest.name))
+      errors.push('its name is taken by another channel of the list: choose a name of its own');
+    for (const variable of Object.keys(manifest.env.shape)) {
+      const owner = owners.get(variable);
+      if (owner !== undefined) errors.push(`env: ${variable} belongs to ${owner} already: rename it`);
+      else owners.set(variable, `the channel ${manifest.name}`);
+    }
+    return errors.map((error) => `channel ${manifest.name}: ${error}`);
+  });
+}
+
+function ownErrors({ name, env, settings, ids }: ChannelManifest): string[] {
+  const errors: string[] = [];
+  if (!/^[a-z][a-z0-9]{0,31}$/.test(name) || RESERVED_NAMES.includes(name))
+    errors.push(
+      `its name must be a lower-case letter, then letters and digits, and none of ${RESERVED_NAMES.join(', ')}`,
+    );
+  for (const variable of requiredFields(env))
+    errors.push(`env: ${variable} must be optional or have a default, for the channel may be off`);
+  for (const field of requiredFields(settings)) errors.push(`settings: ${field} must have a default`);
+  for (const field of ['userId', 'chatId'] as const) {
+    const problem = ids === undefined ? undefined : patternProblem(ids[field]);
+    if (problem !== undefined) errors.push(`ids.${field} ${problem}`);
+  }
+  return errors;
+}
+
+/** Fields of a schema that cannot be left out. */
+function requiredFields(schema: z.ZodObject): string[] {
+  return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
+}
+
+/** Reason why a pattern cannot tell ids apart from other texts; undefined when it can. */
+function patternProblem({ source, flags }: RegExp): string | undefined {
+  if (!source.startsWith('^') || !source.endsWith('$'))
+    return 'must match the whole id: begin it with ^ and end it with $';
+  if (/[gym]/.test(flags)) return 'must not have the flags g, m or y';
+  if (isId('', { source, flags })) return 'must not match an empty text';
+  return undefined;
 }

@@ -104,7 +104,8 @@ export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
   model: { state: 'up' | 'down'; detail?: string };
-  channels: Record<string, ChannelHealth>;
+  /** By name; `label` is the network's name as people write it. */
+  channels: Record<string, ChannelHealth & { label: string }>;
   /** `degraded` while a file of a profile cannot be used and the last good one is. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
   pending: number;

@@ -1,17 +1,19 @@
-/** How the doors stand: those that are switched on say so themselves, the others what they need. */
-import type { Channel } from '../contracts/channel.ts';
-import type { HealthReport } from '../contracts/gateway-api.ts';
+/** Health of the channels: those that are switched on report it themselves, the others name what they need. */
+import type { Channel, ChannelManifest } from '../contracts/channel.ts';
+import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
 
-/** The health of every channel of the list, by name. */
+/** The health of every channel of the list, by name, with its label for people. */
 export function channelHealth(
-  entries: readonly { name: string; needs: string }[],
+  list: readonly Pick<ChannelManifest, 'name' | 'label' | 'needs'>[],
   channels: ReadonlyMap<string, Channel>,
-  healthOf: (channel: Channel) => HealthReport['channels'][string],
+  healthOf: (channel: Channel) => ChannelHealth,
 ): HealthReport['channels'] {
   return Object.fromEntries(
-    entries.map(({ name, needs }) => {
+    list.map(({ name, label, needs }) => {
       const channel = channels.get(name);
-      return [name, channel === undefined ? { state: 'off', detail: `needs ${needs}` } : healthOf(channel)];
+      const health: ChannelHealth =
+        channel === undefined ? { state: 'off', detail: `needs ${needs}` } : healthOf(channel);
+      return [name, { ...health, label }];
     }),
   );
 }

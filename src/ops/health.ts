@@ -1,5 +1,5 @@
 /** How the house is doing: cheap to ask, however often probes ask it. */
-import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
+import type { HealthReport } from '../contracts/gateway-api.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/ledger.ts';
 import type { Log } from '../contracts/log.ts';
@@ -14,7 +14,7 @@ export interface HealthDeps {
   ledger: Pick<Ledger, 'counts'>;
   /** Throws when the model server is away or has no model. */
   askModel: (signal: AbortSignal) => Promise<unknown>;
-  channels: () => Record<string, ChannelHealth>;
+  channels: () => HealthReport['channels'];
   /** What is wrong in the files of the profiles. */
   profileFaults: () => readonly string[];
   isReady: () => boolean;

@@ -16,9 +16,9 @@ export function createCreatorAccess(deps: StandingDeps): CreatorAccess {
   return {
     async placeOf(address) {
       const { channel, chatId } = parseAddress(address);
-      // On Telegram a private chat has its person's id, and groups have ids below zero. Discord's ids tell nothing, but
-      // where people may write there, a group is one that was let in.
-      if (channel === 'telegram') return chatId.startsWith('-') ? 'group' : 'private';
+      const known = deps.channelAccess(channel)?.privacyOf?.(chatId);
+      if (known !== undefined) return known;
+      // Where people may write although the id does not tell the kind, a group is a chat that was let in as one.
       return (await isGroupLetIn(deps, channel, chatId)) ? 'group' : 'private';
     },
     async isStillAllowed(userId, address, place) {

@@ -1,7 +1,7 @@
 /** Shared by the event bus tests: a recording log, a fan-out within one process, a reader's screen. */
 import type { Fanout } from '../../src/contracts/bus.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 import type { Log } from '../../src/contracts/log.ts';
 
 /** A log whose lines the test can read. */

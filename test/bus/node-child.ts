@@ -3,7 +3,7 @@ import { setTimeout as work } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { LaneHandler } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 import { openStoreAt } from '../../src/store/store.ts';
 
 const [url = '', schema = '', instance = '', workMs = '0'] = process.argv.slice(2);

@@ -7,8 +7,8 @@ import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { Button, InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { DiscordHouse } from '../fakes/discord/setup.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import { telegramDeps } from './telegram/setup.ts';
+import { FakeTelegram } from '../fakes/telegram/telegram.ts';
+import { telegramConfig, telegramDeps } from './telegram/setup.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };
 const BUTTONS: Button[] = [
@@ -29,7 +29,7 @@ describe('buttons on Telegram', () => {
     fake = await FakeTelegram.start();
     fake.chats.open('42');
     const timing = { backoffMs: 5, backoffCapMs: 20 };
-    channel = create({ token: FAKE_TOKEN, apiRoot: fake.root }, telegramDeps(), timing);
+    channel = create(telegramConfig(fake.root), telegramDeps(), timing);
   });
   afterEach(async () => {
     await channel.stop();

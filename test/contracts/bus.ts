@@ -4,7 +4,7 @@ import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/contracts/b
 import { createMessageBus } from '../../src/bus/message-bus.ts';
 import { FencedError, GatewayError } from '../../src/contracts/errors.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 
 /** Intervals of the buses under test: sweeps short, so that tests are; leases long enough for a busy machine. */
 export const TEST_INTERVALS = { leaseMs: 3_000, heartbeatMs: 500, sweepMs: 25, flagsMs: 50 };

@@ -4,7 +4,7 @@ import type { Fanout } from '../../src/contracts/bus.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { RECORD_BYTES } from '../../src/bus/batches.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 
 const RUN = { sessionKey: 'telegram:1', turnId: 't', epoch: 1 } as const;
 

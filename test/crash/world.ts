@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type postgres from 'postgres';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { startEffects } from '../fakes/agent/effect-tools.ts';

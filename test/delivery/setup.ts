@@ -4,7 +4,7 @@ import type { EventListener, LaneOutcome } from '../../src/contracts/bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
 import type { LaneHead } from '../../src/contracts/lanes.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 import type { Plan } from '../../src/contracts/plan.ts';
 import type { OutboundMessage, SentMessage } from '../../src/contracts/message.ts';
 import { FakeChannel } from '../fakes/gateway/channel.ts';

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig, secretsOf } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
-import { createLog, redactor } from '../../src/contracts/log.ts';
+import { createLog, redactor } from '../../src/ops/log.ts';
 import { makeEmbeddedHome } from '../database.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';

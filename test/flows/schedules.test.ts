@@ -97,7 +97,8 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect(made.status).toBe(201);
       const { id } = await made.json();
       await vi.waitFor(async () => expect(await stored('http:clock')).toContain('Ding.'), LOOKED);
-      const [row] = await fixture().sql`select payload from lane_item where dedupe like ${`schedule:${id}:%`}`;
+      const [row] = await fixture()
+        .sql`select payload from lane_item where dedupe like ${`schedule:${id}:%`}`;
       expect(row?.['payload']).toMatchObject({ entry: 'run' });
       const last = (await fixture().messages('http:clock')).slice(-2).map(({ role }) => role);
       expect(last).toEqual(['system', 'assistant']);

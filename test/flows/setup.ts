@@ -8,7 +8,7 @@ import { loadConfig, secretsOf } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { createLog, redactor } from '../../src/contracts/log.ts';
+import { createLog, redactor } from '../../src/ops/log.ts';
 import type { MessageRecord } from '../../src/contracts/records.ts';
 import { liveHolder } from '../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';

@@ -6,7 +6,7 @@ import { StoreError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { createLeader } from '../../src/intake/leader.ts';
 import type { LaneHead, LaneStore } from '../../src/contracts/lanes.ts';
-import { createLog } from '../../src/contracts/log.ts';
+import { createLog } from '../../src/ops/log.ts';
 
 const HEAD: LaneHead = {
   lane: 'poll:telegram:7',

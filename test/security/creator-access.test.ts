@@ -1,6 +1,7 @@
-/** What people may do who do not write just now. */
+/** The rights of a schedule's creator, who does not write at the moment it is due. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
+import { channels } from '../../channels/index.ts';
 import { createCreatorAccess } from '../../src/security/index.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
@@ -14,11 +15,14 @@ const rules = (change: Partial<ChannelAccess> = {}): ChannelAccess => ({
   ...change,
 });
 
-function standingOf(store: TestStore, change?: Partial<ChannelAccess>) {
+function creatorAccessOf(store: TestStore, change?: Partial<ChannelAccess>) {
   return createCreatorAccess({
     access: store.access,
     ledger: store.ledger,
-    channelAccess: (channel) => (channel === 'http' ? undefined : rules(change)),
+    channelAccess: (name) => {
+      const ids = channels.find((channel) => channel.name === name)?.ids;
+      return ids && rules({ privacyOf: ids.privacyOf, ...change });
+    },
   });
 }
 
@@ -26,7 +30,7 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
   it('in a private chat are those of a person: granted, listed, owner, or everybody', async () => {
     const store = await databases.open();
     const may = (id: string, change?: Partial<ChannelAccess>) =>
-      standingOf(store, change).isStillAllowed(`telegram:${id}`, `telegram:${id}`, 'private');
+      creatorAccessOf(store, change).isStillAllowed(`telegram:${id}`, `telegram:${id}`, 'private');
     expect([await may('5'), await may('9'), await may('7')]).toEqual([true, true, false]);
     await store.access.addGrant('telegram', 'dm', '7');
     expect(await may('7')).toBe(true);
@@ -37,7 +41,8 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
 
   it('in a group are those of the group, whatever the person may do elsewhere', async () => {
     const store = await databases.open();
-    const may = (chat: string) => standingOf(store).isStillAllowed('discord:9', `discord:${chat}`, 'group');
+    const may = (chat: string) =>
+      creatorAccessOf(store).isStillAllowed('discord:9', `discord:${chat}`, 'group');
     expect([await may('-50'), await may('77')]).toEqual([true, false]);
     await store.access.addGrant('discord', 'group', '77');
     expect(await may('77')).toBe(true);
@@ -47,13 +52,13 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
 
   it('of a token end with the token, and reach as far as its sessions unless it is an admin', async () => {
     const store = await databases.open();
-    const standing = standingOf(store);
+    const rights = creatorAccessOf(store);
     const friend = await store.access.putToken({ hash: 'h1', name: 'friend', scopes: ['chat'] });
     const admin = await store.access.putToken({ hash: 'h2', name: 'admin', scopes: ['chat', 'admin'] });
     const own = request('m1', { channel: 'http', chatId: 'mine' });
     await store.ledger.accept({ ...own, ownerTokenId: friend.tokenId });
     const may = (tokenId: string, id: string) =>
-      standing.isStillAllowed(`token:${tokenId}`, `http:${id}`, 'private');
+      rights.isStillAllowed(`token:${tokenId}`, `http:${id}`, 'private');
     expect(await may(friend.tokenId, 'mine')).toBe(true);
     expect(await may(friend.tokenId, 'other')).toBe(false);
     expect(await may(admin.tokenId, 'mine')).toBe(true);
@@ -62,22 +67,22 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
   });
 
   it('do not cross channels, and nobody else has any', async () => {
-    const standing = standingOf(await databases.open());
-    expect(await standing.isStillAllowed('telegram:5', 'discord:5', 'private')).toBe(false);
-    expect(await standing.isStillAllowed('system', 'telegram:5', 'private')).toBe(false);
-    expect(await standing.isStillAllowed('http:5', 'http:5', 'private')).toBe(false);
+    const rights = creatorAccessOf(await databases.open());
+    expect(await rights.isStillAllowed('telegram:5', 'discord:5', 'private')).toBe(false);
+    expect(await rights.isStillAllowed('system', 'telegram:5', 'private')).toBe(false);
+    expect(await rights.isStillAllowed('http:5', 'http:5', 'private')).toBe(false);
   });
 
-  it('know groups from private chats while people write there', async () => {
+  it('tell groups from private chats, by the id where the channel can, else by the grant of a group', async () => {
     const store = await databases.open();
-    const standing = standingOf(store);
-    expect(await standing.placeOf('telegram:-100:7')).toBe('group');
-    expect(await standing.placeOf('telegram:42')).toBe('private');
-    expect(await standing.placeOf('discord:77')).toBe('private');
+    const rights = creatorAccessOf(store);
+    expect(await rights.placeOf('telegram:-100:7')).toBe('group');
+    expect(await rights.placeOf('telegram:42')).toBe('private');
+    expect(await rights.placeOf('discord:77')).toBe('private');
     await store.access.addGrant('discord', 'group', '77');
-    expect(await standing.placeOf('discord:77')).toBe('group');
-    expect(await standing.placeOf('discord:77:78')).toBe('group');
-    expect(await standing.placeOf('discord:-50')).toBe('group');
-    expect(await standing.placeOf('http:notes')).toBe('private');
+    expect(await rights.placeOf('discord:77')).toBe('group');
+    expect(await rights.placeOf('discord:77:78')).toBe('group');
+    expect(await rights.placeOf('discord:-50')).toBe('group');
+    expect(await rights.placeOf('http:notes')).toBe('private');
   });
 });

@@ -3,7 +3,7 @@ import { ApiError, readHealth } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
-import { Sidebar } from './sidebar.js';
+import { nameChannels, Sidebar } from './sidebar.js';
 import { forgetToken, signIn } from './sign-in.js';
 
 const LIST_EVERY_MS = 20_000;
@@ -33,13 +33,14 @@ function newKey() {
 /** The chat the address names: `#http:chat-…`. */
 function keyInAddress() {
   const key = decodeURIComponent(location.hash.slice(1));
-  return /^[a-z]+:./.test(key) ? key : undefined;
+  return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
 }
 
 async function showHealth() {
   const banner = byId('health-banner', HTMLElement);
   try {
     const health = await readHealth();
+    nameChannels(health.channels);
     byId('demo-banner', HTMLElement).hidden = !health.demo;
     byId('version', HTMLElement).textContent = health.version;
     banner.hidden = health.model.state === 'up';

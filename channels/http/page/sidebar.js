@@ -7,16 +7,24 @@ const LISTED = 100;
 /** Chats whose first words are looked up to name them. */
 const NAMED = 30;
 const TITLE_LENGTH = 60;
-/** @type {Record<string, string>} */
-const CHANNELS = { telegram: 'Telegram', discord: 'Discord', http: 'Web', system: 'System' };
+/** Labels of the channels by name, as the gateway's health report gives them. @type {Map<string, string>} */
+const labels = new Map();
 
 /**
- * "Telegram", "Discord", …: where a session lives.
+ * Keeps the labels of a health report.
+ * @param {Record<string, { label: string }>} channels
+ */
+export function nameChannels(channels) {
+  for (const [name, { label }] of Object.entries(channels)) labels.set(name, label);
+}
+
+/**
+ * The label of the channel a session lives on.
  * @param {string} key
  */
 export function channelOf(key) {
   const name = key.slice(0, key.indexOf(':'));
-  return CHANNELS[name] ?? name;
+  return labels.get(name) ?? name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 /** The left side of the page. */

@@ -1,7 +1,5 @@
 /** The Discord channel under the suite that every channel passes, and the smaller facts of its sending. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import pino from 'pino';
-import { create } from '../../../channels/discord/index.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
 import { DiscordHouse, failureOf } from '../../fakes/discord/setup.ts';
@@ -57,19 +55,6 @@ channelContract(
       'Discord never hears whether a message was taken; gaps are closed from the history instead.',
   },
 );
-
-describe('the settings of the Discord channel', () => {
-  it('names every fault at once and never the token', () => {
-    const deps = {
-      log: pino({ level: 'silent' }),
-      gateway: { sessions: () => Promise.resolve([]), commands: [] },
-    };
-    expect(() => create({ token: 'Bot secret', apiRoot: 'ftp://x', editIntervalMs: 0 }, deps)).toThrow(
-      /token: DISCORD_BOT_TOKEN must .*apiRoot: DISCORD_API_ROOT must .*editIntervalMs: /,
-    );
-    expect(() => create({ token: 'Bot secret' }, deps)).not.toThrow(/secret/);
-  });
-});
 
 describe('what Discord sends by REST', () => {
   let house: DiscordHouse;

@@ -1,7 +1,7 @@
 /** A door before a house in memory, and a client that knows both: what the HTTP tests share. */
 import pino from 'pino';
-import { create, httpConfigSchema } from '../../../channels/http/index.ts';
-import type { HttpChannel } from '../../../channels/http/index.ts';
+import { create } from '../../../channels/http/index.ts';
+import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
 
@@ -24,11 +24,14 @@ export interface CallInit {
   signal?: AbortSignal;
 }
 
+/** Settings for a free port. */
+export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [] };
+
 /** Opens a door on a free port. */
-export async function openDoor(config: Record<string, unknown> = {}): Promise<OpenDoor> {
+export async function openDoor(config: Partial<HttpConfig> = {}): Promise<OpenDoor> {
   const house = new FakeHouse();
   const log = pino({ level: 'silent' });
-  const channel = create(httpConfigSchema.parse({ port: 0, ...config }), { log, gateway: house });
+  const channel = create({ ...HTTP_CONFIG, ...config }, { log, gateway: house });
   await channel.start(house.receive);
   const url = channel.url ?? '';
   return {

@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { create, httpConfigSchema } from '../../../channels/http/index.ts';
+import { create } from '../../../channels/http/index.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
-import { eventsUntil, openDoor } from './client.ts';
+import { eventsUntil, HTTP_CONFIG, openDoor } from './client.ts';
 import type { OpenDoor } from './client.ts';
 
 const NOTHING_IS_SENT = 'readers fetch the stored message, nothing is sent to them';
@@ -16,8 +16,7 @@ channelContract(
   'http',
   () => {
     const house = new FakeHouse();
-    const config = httpConfigSchema.parse({ port: 0 });
-    const channel = create(config, { log: pino({ level: 'silent' }), gateway: house });
+    const channel = create(HTTP_CONFIG, { log: pino({ level: 'silent' }), gateway: house });
     const chats = ['first-chat', 'second-chat'].map((chatId) => ({ chatId, senderId: 'token:admin' }));
     let last: { chatId: string; text: string; key: string } | undefined;
     let line: Promise<unknown> = Promise.resolve();
@@ -113,7 +112,11 @@ describe('the HTTP door', () => {
 
   it('is healthy without a token and says what is degraded', async () => {
     door = await openDoor();
-    door.house.report.channels['telegram'] = { state: 'degraded', detail: 'The token was refused.' };
+    door.house.report.channels['telegram'] = {
+      state: 'degraded',
+      detail: 'The token was refused.',
+      label: 'Telegram',
+    };
     const alive = await fetch(`${door.url}/healthz`);
     expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
     const ready = await fetch(`${door.url}/readyz`);

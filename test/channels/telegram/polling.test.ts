@@ -1,6 +1,6 @@
 /** Receiving under every fault of Telegram and of the house: nothing lost, never deaf. */
 import { describe, expect, it, vi } from 'vitest';
-import { CHATS_AT_ONCE, HAND_OVER_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
+import { CHATS_AT_ONCE, PUBLISH_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { startChannel, startFake, WAIT } from './started.ts';
@@ -58,7 +58,7 @@ describe('committing before advancing', () => {
     await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
   });
 
-  it(`leaves a message behind, loudly, that was refused for good ${HAND_OVER_TRIES} times`, async () => {
+  it(`skips a message, with an error in the log, that was refused for good ${PUBLISH_TRIES} times`, async () => {
     const fake = await startFake();
     let tries = 0;
     fake.says('1', 'poison', '1');
@@ -69,8 +69,8 @@ describe('committing before advancing', () => {
       throw new GatewayError('bad_message', 'Nobody can take this.');
     });
     await vi.waitFor(() => expect(received).toEqual(['fine']), WAIT);
-    expect(tries).toBe(HAND_OVER_TRIES);
-    expect(log.join('')).toContain('message_left_behind');
+    expect(tries).toBe(PUBLISH_TRIES);
+    expect(log.join('')).toContain('message_skipped');
   });
 
   it(`hands ${CHATS_AT_ONCE} chats over at once, no more, and each chat in order`, async () => {

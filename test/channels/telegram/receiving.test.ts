@@ -29,7 +29,7 @@ describe('around receiving', () => {
   it('ends in time although the house never answers for a message', async () => {
     const fake = await startFake();
     let taking = false;
-    const { channel } = await startChannel(fake.root, { lastHandOverMs: 20 }, () => {
+    const { channel } = await startChannel(fake.root, { lastPublishMs: 20 }, () => {
       taking = true;
       return new Promise(() => undefined);
     });

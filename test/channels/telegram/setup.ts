@@ -1,9 +1,11 @@
 /** What the tests of the Telegram channel share: a log that is read, not printed. */
-import { createLog } from '../../../src/contracts/log.ts';
+import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';
-import type { TelegramDeps } from '../../../channels/telegram/index.ts';
+import type { TelegramConfig, TelegramDeps } from '../../../channels/telegram/index.ts';
+import { manifest } from '../../../channels/telegram/manifest.ts';
+import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 
 /** The commands of a house. */
 export const COMMANDS: readonly CommandListing[] = [
@@ -15,6 +17,11 @@ export const COMMANDS: readonly CommandListing[] = [
   },
   { name: 'help', description: 'This list' },
 ];
+
+/** Settings of the channel for a fake Telegram, with the manifest's defaults. */
+export function telegramConfig(apiRoot: string): TelegramConfig {
+  return { token: FAKE_TOKEN, apiRoot, ...manifest.settings.parse({}) };
+}
 
 /** What the channel is made with: a log that is read, not printed, and a house with those commands. */
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {

@@ -6,8 +6,8 @@ import type { Channel } from '../../../src/contracts/channel.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { telegramDeps } from './setup.ts';
+import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { telegramConfig, telegramDeps } from './setup.ts';
 
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 't', seq: 1, position: 0 };
 export const WAIT = { timeout: 8_000, interval: 5 };
@@ -34,7 +34,7 @@ export async function startChannel(
   const received: string[] = [];
   const log: string[] = [];
   const moves: ChatMigration[] = [];
-  const config = { token: FAKE_TOKEN, apiRoot: root };
+  const config = telegramConfig(root);
   const channel = create(config, telegramDeps(log, moves), { backoffMs: 5, backoffCapMs: 20, ...timing });
   onTestFinished(() => channel.stop());
   await channel.start(async (message) => {

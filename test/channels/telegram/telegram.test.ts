@@ -4,7 +4,7 @@ import { channelContract } from '../../contracts/channel.ts';
 import type { ChannelHarness } from '../../contracts/channel.ts';
 import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
 import { FAKE_BOT, FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { telegramDeps } from './setup.ts';
+import { telegramConfig, telegramDeps } from './setup.ts';
 
 async function makeHarness(): Promise<ChannelHarness> {
   const fake = await FakeTelegram.start();
@@ -13,7 +13,7 @@ async function makeHarness(): Promise<ChannelHarness> {
     { chatId: '2002', senderId: '2002' },
   ];
   for (const { chatId } of chats) fake.chats.open(chatId);
-  const channel = create({ token: FAKE_TOKEN, apiRoot: fake.root }, telegramDeps(), { backoffMs: 5 });
+  const channel = create(telegramConfig(fake.root), telegramDeps(), { backoffMs: 5 });
   return {
     channel,
     chats,

@@ -1,5 +1,5 @@
 /** A tool's context for tests: silent log, a signal that never ends, unless told otherwise. */
-import { createLog } from '../../../src/contracts/log.ts';
+import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { ToolContext } from '../../../src/contracts/tool.ts';
 

@@ -1,6 +1,7 @@
 /** The Discord channel before a fake Discord and a house that only listens: what the channel's tests share. */
 import pino from 'pino';
 import { create } from '../../../channels/discord/index.ts';
+import { manifest } from '../../../channels/discord/manifest.ts';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
@@ -45,6 +46,7 @@ export class DiscordHouse {
       {
         token: config.token ?? discord.token,
         apiRoot: discord.apiRoot,
+        ...manifest.settings.parse({}),
       },
       {
         log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),

@@ -68,7 +68,7 @@ export class FakeHouse implements GatewayApi {
     ready: true,
     store: 'up',
     model: { state: 'up' },
-    channels: { http: { state: 'up' } },
+    channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'up', label: 'Telegram' } },
     profiles: { state: 'up' },
     pending: 0,
     running: 0,

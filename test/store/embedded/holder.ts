@@ -2,7 +2,7 @@
  * A process for the tests to kill: opens the store of a home, says so on standard output, and with `write` accepts
  * messages as fast as it can, naming each one that was acknowledged. Ends cleanly on SIGTERM.
  */
-import { createLog } from '../../../src/contracts/log.ts';
+import { createLog } from '../../../src/ops/log.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { request } from '../requests.ts';
 

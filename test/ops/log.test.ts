@@ -3,27 +3,48 @@ import { inspect } from 'node:util';
 import { HttpError } from 'grammy';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLog, redactor } from '../../src/contracts/log.ts';
+import { channels } from '../../channels/index.ts';
+import { createLog, redactor } from '../../src/ops/log.ts';
+
+/** The shapes of every channel of the list. */
+const shapes = channels.flatMap(({ secretShapes }) => secretShapes);
 
 function logTo(lines: string[], secrets: string[] = []) {
-  return createLog({ level: 'info', redact: redactor(secrets), write: (line) => lines.push(line) });
+  return createLog({
+    level: 'info',
+    redact: redactor({ secrets, shapes }),
+    write: (line) => lines.push(line),
+  });
 }
 
 describe('the log', () => {
+  it('removes every secret of a line, and longer ones before their parts', () => {
+    const clean = redactor({
+      secrets: ['abcdef', 'abcdefgh', 'short'],
+      shapes: [{ pattern: /x\d/y, replacement: 'n' }],
+    });
+    expect(clean('abcdefgh abcdef abcdef short x1 x2')).toBe('[secret] [secret] [secret] short n n');
+  });
+
   it('finds a known secret at any place of a line', () => {
     const secret = 'hunter2-hunter2';
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, after) => {
-        expect(redactor([secret])(`${before}${secret}${after}`)).not.toContain(secret);
+        expect(redactor({ secrets: [secret], shapes: [] })(`${before}${secret}${after}`)).not.toContain(
+          secret,
+        );
       }),
     );
   });
 
-  it('takes out what looks like a bot token, a bearer header or a URL password, known or not', () => {
-    const clean = redactor([]);
+  it('removes bot tokens, bearer headers and passwords of URLs that no configuration announced', () => {
+    const clean = redactor({ secrets: [], shapes });
     expect(
       clean('https://api.telegram.org/bot123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc/getMe'),
     ).not.toContain('AAEh');
+    const discord = `${'M'.repeat(24)}.${'G'.repeat(6)}.${'x'.repeat(30)}`;
+    expect(clean(`token ${discord}!`)).toBe('token [discord-token]!');
+    expect(clean('authorization: Bot abcdefghijklmnop')).toBe('authorization: Bot [token]');
     expect(clean('authorization: Bearer abcdefghijklmnop')).toBe('authorization: Bearer [token]');
     expect(clean('postgres://user:pa55@host/db')).toBe('postgres://user:[password]@host/db');
   });

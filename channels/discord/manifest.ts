@@ -1,0 +1,39 @@
+/** Discord as the gateway knows it before loading it: its settings, its ids and its secrets. */
+import { z } from 'zod';
+import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+
+const SNOWFLAKE = /^\d{1,20}$/;
+
+export const manifest = defineChannel({
+  name: 'discord',
+  label: 'Discord',
+  needs: 'DISCORD_BOT_TOKEN',
+  env: z.object({
+    DISCORD_BOT_TOKEN: z
+      .string()
+      .regex(/^\S+$/, 'must be the token alone, as the Developer Portal shows it')
+      .optional(),
+    /** Another server that speaks Discord's API, without a version. */
+    DISCORD_API_ROOT: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  }),
+  settings: z.strictObject({
+    /**
+     * Least milliseconds between two edits in one channel. Discord allows about five sends and edits in five seconds: this
+     * leaves room for final texts.
+     */
+    editIntervalMs: z.int().min(1).max(MAX_EDIT_INTERVAL_MS).default(1_200),
+  }),
+  // The ids of direct messages and of server channels look alike.
+  ids: { userId: SNOWFLAKE, chatId: SNOWFLAKE, description: 'a numeric id such as 80351110224678912' },
+  secretShapes: [
+    { pattern: /\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}\b/, replacement: '[discord-token]' },
+    { pattern: /\b(Bot) [A-Za-z0-9._~+/=-]{12,}/, replacement: '$1 [token]' },
+  ],
+  isOn: ({ DISCORD_BOT_TOKEN }) => DISCORD_BOT_TOKEN !== undefined,
+  secrets: ({ DISCORD_BOT_TOKEN }) => [DISCORD_BOT_TOKEN],
+  async create({ env, settings }, deps) {
+    const { create } = await import('./index.ts');
+    const { DISCORD_BOT_TOKEN: token = '', DISCORD_API_ROOT: apiRoot } = env;
+    return create({ token, apiRoot, ...settings }, deps);
+  },
+});

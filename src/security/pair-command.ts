@@ -1,0 +1,86 @@
+/** `parley pair`: pending requests, grants, and the owner's decisions on them. */
+import { isId } from '../contracts/access.ts';
+import type { AccessStore } from '../contracts/access.ts';
+import type { ChannelManifest } from '../contracts/channel.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { hashSecret } from './secrets.ts';
+
+/** A channel as far as the command reads it. */
+type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;
+
+/**
+ * Runs `pair` with its arguments for the channels that have ids of their own; gives the text to print. Throws
+ * `GatewayError` of a wrong use, and `StoreError`.
+ */
+export async function pairCommand(
+  access: AccessStore,
+  channels: readonly PairChannel[],
+  [action, first, second]: readonly string[],
+): Promise<string> {
+  if (action === undefined) return await listPairs(access);
+  if (action === 'approve' && first !== undefined) {
+    const paired = await access.approvePairing(hashSecret(first.trim().toUpperCase()));
+    if (paired === undefined) {
+      throw new GatewayError(
+        'bad_code',
+        'That code is unknown, used or expired. Codes live an hour; the person gets a new one by writing again.',
+      );
+    }
+    return `${paired.senderName ?? paired.senderId} (${paired.channel} ${paired.senderId}) may write to the bot now.`;
+  }
+  if (action === 'group' && first !== undefined && second !== undefined) {
+    checkId(channels, first, second, ['chatId']);
+    await access.addGrant(first, 'group', second);
+    return `The bot answers in ${first} group ${second} when it is mentioned.`;
+  }
+  if (action === 'revoke' && first !== undefined && second !== undefined) {
+    checkId(channels, first, second, ['userId', 'chatId']);
+    const removed = [
+      await access.removeGrant(first, 'dm', second),
+      await access.removeGrant(first, 'group', second),
+    ];
+    return removed.includes(true)
+      ? `Revoked ${first} ${second}.`
+      : `There was no grant for ${first} ${second}.`;
+  }
+  throw new GatewayError(
+    'usage',
+    'Expected: pair [approve CODE | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help',
+  );
+}
+
+/** Names of the channels that `pair` takes. */
+export function pairChannels(channels: readonly PairChannel[]): string[] {
+  return channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [name]));
+}
+
+function checkId(
+  channels: readonly PairChannel[],
+  name: string,
+  id: string,
+  kinds: readonly ('userId' | 'chatId')[],
+): void {
+  const channel = channels.find((one) => one.name === name);
+  const { ids } = channel ?? {};
+  if (channel === undefined || ids === undefined) {
+    const expected = pairChannels(channels).join(', ');
+    throw new GatewayError('usage', `There is no channel "${name}" to pair: expected one of ${expected}.`);
+  }
+  if (kinds.some((kind) => isId(id, ids[kind]))) return;
+  throw new GatewayError('usage', `"${id}" is no id of ${channel.label}: it must be ${ids.description}.`);
+}
+
+async function listPairs(access: AccessStore): Promise<string> {
+  const pending = await access.pairings();
+  const grants = await access.grants();
+  const lines = pending.map(
+    (row) =>
+      `pending  ${row.channel} ${row.senderId} ${row.senderName ?? ''} until ${row.expiresAt.toISOString()}`,
+  );
+  lines.push(
+    ...grants.map(
+      (row) => `granted  ${row.channel} ${row.kind} ${row.id} since ${row.grantedAt.toISOString()}`,
+    ),
+  );
+  return lines.length === 0 ? 'No users are paired and no requests are pending.' : lines.join('\n');
+}

@@ -1,0 +1,267 @@
+/** The channels' manifests: settings that reach the channel, a fourth network beside the three, and lists that are refused. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { channels } from '../../channels/index.ts';
+import { accessOf, environmentSchemaFor, fileSchemaFor, loadConfig, secretsOf } from '../../src/config.ts';
+import type { Config } from '../../src/config.ts';
+import { MAX_EDIT_INTERVAL_MS, manifestErrors } from '../../src/contracts/channel.ts';
+import type { ChannelManifest } from '../../src/contracts/channel.ts';
+import { ConfigError } from '../../src/contracts/errors.ts';
+import { createLog, redactor } from '../../src/ops/log.ts';
+import { silentLog } from '../database.ts';
+import { FakeHouse } from '../fakes/gateway/gateway-api.ts';
+import { office, officeWith } from '../fakes/office/manifest.ts';
+
+const TELEGRAM = { TELEGRAM_BOT_TOKEN: '12:telegram-secret' };
+const DISCORD = { DISCORD_BOT_TOKEN: 'discord-secret' };
+const ALL = [...channels, office];
+
+let home = '';
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'parley-manifests-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+function load(environment: Record<string, string>, file: object = {}, manifests = ALL): Config {
+  writeFileSync(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
+  return loadConfig({ GATEWAY_HOME: home, ...environment }, manifests);
+}
+
+function errorsOf(environment: Record<string, string>, file: object = {}, manifests = ALL): string {
+  try {
+    load(environment, file, manifests);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('expected the configuration to be refused');
+}
+
+async function open(config: Config, name: string) {
+  const channel = config.channels.find((one) => one.name === name);
+  if (channel === undefined) throw new Error(`no channel ${name}`);
+  return await channel.create({ log: silentLog, gateway: new FakeHouse() });
+}
+
+describe('the settings of a channel', () => {
+  it('have the intervals that Telegram and Discord allow as defaults', async () => {
+    const config = load({ ...TELEGRAM, ...DISCORD });
+    const telegram = await open(config, 'telegram');
+    expect(telegram.capabilities.editIntervalMs('42')).toBe(1_100);
+    expect(telegram.capabilities.editIntervalMs('-42')).toBe(3_100);
+    expect((await open(config, 'discord')).capabilities.editIntervalMs('42')).toBe(1_200);
+  });
+
+  it('reach the channel from config.json', async () => {
+    const settings = { telegram: { editIntervalMs: { private: 700 } }, discord: { editIntervalMs: 900 } };
+    const config = load({ ...TELEGRAM, ...DISCORD }, { channels: settings });
+    const telegram = await open(config, 'telegram');
+    expect(telegram.capabilities.editIntervalMs('42')).toBe(700);
+    expect(telegram.capabilities.editIntervalMs('-42')).toBe(3_100);
+    expect((await open(config, 'discord')).capabilities.editIntervalMs('42')).toBe(900);
+    expect((await open(config, 'http')).name).toBe('http');
+  });
+
+  it(`may be up to ${MAX_EDIT_INTERVAL_MS} ms between edits and at least 1`, () => {
+    const settings = (ms: number) => ({
+      channels: { telegram: { editIntervalMs: { group: ms } }, discord: { editIntervalMs: ms } },
+    });
+    for (const ms of [1, MAX_EDIT_INTERVAL_MS]) expect(() => load({}, settings(ms))).not.toThrow();
+    for (const ms of [0, MAX_EDIT_INTERVAL_MS + 1, 1.5]) {
+      const errors = errorsOf({}, settings(ms));
+      expect(errors).toContain('channels.telegram.editIntervalMs.group: ');
+      expect(errors).toContain('channels.discord.editIntervalMs: ');
+    }
+  });
+
+  it('are refused when no channel has them', () => {
+    expect(errorsOf({}, { channels: { telegram: { editInterval: 5 }, pigeon: {} } })).toMatch(
+      /editInterval[\s\S]*pigeon/,
+    );
+  });
+
+  it('that have moved are named with the place where they are written now', () => {
+    const errors = errorsOf({ PORT: 'eighty' }, { http: { allowedHosts: [] }, persona: 5 });
+    expect(errors).toContain('http: has moved: write the same as channels.http');
+    expect(errors).toContain('persona: ');
+    expect(errors).toContain('PORT: ');
+    expect(errors).not.toContain('Unrecognized');
+  });
+});
+
+describe('the environment of a channel', () => {
+  it('takes a Telegram token only as digits, colon, rest, and names the variable', () => {
+    for (const token of ['abc', ':x', '12:', 'a1:x'])
+      expect(errorsOf({ TELEGRAM_BOT_TOKEN: token })).toContain('TELEGRAM_BOT_TOKEN: must look like');
+    expect(load({ TELEGRAM_BOT_TOKEN: '1:x' }).channels.find(({ name }) => name === 'telegram')?.isOn).toBe(
+      true,
+    );
+  });
+
+  it('names every error of Telegram and Discord at once and never a token', () => {
+    const errors = errorsOf(
+      {
+        TELEGRAM_BOT_TOKEN: 'hunter2',
+        TELEGRAM_API_ROOT: 'ftp://x',
+        DISCORD_BOT_TOKEN: 'Bot hunter2',
+        DISCORD_API_ROOT: 'ftp://x',
+      },
+      { channels: { discord: { editIntervalMs: 0 } } },
+    );
+    expect(errors).toMatch(/TELEGRAM_BOT_TOKEN: must[\s\S]*TELEGRAM_API_ROOT: must/);
+    expect(errors).toMatch(/DISCORD_BOT_TOKEN: must[\s\S]*DISCORD_API_ROOT: must[\s\S]*editIntervalMs: /);
+    expect(errors).not.toMatch(/hunter2/);
+  });
+
+  it('leaves a channel off that has no token', () => {
+    const on = ({ channels: list }: Config) => list.filter(({ isOn }) => isOn).map(({ name }) => name);
+    expect(on(load({}))).toEqual(['http']);
+    expect(on(load({ ...DISCORD, OFFICE_TOKEN: 'xoxb-123456' }))).toEqual(['http', 'discord', 'office']);
+  });
+});
+
+describe('a fourth channel whose ids are letters and digits', () => {
+  const file = {
+    access: {
+      office: { dm: 'allowlist', allow: ['U0123ABC'], groups: { C0123ABC: { mention: false } } },
+      owners: { office: ['U0456DEF'] },
+    },
+  };
+
+  it('has its people, groups and owners in config.json', () => {
+    const config = load({ OFFICE_TOKEN: 'xoxb-123456' }, file);
+    expect(accessOf(config, 'office')).toMatchObject({
+      dm: 'allowlist',
+      allow: ['U0123ABC'],
+      groups: { C0123ABC: { mention: false } },
+      owners: ['U0456DEF'],
+    });
+    expect(accessOf(config, 'office')?.privacyOf?.('D0123ABC')).toBe('private');
+    expect(accessOf(config, 'telegram')?.owners).toEqual([]);
+    expect(accessOf(config, 'pigeon')).toBeUndefined();
+    expect(accessOf(config, 'http')).toBeUndefined();
+  });
+
+  it('has ids of other shapes refused, each at its field and with an example', () => {
+    const errors = errorsOf(
+      {},
+      {
+        access: {
+          office: { allow: ['@ada', 'U0123ABC'], groups: { '#random': {} } },
+          owners: { office: ['42', 'U01:23'] },
+          telegram: { allow: ['U0123ABC'] },
+        },
+      },
+    );
+    for (const field of [
+      'office.allow.0',
+      'office.groups.#random',
+      'owners.office.0',
+      'owners.office.1',
+      'telegram.allow.0',
+    ])
+      expect(errors).toContain(`access.${field}: `);
+    expect(errors).not.toContain('access.office.allow.1');
+    expect(errors).toContain('must be an id such as U0123ABC');
+  });
+
+  it('has its variable, its fields and its defaults in the schemas', () => {
+    const environment = z.toJSONSchema(environmentSchemaFor(ALL), { io: 'input' });
+    expect(environment.properties).toHaveProperty('OFFICE_TOKEN');
+    expect(fileSchemaFor(ALL).parse({})).toMatchObject({
+      access: { office: { dm: 'pairing' }, owners: { office: [] } },
+      channels: { office: { editIntervalMs: 700 } },
+    });
+  });
+
+  it('is made with its settings', async () => {
+    const config = load({ OFFICE_TOKEN: 'xoxb-123456' }, { channels: { office: { editIntervalMs: 3 } } });
+    expect((await open(config, 'office')).capabilities.editIntervalMs('C0123ABC')).toBe(3);
+  });
+
+  it('has its secrets removed from the log, the configured one and those of the same shape', () => {
+    const lines: string[] = [];
+    const redact = redactor(secretsOf(load({ OFFICE_TOKEN: 'xoxb-HIDDEN-one' })));
+    const log = createLog({ level: 'info', redact, write: (line) => lines.push(line) });
+    log.info({ url: 'wss://x/?t=xoxb-HIDDEN-one', other: 'xoxb-0a1b2c3d4e' }, 'office_connected');
+    expect(lines.join('')).not.toMatch(/HIDDEN|0a1b2c3d4e/);
+    expect(lines.join('')).toContain('[office-token]');
+  });
+
+  it('is named by the errors of a heartbeat that has no place, and takes one', () => {
+    expect(errorsOf({}, { heartbeat: { everyMinutes: 5 } }, [office])).toContain(
+      'such as "office:<chat id>"',
+    );
+    const heartbeat = { everyMinutes: 5, session: 'office:C0123ABC' };
+    expect(load({}, { heartbeat }).heartbeat.session).toBe('office:C0123ABC');
+  });
+});
+
+describe('a list of manifests that cannot be used', () => {
+  const wrong: [string, ChannelManifest[], RegExp][] = [
+    ['a name twice', [office, office], /channel office: its name is taken/],
+    [
+      'a name that means something else',
+      [officeWith({ name: 'system' })],
+      /channel system: its name must be/,
+    ],
+    [
+      'a name no address can begin with',
+      [officeWith({ name: 'Office:1' })],
+      /channel Office:1: its name must be/,
+    ],
+    [
+      'a variable of another channel',
+      [office, officeWith({ name: 'second' })],
+      /channel second: env: OFFICE_TOKEN belongs to the channel office already/,
+    ],
+    [
+      'a variable of the gateway',
+      [officeWith({ env: z.object({ LOG_LEVEL: z.string().optional() }) })],
+      /channel office: env: LOG_LEVEL belongs to the gateway itself/,
+    ],
+    [
+      'a variable that must be set',
+      [officeWith({ env: z.object({ KEY: z.string() }) })],
+      /env: KEY must be optional/,
+    ],
+    [
+      'a setting without a default',
+      [officeWith({ settings: z.strictObject({ pace: z.int() }) })],
+      /settings: pace must have a default/,
+    ],
+    ['an open pattern', [withIds({ userId: /U\d+/ })], /ids.userId must match the whole id/],
+    ['a pattern with a memory', [withIds({ chatId: /^C\d+$/g })], /ids.chatId must not have the flags/],
+    ['a pattern of nothing', [withIds({ chatId: /^\d*$/ })], /ids.chatId must not match an empty text/],
+  ];
+
+  function withIds(change: Partial<NonNullable<ChannelManifest['ids']>>): ChannelManifest {
+    return officeWith({
+      ids: { ...office.ids, description: 'an id', userId: /^U$/, chatId: /^C$/, ...change },
+    });
+  }
+
+  it.each(wrong)('is refused for %s, which is named', (_, manifests, error) => {
+    expect(errorsOf({}, {}, manifests)).toMatch(error);
+  });
+
+  it('is refused with all its errors and those of the environment at once', () => {
+    const manifests = [officeWith({ name: 'system' }), withIds({ userId: /U/, chatId: /C/ })];
+    const errors = errorsOf({ LOG_LEVEL: 'loud' }, {}, manifests);
+    for (const part of [
+      'channel system: its name',
+      'belongs to the channel system',
+      'ids.userId',
+      'ids.chatId',
+      'LOG_LEVEL: ',
+    ])
+      expect(errors).toContain(part);
+  });
+
+  it('is not the list of the gateway', () => {
+    expect(manifestErrors(ALL, ['LOG_LEVEL'])).toEqual([]);
+  });
+});

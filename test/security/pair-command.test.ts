@@ -1,0 +1,68 @@
+/** `parley pair` for channels whose ids have different shapes. */
+import { describe, expect, it } from 'vitest';
+import { channels } from '../../channels/index.ts';
+import { pairChannels, pairCommand } from '../../src/security/pair-command.ts';
+import { hashSecret, newPairingCode } from '../../src/security/secrets.ts';
+import { describeEachDatabase } from '../database.ts';
+import { office } from '../fakes/office/manifest.ts';
+
+const ALL = [...channels, office];
+
+describeEachDatabase('parley pair', (databases) => {
+  it('lets groups of every channel in, and takes grants back, by ids of their own shapes', async () => {
+    const { access } = await databases.open();
+    const pair = (...args: string[]) => pairCommand(access, ALL, args);
+    expect(await pair()).toBe('No users are paired and no requests are pending.');
+    expect(await pair('group', 'office', 'C0123ABC')).toBe(
+      'The bot answers in office group C0123ABC when it is mentioned.',
+    );
+    expect(await access.hasGrant('office', 'group', 'C0123ABC')).toBe(true);
+    expect(await pair()).toContain('granted  office group C0123ABC');
+    expect(await pair('revoke', 'office', 'C0123ABC')).toBe('Revoked office C0123ABC.');
+    expect(await access.hasGrant('office', 'group', 'C0123ABC')).toBe(false);
+    await access.addGrant('office', 'dm', 'U0123ABC');
+    expect(await pair('revoke', 'office', 'U0123ABC')).toBe('Revoked office U0123ABC.');
+    expect(await pair('revoke', 'telegram', '-1001')).toBe('There was no grant for telegram -1001.');
+  });
+
+  it('approves a person by the code that was shown to them', async () => {
+    const { access } = await databases.open();
+    const code = newPairingCode();
+    const request = {
+      channel: 'office',
+      senderId: 'U0123ABC',
+      senderName: 'Ada',
+      codeHash: hashSecret(code),
+    };
+    await access.openPairing({ ...request, ttlMs: 60_000, maxPending: 5 });
+    expect(await pairCommand(access, ALL, [])).toMatch(/^pending {2}office U0123ABC Ada until /);
+    expect(await pairCommand(access, ALL, ['approve', ` ${code.toLowerCase()}`])).toBe(
+      'Ada (office U0123ABC) may write to the bot now.',
+    );
+    expect(await access.hasGrant('office', 'dm', 'U0123ABC')).toBe(true);
+    await expect(pairCommand(access, ALL, ['approve', code])).rejects.toThrow(/unknown, used or expired/);
+  });
+
+  it('refuses ids of other shapes and unknown channels, and says what it expects', async () => {
+    const { access } = await databases.open();
+    const refused = (...args: string[]) => pairCommand(access, ALL, args);
+    await expect(refused('group', 'office', '42')).rejects.toThrow(
+      '"42" is no id of Office chat: it must be an id such as U0123ABC.',
+    );
+    await expect(refused('group', 'office', 'U0123ABC')).rejects.toThrow(/no id of Office chat/);
+    await expect(refused('revoke', 'telegram', '@ada')).rejects.toThrow(
+      /"@ada" is no id of Telegram: it must be a numeric id/,
+    );
+    for (const name of ['http', 'pigeon'])
+      await expect(refused('group', name, '42')).rejects.toThrow(/expected one of telegram, discord, office/);
+    for (const args of [['dance'], ['group', 'office'], ['approve']])
+      await expect(refused(...args)).rejects.toThrow(/^Expected: pair/);
+    expect(await access.grants()).toEqual([]);
+  });
+});
+
+describe('the channels of parley pair', () => {
+  it('are those with people of their own', () => {
+    expect(pairChannels(ALL)).toEqual(['telegram', 'discord', 'office']);
+  });
+});
