@@ -3,7 +3,7 @@ import type { Caller } from '../contracts/access.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
 import type { StatelessRequest } from '../contracts/gateway-api.ts';
 import type { ChatChunk } from '../contracts/provider.ts';
-import { createRunHandler } from './subagents/background.ts';
+import { createSubagentHandler } from './subagents/background.ts';
 import { createCompressor } from './compression/compressor.ts';
 import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
@@ -47,7 +47,7 @@ export function createAgent(deps: AgentDeps): Agent {
   const pure = { ...shared, prepare: createPreparation(deps.tools, (tool) => tool.effect === 'pure') };
   return {
     turns: createTurnHandler(shared),
-    subagents: createRunHandler(shared),
+    subagents: createSubagentHandler(shared),
     complete: (caller, request, signal) => completeStateless(pure, caller, request, signal),
     close: () => shared.afterTurn.close(),
   };

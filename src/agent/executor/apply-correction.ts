@@ -2,9 +2,8 @@
 import type { Emit } from '../deps.ts';
 import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
-import { describeCommand } from './commands.ts';
+import { changeStep, describeCommand, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
 import type { AgentCorrection } from './correction-reply.ts';
-import { changeStep, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
 import type { PlanEdit } from './edits.ts';
 import type { Execution } from './execution.ts';
 

@@ -2,10 +2,9 @@
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plan.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
-import { describeCommand } from './commands.ts';
+import { describeCommand, roomFor } from './edits.ts';
 import { MAX_NEW_STEPS, readCorrection } from './correction-reply.ts';
 import type { AgentCorrection, AvailableExecutors } from './correction-reply.ts';
-import { roomFor } from './edits.ts';
 
 /** Longest result of the failed step that is shown, in UTF-16 units. */
 const MAX_SHOWN_RESULT = 6_000;

@@ -1,9 +1,13 @@
 /** Changes of a plan: each gives a new plan and leaves the given one as it was (S-15…S-19). */
 import type { Plan, PlanStep, StepExecutor } from '../../contracts/plan.ts';
 import type { ToolRisk } from '../../contracts/risk.ts';
+import type { Tool } from '../../contracts/tool.ts';
+import { clipMiddle } from '../../lib/text.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;
+/** Longest command as a text, in UTF-16 units. */
+const MAX_COMMAND_CHARS = 400;
 
 /** What the desktop program called a command: who carries a step out, and with which arguments. */
 export interface StepCommand {
@@ -111,4 +115,37 @@ function freshIds(plan: Plan, count: number): string[] {
   const ids: string[] = [];
   for (let n = 1; ids.length < count; n += 1) if (!taken.has(`added-${n}`)) ids.push(`added-${n}`);
   return ids;
+}
+
+/**
+ * Judges steps by the tools they call. What cannot be judged beforehand (arguments nobody knows yet, or a tool that is
+ * none) is `caution`: each call is judged again when it is made, and a dangerous one waits for a human there. Never throws.
+ */
+export function classifyFor(tools: ReadonlyMap<string, Tool>): Classify {
+  return ({ executor, args }) => {
+    if (executor.kind !== 'tool') return 'safe';
+    const tool = tools.get(executor.tool);
+    const checked = tool?.parameters.safeParse(args ?? {});
+    if (tool === undefined || checked?.success !== true) return 'caution';
+    return tool.risk(checked.data);
+  };
+}
+
+/** A command for prompts, events and people: `read_file {"path":"a.txt"}`, `agent researcher`, `self`. */
+export function describeCommand({ executor, args }: StepCommand): string {
+  const given = args === undefined ? '' : ` ${JSON.stringify(args)}`;
+  return clipMiddle(`${nameOf(executor)}${given}`, MAX_COMMAND_CHARS);
+}
+
+function nameOf(executor: StepCommand['executor']): string {
+  switch (executor.kind) {
+    case 'tool':
+      return executor.tool;
+    case 'agent':
+      return `agent ${executor.profileId}`;
+    case 'self':
+      return 'self';
+    default:
+      return executor satisfies never;
+  }
 }

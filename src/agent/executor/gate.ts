@@ -5,7 +5,7 @@ import type { PlanStep } from '../../contracts/plan.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { describeCommand } from './commands.ts';
+import { describeCommand } from './edits.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';
 import { callWithoutHistory } from './call-without-history.ts';

@@ -12,7 +12,7 @@ import { analyzeFailure } from './correction.ts';
 import type { AvailableExecutors } from './correction-reply.ts';
 import type { ExecutorDeps } from './execution.ts';
 import { executePlan } from './executor.ts';
-import { classifyFor } from './classify.ts';
+import { classifyFor } from './edits.ts';
 import { openGate } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
 import { withSteering, withUserAdditions } from './steering.ts';

@@ -2,7 +2,7 @@
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
-import { describeCommand } from './commands.ts';
+import { describeCommand } from './edits.ts';
 import type { PlanRun } from './run-state.ts';
 
 /** Longest results of earlier steps that a step reads in a window of `SAFE_WINDOW` tokens, in UTF-16 units. */

@@ -15,8 +15,7 @@ import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
 import { guardStream } from './stream-guard.ts';
 import { taintOf } from '../tools/taint.ts';
-import { addUsage } from '../state/unjournaled-usage.ts';
-import { meterCall } from '../state/turn-usage.ts';
+import { addUsage, meterCall } from '../state/turn-usage.ts';
 import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
 

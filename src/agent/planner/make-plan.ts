@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
 import type { Tool } from '../../contracts/tool.ts';
-import { classifyFor } from '../executor/classify.ts';
+import { classifyFor } from '../executor/edits.ts';
 import type { WrittenPlan } from './read-plan.ts';
 
 /** Makes the plan of a turn. `goal` is what the user wrote. */

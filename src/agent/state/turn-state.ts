@@ -16,7 +16,7 @@ import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { Answer, ContextRow, Group, Result } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
-import type { UnjournaledUsage } from './unjournaled-usage.ts';
+import type { UnjournaledUsage } from './turn-usage.ts';
 
 /** Which turn it is, for whom it answers, and where. */
 export interface TurnIdentity {

@@ -2,8 +2,8 @@
 import type { Ledger } from '../../contracts/ledger.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatChunk, ChatRequest, Usage } from '../../contracts/provider.ts';
+import type { ContextEntry } from '../../contracts/records.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
-import { sumByModel } from './unjournaled-usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 
 /** What was seen of a call from here. */
@@ -80,4 +80,57 @@ export function usageOf(
     return usage === undefined ? [] : [{ ...usage, model }];
   });
   return sumByModel([...answers, ...turn.costs.all]);
+}
+
+/**
+ * What a turn's calls cost that leave no answer in its journal: broken ones, corrections, explanations, summaries. The
+ * next row that is journaled anyway takes along what no row tells yet, so a death loses the calls since that row, and
+ * nothing is told twice.
+ */
+export class UnjournaledUsage {
+  readonly #all: ModelUsage[];
+  /** So many of them stand in the journal, or elsewhere. */
+  #told: number;
+
+  /** Goes on where a journal stands. */
+  constructor(journal: readonly { entry: ContextEntry }[] = []) {
+    this.#all = journal.flatMap(({ entry }) => ('spent' in entry ? (entry.spent ?? []) : []));
+    this.#told = this.#all.length;
+  }
+
+  add(spent: ModelUsage): void {
+    this.#all.push(spent);
+  }
+
+  /** Those of the journal included. */
+  get all(): readonly ModelUsage[] {
+    return this.#all;
+  }
+
+  /** What no row tells yet, by model, for a row that is journaled next; then one does. */
+  take(): { spent?: ModelUsage[] } {
+    const spent = sumByModel(this.#all.slice(this.#told));
+    this.#told = this.#all.length;
+    return spent.length === 0 ? {} : { spent };
+  }
+}
+
+/** Adds one usage to another. */
+export function addUsage(sum: Usage, more: Usage): Usage {
+  return {
+    promptTokens: sum.promptTokens + more.promptTokens,
+    completionTokens: sum.completionTokens + more.completionTokens,
+    modelMs: sum.modelMs + more.modelMs,
+    ...((sum.estimated || more.estimated) && { estimated: true }),
+  };
+}
+
+/** One sum a model, in the order the models come. */
+export function sumByModel(all: readonly ModelUsage[]): ModelUsage[] {
+  const sums = new Map<string, Usage>();
+  for (const { model, ...usage } of all) {
+    const sum = sums.get(model);
+    sums.set(model, sum === undefined ? usage : addUsage(sum, usage));
+  }
+  return [...sums].map(([model, usage]) => ({ ...usage, model }));
 }

@@ -1,4 +1,5 @@
 /** Subagents in the background: heads of `agent:` lanes, worked on without their turn, reported to their session (B-31, B-34). */
+import { z } from 'zod';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
@@ -9,26 +10,25 @@ import { systemInbound } from '../../contracts/receive.ts';
 import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
-import { readRunPayload } from './subagent-payload.ts';
 import { isInterruption, runEphemeral } from './run-subagent.ts';
 import type { Ephemeral } from './run-subagent.ts';
-import { withoutShutdown } from '../turn/turn-signals.ts';
+import { withoutShutdown } from '../tools/tool-run.ts';
 
 /** Most of the task that the report repeats, in UTF-16 units. */
 const TASK_SHOWN = 1_000;
 const STOPPED = 'It was stopped with its session: there is no result.';
 
 /** The handler of `agent:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
-export function createRunHandler(shared: AgentShared): LaneHandler {
+export function createSubagentHandler(shared: AgentShared): LaneHandler {
   return {
     async handle(head, signal) {
-      const payload = readRunPayload(head.payload);
+      const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) throw payload;
-      return await runHead(shared, head, payload, signal);
+      return await handleSubagent(shared, head, payload, signal);
     },
     async onDeadLetter(head, error) {
       shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
-      const payload = readRunPayload(head.payload);
+      const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);
       const text = `It could not be run: ${error.message}`;
       const result = { text, completedNormally: false, usage: [] };
@@ -37,7 +37,7 @@ export function createRunHandler(shared: AgentShared): LaneHandler {
   };
 }
 
-async function runHead(
+async function handleSubagent(
   shared: AgentShared,
   head: LaneHead,
   payload: SubagentPayload,
@@ -152,4 +152,28 @@ function describe({ agentId, task }: SubagentPayload, end: string): string {
     `[Report of the subagent ${agentId}, which worked in the background. It is information, not a message of the user: ` +
     `tell the user what matters of it.]\nIts task: ${shown}\n\n${end}`
   ).toWellFormed();
+}
+
+const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
+
+const storedPayload = z.object({
+  agentId: z.string().min(1),
+  session: address,
+  turnId: z.string(),
+  address,
+  userId: z.string(),
+  place: z.enum(['private', 'group']),
+  profileId: z.string(),
+  model: z.string().optional(),
+  tools: z.array(z.string()),
+  task: z.string(),
+  source: z.enum(['web', 'local', 'group', 'forwarded']).optional(),
+  deadline: z.number(),
+});
+
+/** The payload, or why it cannot be read: the subagent cannot be run, now or later. */
+function readPayload(stored: unknown): SubagentPayload | GatewayError {
+  const read = storedPayload.safeParse(stored);
+  if (read.success) return read.data;
+  return new GatewayError('bad_payload', `A queued subagent cannot be read: ${z.prettifyError(read.error)}`);
 }

@@ -16,10 +16,9 @@ import { ApprovalWait } from '../tools/approval-gate.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
-import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { recordUnreported, UnjournaledUsage, usageOf } from '../state/turn-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
 import type { Turn, TurnProgress } from '../state/turn-state.ts';
-import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
 

@@ -1,5 +1,6 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
 import { z } from 'zod';
+import { LaneAbort } from '../../contracts/bus.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import type { TextSource } from '../../contracts/risk.ts';
@@ -91,4 +92,16 @@ function readable(text: string): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The signal of a turn's tools: the turn's without the shutdown, for a tool that is cut short is worse than a slow shutdown. */
+export function withoutShutdown(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const pass = (): void => {
+    const { reason } = signal;
+    if (!(reason instanceof LaneAbort && reason.code === 'shutdown')) controller.abort(reason);
+  };
+  if (signal.aborted) pass();
+  else signal.addEventListener('abort', pass, { once: true });
+  return controller.signal;
 }

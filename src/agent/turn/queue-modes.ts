@@ -7,8 +7,7 @@ import type { OpenedTurn } from '../../contracts/records.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { messageText } from '../prompt/message-text.ts';
-import { readTurnPayload } from './turn-payload.ts';
+import { messageText, readTurnPayload } from './turn-payload.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */

@@ -17,18 +17,16 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { announceDecision, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
-import { messageText } from '../prompt/message-text.ts';
 import { CANCELLED } from '../planner/follow-plan.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
-import { readTurnPayload } from './turn-payload.ts';
+import { messageText, readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
-import { withoutShutdown } from './turn-signals.ts';
-import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { withoutShutdown } from '../tools/tool-run.ts';
+import { recordUnreported, UnjournaledUsage, usageOf } from '../state/turn-usage.ts';
 import { replySoFar, TurnRows } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { failureText, runTurn } from './agent-loop.ts';
 
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */

@@ -1,7 +1,8 @@
-/** Reads the payload of an `in:` head: JSON from the database, checked once here. */
+/** The payload of an `in:` head, JSON from the database that is checked once here, and its message as the model reads it. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { TurnPayload } from '../../contracts/ledger.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
 
 const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
@@ -50,4 +51,12 @@ export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
   const read = payload.safeParse(stored);
   if (read.success) return read.data;
   return new GatewayError('bad_payload', `A queued message cannot be read: ${z.prettifyError(read.error)}`);
+}
+
+/** What the user said, with the files named that came along. */
+export function messageText(message: InboundMessage): string {
+  const files = message.media.map(
+    ({ kind, name }) => `[attached ${kind}${name === undefined ? '' : `: ${name}`}]`,
+  );
+  return [message.content, ...files].filter((line) => line !== '').join('\n');
 }

@@ -7,7 +7,7 @@ import { contextRow } from '../../../src/agent/prompt/history.ts';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
 import { Reply } from '../../../src/agent/state/reply.ts';
 import { TurnRows } from '../../../src/agent/state/turn-state.ts';
-import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
+import { UnjournaledUsage } from '../../../src/agent/state/turn-usage.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { defaultProfile } from '../../../src/contracts/profile.ts';
