@@ -1,5 +1,6 @@
 /** The ops room's door: health, metrics, usage, retention. */
 export { channelHealth } from './channel-health.ts';
+export { deadLettersCommand } from './dead-letters.ts';
 export { createHealth } from './health.ts';
 export { createMetrics } from './metrics.ts';
 export { startRetention } from './retention.ts';
