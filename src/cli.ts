@@ -5,6 +5,7 @@ import { loadConfig, secretsOf } from './config.ts';
 import { isId } from './contracts/access.ts';
 import type { AccessStore, Scope } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
+import { deadLettersCommand } from './ops/dead-letters.ts';
 import { createLog, redactor } from './ops/log.ts';
 import { hashSecret, newToken, pairChannels, pairCommand } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -20,6 +21,8 @@ const HELP = `Usage: npx parley <command>
   token                           list HTTP tokens
   token create NAME [--admin]     make a token; it is shown once
   token revoke ID                 end a token
+  dead-letters                    list messages that were given up, with their errors; they are kept for a week
+  dead-letters replay ID          queue one again (--all: every one)
 
 Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); the README lists them.
 These commands work while the gateway runs.
@@ -27,7 +30,7 @@ These commands work while the gateway runs.
 
 /** Runs one command. Sets the exit code; never throws. */
 export async function main(args: string[]): Promise<void> {
-  const { command, rest, admin, help } = readArgs(args);
+  const { command, rest, admin, all, help } = readArgs(args);
   if (help || command === undefined || command === 'help') return print(HELP);
   try {
     if (command === 'start') {
@@ -37,7 +40,7 @@ export async function main(args: string[]): Promise<void> {
     const act = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
     if (act === undefined)
       throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
-    await withStore((store, home) => act({ store, home, rest, admin }));
+    await withStore((store, home) => act({ store, home, rest, admin, all }));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
@@ -48,9 +51,14 @@ function readArgs(args: string[]): {
   command: string | undefined;
   rest: string[];
   admin: boolean;
+  all: boolean;
   help: boolean;
 } {
-  const options = { admin: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
+  const options = {
+    admin: { type: 'boolean' },
+    all: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  } as const;
   // Options stand alone here, and ids of chats may begin with a minus: they must not be read as options.
   const isChatId = (arg: string): boolean => channels.some(({ ids }) => ids && isId(arg, ids.chatId));
   const isOption = (arg: string): boolean => arg.startsWith('-') && !isChatId(arg);
@@ -58,11 +66,12 @@ function readArgs(args: string[]): {
   try {
     const { positionals, values } = parseArgs({ args: sorted, options, allowPositionals: true });
     const [command, ...rest] = positionals;
-    return { command, rest, admin: values.admin === true, help: values.help === true };
+    const { admin = false, all = false, help = false } = values;
+    return { command, rest, admin, all, help };
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n\n`);
     process.exitCode = 1;
-    return { command: undefined, rest: [], admin: false, help: true };
+    return { command: undefined, rest: [], admin: false, all: false, help: true };
   }
 }
 
@@ -72,12 +81,14 @@ interface Call {
   home: string;
   rest: string[];
   admin: boolean;
+  all: boolean;
 }
 
 /** The commands beside `start`. */
 const COMMANDS: Record<string, (call: Call) => Promise<string>> = {
   pair: ({ store, rest }) => pairCommand(store.access, channels, rest),
   token: ({ store, rest, admin }) => token(store.access, rest, admin),
+  'dead-letters': ({ store, rest, all }) => deadLettersCommand(store.lanes, rest, all),
   status: ({ store, home }) => status(store, home),
 };
 
@@ -137,7 +148,7 @@ async function status(store: HomeStore, home: string): Promise<string> {
     `pending       ${counts.pending}`,
     `running       ${counts.running}`,
     `dead letters  ${counts.deadLetters}`,
-    ...dead.map((letter) => `  ${letter.lane} #${letter.seq}: ${letter.error}`),
+    ...dead.map((letter) => `  ${letter.lane}#${letter.seq}: ${letter.error}`),
   ];
   return lines.join('\n');
 }

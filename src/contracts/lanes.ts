@@ -120,9 +120,10 @@ export interface LaneStore {
     decidedBy: string,
     decidedName?: string,
   ): Promise<boolean>;
+  /** The newest `limit` dead letters, the one that died last first; they are kept as long as any finished message. */
   deadLetters(limit: number): Promise<DeadLetter[]>;
   /** Puts a dead letter back at the tail of its lane with its counters at zero. False when there is none such. */
-  replay(lane: LaneKey, seq: number): Promise<boolean>;
+  replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
   /** Deletes finished messages older than `olderThanMs`, at most `limit`; gives how many. */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

@@ -162,7 +162,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       park: refuse,
       decide: refuse,
       deadLetters: refuse,
-      replay: refuse,
+      replayDeadLetter: refuse,
       purge: refuse,
     };
   }

@@ -197,8 +197,8 @@ export function busContract(open: () => Promise<BusHarness>): void {
       { lane: 'in:t:1', seq: 1, error: 'It cannot be read.' },
     ]);
     mended = true;
-    expect(await lanes.replay('in:t:1', 1)).toBe(true);
-    expect(await lanes.replay('in:t:1', 1)).toBe(false);
+    expect(await lanes.replayDeadLetter('in:t:1', 1)).toBe(true);
+    expect(await lanes.replayDeadLetter('in:t:1', 1)).toBe(false);
     node.bus.sweepSoon();
     await vi.waitFor(() => expect(node.seen).toHaveLength(3), WAIT);
     expect(node.seen[2]).toMatchObject({ dedupe: 'poison', seq: 3, attempts: 0, crashes: 0 });

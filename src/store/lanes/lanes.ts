@@ -16,7 +16,7 @@ import {
   settleHeads,
 } from './lane-sql.ts';
 import { createNodes } from './nodes.ts';
-import { replayMessage, stopSession } from './stop.ts';
+import { replayDeadLetter, stopSession } from './stop.ts';
 
 /** The `LaneStore` over a database. */
 export function createLanes(database: Database): LaneStore {
@@ -29,7 +29,8 @@ export function createLanes(database: Database): LaneStore {
     release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
     stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
     deadLetters: (limit) => database.run((sql) => deadLetters(sql, limit)),
-    replay: (lane, seq) => database.transaction((sql, attempt) => replayMessage(sql, lane, seq, attempt)),
+    replayDeadLetter: (lane, seq) =>
+      database.transaction((sql, attempt) => replayDeadLetter(sql, lane, seq, attempt)),
     purge: (olderThanMs, limit) => database.run((sql) => purge(sql, olderThanMs, limit)),
   };
 }

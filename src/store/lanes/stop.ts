@@ -112,7 +112,12 @@ async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promi
 }
 
 /** Moves a dead letter to the tail of its lane, its turn with it. */
-export async function replayMessage(sql: Sql, lane: LaneKey, seq: number, attempt: number): Promise<boolean> {
+export async function replayDeadLetter(
+  sql: Sql,
+  lane: LaneKey,
+  seq: number,
+  attempt: number,
+): Promise<boolean> {
   const locked = await lockLane(sql, lane);
   if (locked === undefined) return false;
   const tail = locked.tail + 1;

@@ -131,7 +131,10 @@ describeEachDatabase('lanes', (databases) => {
     const [letter] = await lanes.deadLetters(10);
     expect(letter).toMatchObject({ lane: 'out:a:1', seq: 1, error: 'chat is gone' });
     expect(letter?.deadAt).toBeInstanceOf(Date);
-    const replays = await Promise.all([lanes.replay('out:a:1', 1), lanes.replay('out:a:1', 1)]);
+    const replays = await Promise.all([
+      lanes.replayDeadLetter('out:a:1', 1),
+      lanes.replayDeadLetter('out:a:1', 1),
+    ]);
     expect(replays.filter(Boolean)).toHaveLength(1);
     expect(await lanes.deadLetters(10)).toEqual([]);
     const again = only((await lanes.finish(next)).heads);

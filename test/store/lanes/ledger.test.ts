@@ -185,7 +185,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await lanes.deadLetters(5)).toMatchObject([
       { lane: 'in:telegram:42', seq: 1, error: 'five errors' },
     ]);
-    expect(await lanes.replay('in:telegram:42', 1)).toBe(true);
+    expect(await lanes.replayDeadLetter('in:telegram:42', 1)).toBe(true);
     const again = only(await lanes.sweep(node, IN_ROOM));
     expect(again).toMatchObject({ seq: 2, payload: { turnId } });
     expect((await ledger.turn(turnId))?.state).toBe('queued');
