@@ -22,7 +22,7 @@ import {
 } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand, meterUsage } from './ops/index.ts';
+import { channelHealth, createHealth, createMetrics, createUsageCommand, meterUsage, startLoopMonitor } from './ops/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createAccessPolicy, createCreatorAccess, createEgress, ensureFirstToken } from './security/index.ts';
@@ -121,13 +121,15 @@ async function openTransport(config: Config, log: Log, store: HomeStore, { chann
   const { lanes, instance } = store;
   const channels = new Map<string, Channel>();
   const fanout = await chooseFanout(config.env, store.fanout, log);
-  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log });
-  const bus = createMessageBus({ lanes, instance, log, hints: events.hints });
+  const loop = startLoopMonitor();
+  const { recentMs: loopDelayMs } = loop;
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
+  const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
   const usageMeter = meterUsage(store.ledger);
   const { ledger } = usageMeter;
   const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
-  return { channels, events, bus, usageMeter, ledger, followMove, delivery };
+  return { channels, loop, events, bus, usageMeter, ledger, followMove, delivery };
 }
 
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
@@ -253,7 +255,7 @@ function createApi({
   demo,
   isReady,
 }: Parts & { inbound: Made<typeof createInbound>; demo: boolean; isReady: () => boolean }) {
-  const { bus, ledger, events, channels, delivery, usageMeter } = transport;
+  const { bus, ledger, events, channels, delivery, usageMeter, loop } = transport;
   const { agent, models, profiles, scheduling } = runtime;
   const { approvals, commands, receive, leader } = inbound;
   const health = createHealth({
@@ -271,6 +273,7 @@ function createApi({
     usage: () => usageMeter.lines(),
     counts: () => health.counts(),
     running: () => bus.running(),
+    loopDelayP99Ms: () => loop.p99Ms(),
     delivery: () => delivery.counts(),
   });
   const gateway = createGatewayApi({
@@ -293,5 +296,5 @@ function createApi({
     usage: store.usage,
     metrics: () => metrics.text(),
   });
-  return { health, metrics, gateway };
+  return { health, gateway };
 }

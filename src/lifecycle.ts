@@ -26,7 +26,7 @@ export interface Components {
   health: { report(): Promise<HealthReport> };
   agent: Closable;
   delivery: Closable;
-  metrics: Closable;
+  loop: { stop(): void };
   profiles: Closable;
   provider: Closable;
 }
@@ -97,7 +97,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.agent.close();
   for (const channel of all.channels.values()) await channel.stop();
   all.delivery.close();
-  all.metrics.close();
+  all.loop.stop();
   await all.profiles.close();
   await all.events.stop();
   await all.provider.close();

@@ -1,4 +1,4 @@
-/** One attempt at one head: what the handler's outcome or failure means for the head, and carrying that out. */
+/** One attempt at one head: runs the handler, decides what its outcome or error means for the head, and does that. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
@@ -14,7 +14,7 @@ export const MAX_CRASHES = 20;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 export const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
-/** Pause between attempts to write a release down while the database is away, in milliseconds. */
+/** Pause between attempts to commit a release while the database is away, in milliseconds. */
 const RELEASE_BASE_MS = 100;
 const RELEASE_CAP_MS = 5_000;
 
@@ -28,38 +28,49 @@ export interface AttemptDeps {
   closed: AbortSignal;
 }
 
-/** What is to be done with the head after an attempt. */
+/** What happens to the head after an attempt. */
 type Verdict =
   | { do: 'go_on'; heads: LaneHead[] }
   | { do: 'nothing' }
   | { do: 'release'; delayMs: number; attempt: boolean; error?: string }
-  | { do: 'bury'; error: GatewayError };
+  | { do: 'dead_letter'; error: GatewayError };
 
-/** Works on one head to the end of this attempt; gives the heads it leaves to run. Never throws. */
+/** Works on one head to the end of this attempt; gives the heads that are to run next. Never throws. */
 export async function attemptHead(
   head: LaneHead,
   signal: AbortSignal,
   deps: AttemptDeps,
 ): Promise<LaneHead[]> {
-  const spent = whySpent(head, maxAttempts(deps.handler));
-  const verdict = spent ? ({ do: 'bury', error: spent } as const) : await runHead(head, signal, deps);
+  const exhausted = whyExhausted(head, maxAttempts(deps.handler));
+  if (exhausted !== undefined) return await moveToDeadLetters(head, exhausted, deps);
+  let verdict: Verdict;
+  try {
+    verdict = judgeOutcome(head, await deps.handler.handle(head, signal), signal, deps);
+  } catch (error) {
+    verdict = judgeError(head, error, signal, deps);
+  }
   switch (verdict.do) {
     case 'go_on':
       return verdict.heads;
     case 'nothing':
       return [];
     case 'release':
+      if (verdict.error !== undefined) {
+        const { lane, seq, attempts } = head;
+        const { error, delayMs } = verdict;
+        deps.log.info({ lane, laneSeq: seq, attempts, delayMs, error }, 'attempt_failed');
+      }
       await release(head, verdict, deps);
       return [];
-    case 'bury':
-      return bury(head, verdict.error, deps);
+    case 'dead_letter':
+      return await moveToDeadLetters(head, verdict.error, deps);
     default:
       return verdict satisfies never;
   }
 }
 
-/** A lane of class `poll` stands for a connection, not a message: its head is never given up. */
-function isMortal(head: LaneHead): boolean {
+/** A lane of class `poll` stands for a connection, not a message: its head never becomes a dead letter. */
+function hasDeadLetters(head: LaneHead): boolean {
   return !head.lane.startsWith('poll:');
 }
 
@@ -67,8 +78,8 @@ function maxAttempts(handler: LaneHandler): number {
   return handler.maxAttempts ?? MAX_ATTEMPTS;
 }
 
-function whySpent(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
-  if (!isMortal(head)) return undefined;
+function whyExhausted(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
+  if (!hasDeadLetters(head)) return undefined;
   if (head.crashes >= MAX_CRASHES) {
     return new GatewayError('crashed', `The gateway died ${head.crashes} times over this message.`);
   }
@@ -76,14 +87,6 @@ function whySpent(head: LaneHead, attemptsAllowed: number): GatewayError | undef
     return new GatewayError('attempts_used_up', `This message failed ${head.attempts} times.`);
   }
   return undefined;
-}
-
-async function runHead(head: LaneHead, signal: AbortSignal, deps: AttemptDeps): Promise<Verdict> {
-  try {
-    return judgeOutcome(head, await deps.handler.handle(head, signal), signal, deps);
-  } catch (error) {
-    return judgeError(head, error, signal, deps);
-  }
 }
 
 function abortedBy(signal: AbortSignal): LaneAbort['code'] | undefined {
@@ -108,15 +111,15 @@ function judgeOutcome(head: LaneHead, outcome: LaneOutcome, signal: AbortSignal,
 function judgeError(head: LaneHead, thrown: unknown, signal: AbortSignal, deps: AttemptDeps): Verdict {
   const { lane, seq } = head;
   if (thrown instanceof FencedError) {
-    deps.log.info({ lane, seq }, 'the lane has moved on, this work on it is dropped');
+    deps.log.info({ lane, laneSeq: seq }, 'lane_moved_on');
     return { do: 'nothing' };
   }
   const error = toGatewayError(thrown);
-  // A handler that was told to stop and threw has not ended its head: it gets the head again, marked as stopped.
-  if (error.retryable || abortedBy(signal) !== undefined || !isMortal(head)) {
+  // A handler that was asked to stop and threw has not ended its head: it gets the head again, marked as stopped.
+  if (error.retryable || abortedBy(signal) !== undefined || !hasDeadLetters(head)) {
     return judgeRetry(head, error, signal, deps);
   }
-  return { do: 'bury', error };
+  return { do: 'dead_letter', error };
 }
 
 function judgeRetry(
@@ -129,8 +132,8 @@ function judgeRetry(
   const abort = abortedBy(signal);
   if (abort === 'lease_lost') return { do: 'nothing' };
   if (abort === 'shutdown') return { do: 'release', delayMs: 0, attempt: false };
-  const attempt = isMortal(head);
-  if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'bury', error };
+  const attempt = hasDeadLetters(head);
+  if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'dead_letter', error };
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
 }
 
@@ -138,23 +141,27 @@ function pauseFor(head: LaneHead, error: GatewayError): number {
   return error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
 }
 
-/** AvailableExecutors the head to the handler's last rites. When they fail it is let go for later: a lane is never lost. */
-async function bury(head: LaneHead, error: GatewayError, deps: AttemptDeps): Promise<LaneHead[]> {
+/** Lets the handler end the head as a dead letter. When that fails the head is released for later: a lane is never lost. */
+async function moveToDeadLetters(
+  head: LaneHead,
+  error: GatewayError,
+  deps: AttemptDeps,
+): Promise<LaneHead[]> {
   const { lane, seq, attempts, crashes } = head;
   try {
     const { heads } = await deps.handler.onDeadLetter(head, error);
-    deps.log.error({ err: error, lane, seq, attempts, crashes }, 'a message became a dead letter');
+    deps.log.error({ err: error, lane, laneSeq: seq, attempts, crashes }, 'dead_letter');
     return heads;
   } catch (failure) {
     if (failure instanceof FencedError) return [];
-    deps.log.error({ err: toGatewayError(failure), lane, seq }, 'ending a dead letter failed, trying later');
+    deps.log.error({ err: toGatewayError(failure), lane, laneSeq: seq }, 'dead_letter_failed');
     const delayMs = backoffMs(attempts + 1, RETRY_BASE_MS, RETRY_CAP_MS);
     await release(head, { delayMs, attempt: true, error: error.message }, deps);
     return [];
   }
 }
 
-/** Lets go of the head, however long the database is away; ends early only when the lane is not this node's any more. */
+/** Releases the head, however long the database is away; gives up only when the lane is not this node's any more. */
 async function release(
   head: LaneHead,
   { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },
@@ -168,7 +175,7 @@ async function release(
       return;
     } catch (failure) {
       if (failure instanceof FencedError) return;
-      deps.log.warn({ err: failure, lane, seq }, 'a lane could not be let go, trying again');
+      deps.log.warn({ err: failure, lane, laneSeq: seq }, 'lane_release_failed');
     }
     await pause(backoffMs(tries, RELEASE_BASE_MS, RELEASE_CAP_MS), deps.closed);
   }

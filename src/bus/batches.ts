@@ -63,7 +63,7 @@ export class BatchJoiner {
   }
 }
 
-/** Takes a batch apart; undefined when it is not one of ours. Never throws. */
+/** Takes a batch apart; undefined when it has another form. Never throws. */
 export function parseBatch(
   batch: string,
 ): { node: string; number: number; inside: boolean; piece: string } | undefined {

@@ -1,4 +1,4 @@
-/** The event bus: sights of what happens, told at once in this process and in batches to the other nodes. */
+/** The event bus: live events, delivered at once in this process and in batches to the other nodes. */
 import type {
   EventBus,
   EventFilter,
@@ -13,15 +13,16 @@ import type { Log } from '../contracts/log.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { DeltaJoiner } from './delta-joiner.ts';
 import { Listeners } from './listeners.ts';
-import type { NodeRecord } from './node-records.ts';
+import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
-import type { StopNotifier } from './stop-notifier.ts';
+import type { NodeRecord } from './node-records.ts';
 import { TurnRing } from './turn-ring.ts';
 import type { TurnRun } from './turn-ring.ts';
 import { TurnRings } from './turn-rings.ts';
 
-/** How often rings of ended turns are looked through; opening a turn does it, too. */
+/** Time between two looks for rings of ended turns; opening a turn looks, too. */
 const EXPIRE_EVERY_MS = 10_000;
 
 export interface EventBusOptions {
@@ -31,33 +32,39 @@ export interface EventBusOptions {
   nodeId: string;
   log: Log;
   clock?: Clock;
+  /** Event loop delay of late, in milliseconds: above `LOAD_DELAY_MS` deltas are joined. Absent: they never are. */
+  loopDelayMs?: () => number;
 }
 
 /**
- * Makes the event bus of this process. Two things it adds to what is emitted: where this node's listeners may have
+ * Makes the event bus of this process. Three things it adds to what is emitted: where this node's listeners may have
  * missed deltas (another node lost them on the way, or a crashed turn goes on here) they get a `snapshot`, numbered
- * like the last event it stands for; and an earlier run of a turn falls silent once a later one began.
+ * like the last event it stands for; an earlier run of a turn falls silent once a later one began; and while the event
+ * loop is behind, deltas of one model call are joined.
  */
-export function createEventBus(options: EventBusOptions): EventBus & { hints: StopNotifier } {
+export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {
   return new NodeEventBus(options);
 }
 
 class NodeEventBus implements EventBus {
-  readonly hints: StopNotifier;
+  readonly stopNotifier: StopNotifier;
   readonly #clock: Clock;
   readonly #listeners: Listeners;
   readonly #rings = new TurnRings();
-  readonly #peers: NodeLink | undefined;
+  readonly #joiner: DeltaJoiner;
+  readonly #link: NodeLink | undefined;
   readonly #stopListeners = new Set<(lane: LaneKey) => void>();
   #expireTimer: NodeJS.Timeout | undefined;
 
-  constructor({ fanout, nodeId, log, clock = systemClock }: EventBusOptions) {
+  constructor(options: EventBusOptions) {
+    const { fanout, nodeId, log, clock = systemClock, loopDelayMs = () => 0 } = options;
     this.#clock = clock;
     this.#listeners = new Listeners(log);
-    const onRecord = (record: NodeRecord): void => this.#take(record);
-    this.#peers = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
-    this.hints = {
-      tell: (lane) => this.#peers?.tell({ stop: lane }),
+    this.#joiner = new DeltaJoiner({ clock, loopDelayMs });
+    const onRecord = (record: NodeRecord): void => this.#applyRecord(record);
+    this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
+    this.stopNotifier = {
+      notify: (lane) => this.#link?.send({ stop: lane }),
       listen: (listener) => {
         this.#stopListeners.add(listener);
         return () => void this.#stopListeners.delete(listener);
@@ -66,38 +73,27 @@ class NodeEventBus implements EventBus {
   }
 
   async start(): Promise<void> {
-    await this.#peers?.start();
-    this.#expireTimer = setInterval(
-      () => this.#rings.expire(this.#clock.monotonicMs()),
-      EXPIRE_EVERY_MS,
-    ).unref();
+    await this.#link?.start();
+    const expire = (): void => this.#rings.expire(this.#clock.monotonicMs());
+    this.#expireTimer = setInterval(expire, EXPIRE_EVERY_MS).unref();
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#expireTimer);
-    await this.#peers?.stop();
+    this.#joiner.flush();
+    await this.#link?.stop();
   }
 
   emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void {
-    const of = from && { agentId: from.agentId, isSubagent: true };
-    this.#announce({ sessionKey, at: this.#clock.epochMs(), ...of, ...body });
+    const event: AgentEvent = { ...body, sessionKey, at: this.#clock.epochMs() };
+    if (from !== undefined) markSubagent(event, from.agentId);
+    if (this.#link?.any) this.#link.send({ event });
+    this.#listeners.dispatch(event);
   }
 
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
     const ring = this.#openTurn(turn, turn.textSoFar ?? '');
-    const { sessionKey, turnId, epoch } = turn;
-    return {
-      emit: (body, from) => {
-        // Another node runs the turn now: this one lost its lease and only has not noticed yet.
-        if (ring.superseded) return;
-        const place = { sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at: this.#clock.epochMs() };
-        const event: AgentEvent = from
-          ? { ...place, agentId: from.agentId, isSubagent: true, ...body }
-          : { ...place, ...body };
-        this.#keep(ring, event);
-        this.#announce(event);
-      },
-    };
+    return this.#joiner.open((body, from) => this.#publish(ring, body, from));
   }
 
   subscribe(filter: EventFilter, listener: EventListener): () => void {
@@ -112,16 +108,30 @@ class NodeEventBus implements EventBus {
     this.#rings.expire(this.#clock.monotonicMs());
     const known = this.#rings.ofTurn(run);
     if (known?.local && known.epoch === run.epoch) return known;
-    const ring = this.#ringOf(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
-    if (this.#peers?.any) this.#peers.tell({ state: { ...placeOf(ring), seq: ring.lastSeq, text } });
+    const ring = this.#addRing(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
+    if (this.#link?.any) this.#link.send({ state: { ...runOf(ring), seq: ring.lastSeq, text } });
     if (known !== undefined) this.#showSnapshot(ring);
     return ring;
   }
 
-  #ringOf(run: TurnRun, start: { local: boolean; seq: number; text: string; whole: boolean }): TurnRing {
+  #addRing(run: TurnRun, start: { local: boolean; seq: number; text: string; whole: boolean }): TurnRing {
     const ring = new TurnRing(run, { ...start, at: this.#clock.epochMs() });
     this.#rings.add(ring);
     return ring;
+  }
+
+  /** Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. */
+  #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined): void {
+    // Another node runs the turn now: this one lost its lease and only has not noticed yet.
+    if (ring.superseded) return;
+    const { sessionKey, turnId, epoch } = ring;
+    const at = this.#clock.epochMs();
+    // The spread stands first, where it costs a third: this object is made for every token.
+    const event: AgentEvent = { ...body, sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at };
+    if (from !== undefined) markSubagent(event, from.agentId);
+    this.#keep(ring, event);
+    if (this.#link?.any) this.#link.send({ event });
+    this.#listeners.dispatch(event);
   }
 
   #keep(ring: TurnRing, event: AgentEvent): void {
@@ -129,24 +139,19 @@ class NodeEventBus implements EventBus {
     if (event.type === 'turn_ended') this.#rings.end(ring, this.#clock.monotonicMs());
   }
 
-  #announce(event: AgentEvent): void {
-    if (this.#peers?.any) this.#peers.tell({ event });
-    this.#listeners.dispatch(event);
-  }
-
-  /** Tells this node's listeners all of a turn's text, where single deltas do not add up for them. */
+  /** Gives this node's listeners all of a turn's text, where single deltas do not add up for them. */
   #showSnapshot(ring: TurnRing): void {
     for (const event of ring.toSnapshot()) this.#listeners.dispatch(event);
   }
 
-  #take(record: NodeRecord): void {
-    if ('event' in record) this.#takeEvent(record.event);
-    else if ('state' in record) this.#takeState(record.state);
-    else if ('want' in record) this.#answer(record.want);
+  #applyRecord(record: NodeRecord): void {
+    if ('event' in record) this.#applyEvent(record.event);
+    else if ('state' in record) this.#applyState(record.state);
+    else if ('want' in record) this.#sendState(record.want);
     else if ('stop' in record) for (const listener of this.#stopListeners) listener(record.stop);
   }
 
-  #takeEvent(event: AgentEvent): void {
+  #applyEvent(event: AgentEvent): void {
     const { sessionKey, turnId, epoch, eventSeq } = event;
     if (turnId === undefined || epoch === undefined || eventSeq === undefined) {
       this.#listeners.dispatch(event);
@@ -158,21 +163,21 @@ class NodeEventBus implements EventBus {
     let ring = known;
     if (ring === undefined || ring.epoch < epoch) {
       // Its beginning was lost, or this node came later than the turn.
-      ring = this.#ringOf(run, { local: false, seq: eventSeq - 1, text: '', whole: false });
-      this.#peers?.tell({ want: run });
+      ring = this.#addRing(run, { local: false, seq: eventSeq - 1, text: '', whole: false });
+      this.#link?.send({ want: run });
     } else if (eventSeq > ring.lastSeq + 1) {
-      if (ring.whole) this.#peers?.tell({ want: run });
+      if (ring.whole) this.#link?.send({ want: run });
       ring.skipTo(eventSeq - 1);
     }
     this.#keep(ring, event);
     this.#listeners.dispatch(event);
   }
 
-  #takeState({ seq, text, ...run }: TurnRun & { seq: number; text: string }): void {
+  #applyState({ seq, text, ...run }: TurnRun & { seq: number; text: string }): void {
     const known = this.#rings.ofTurn(run);
     if (known !== undefined && known.epoch > run.epoch) return;
     if (known === undefined || known.epoch < run.epoch) {
-      const ring = this.#ringOf(run, { local: false, seq, text, whole: true });
+      const ring = this.#addRing(run, { local: false, seq, text, whole: true });
       if (known !== undefined) this.#showSnapshot(ring);
     } else if (!known.local && !known.whole && !known.ended && seq >= known.lastSeq) {
       known.restore(seq, text);
@@ -180,10 +185,10 @@ class NodeEventBus implements EventBus {
     }
   }
 
-  #answer(run: TurnRun): void {
+  #sendState(run: TurnRun): void {
     const ring = this.#rings.ofTurn(run);
     if (ring === undefined || !ring.local || ring.epoch !== run.epoch) return;
-    this.#peers?.tell({ state: { ...placeOf(ring), seq: ring.lastSeq, text: ring.text } });
+    this.#link?.send({ state: { ...runOf(ring), seq: ring.lastSeq, text: ring.text } });
   }
 }
 
@@ -193,6 +198,11 @@ function isOld(known: TurnRing, epoch: number, eventSeq: number): boolean {
   return known.local || known.lastSeq >= eventSeq;
 }
 
-function placeOf({ sessionKey, turnId, epoch }: TurnRun): TurnRun {
+function runOf({ sessionKey, turnId, epoch }: TurnRun): TurnRun {
   return { sessionKey, turnId, epoch };
+}
+
+function markSubagent(event: AgentEvent, agentId: string): void {
+  event.agentId = agentId;
+  event.isSubagent = true;
 }

@@ -1,16 +1,16 @@
-/** Which way sights reach the other nodes. */
+/** Chooses how live events reach the other nodes. */
 import { createHash } from 'node:crypto';
 import type { Fanout } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** What of the environment chooses it. */
+/** The environment variables that choose it. */
 export interface FanoutChoice {
   NATS_URL?: string | undefined;
   DATABASE_URL?: string | undefined;
 }
 
 /**
- * NATS when it is configured, else `ofDatabase`, what the database itself offers (nothing, on the embedded one); nodes of
+ * Gives NATS when it is configured, else `ofDatabase`, which the database itself offers (nothing on the embedded one); nodes of
  * one database share a subject. Never throws.
  */
 export async function chooseFanout(

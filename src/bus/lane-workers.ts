@@ -1,4 +1,4 @@
-/** One actor per lane on this node: who runs, who waits for room, and who must end. */
+/** One worker per lane on this node: which heads run, which wait for capacity, and which must end. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneBudget } from '../contracts/bus.ts';
 import type { LaneClass, LaneFlag, LaneHead, LaneKey, LaneCapacity, LaneStore } from '../contracts/lanes.ts';
@@ -6,16 +6,16 @@ import type { Log } from '../contracts/log.ts';
 import { attemptHead } from './attempt.ts';
 
 /**
- * Heads of one class that may wait here for room. They are few by nature (at most one per lane, and only a finished
- * head brings further ones); past the bound a head is let go at once and comes back with a sweep.
+ * Heads of one class that may wait here for capacity. They are few by nature (at most one per lane, and only a finished
+ * head brings further ones); past the bound a head is released at once and comes back with a sweep.
  */
 export const MAX_WAITING_HEADS = 1_024;
 
-interface Actor {
+interface Worker {
   head: LaneHead;
   abort: AbortController;
   /** The lane was claimed for this node again while an earlier attempt was still ending: run this one next. */
-  again: LaneHead | undefined;
+  next: LaneHead | undefined;
 }
 
 interface WorkerPool extends LaneBudget {
@@ -23,8 +23,8 @@ interface WorkerPool extends LaneBudget {
   /** Claimed heads in the order they came. */
   waiting: Map<LaneKey, LaneHead>;
   /**
-   * Something was left unclaimed for lack of room. From then on until a sweep finds nobody waiting, only sweeps admit:
-   * they know who has waited longest, while a busy lane's next head would take the room of a lane never looked at.
+   * Something was left unclaimed for lack of capacity. From then on until a sweep finds nothing waiting, only sweeps
+   * admit: they know what has waited longest, while a busy lane's next head would take the place of a lane never looked at.
    */
   starved: boolean;
 }
@@ -34,190 +34,185 @@ export interface LaneWorkersOptions {
   log: Log;
   /** The node id under which lanes are held now. */
   node: () => string | undefined;
-  /** Room came free for a class that had turned something away. */
-  onRoom: () => void;
+  /** Capacity came free for a class that had turned something away. */
+  onCapacity: () => void;
 }
 
 export class LaneWorkers {
   readonly #options: LaneWorkersOptions;
-  readonly #crews = new Map<LaneClass, WorkerPool>();
+  readonly #pools = new Map<LaneClass, WorkerPool>();
   readonly #closed = new AbortController();
-  #actors = new Map<LaneKey, Actor>();
-  #lives = new Set<Promise<void>>();
+  readonly #workers = new Map<LaneKey, Worker>();
+  /** Attempts and releases under way. */
+  readonly #pending = new Set<Promise<void>>();
   #closing = false;
 
   constructor(options: LaneWorkersOptions) {
     this.#options = options;
   }
 
+  /** Adds a class of lanes; before this its heads are left to other nodes. */
   register(budget: LaneBudget): void {
-    this.#crews.set(budget.class, { ...budget, busy: 0, waiting: new Map(), starved: false });
+    this.#pools.set(budget.class, { ...budget, busy: 0, waiting: new Map(), starved: false });
   }
 
   get any(): boolean {
-    return this.#actors.size > 0;
+    return this.#workers.size > 0;
   }
 
   holds(lane: LaneKey): boolean {
-    return this.#actors.has(lane);
+    return this.#workers.has(lane);
   }
 
   running(): Record<LaneClass, number> {
-    const busy = (laneClass: LaneClass): number => this.#crews.get(laneClass)?.busy ?? 0;
+    const busy = (laneClass: LaneClass): number => this.#pools.get(laneClass)?.busy ?? 0;
     return { in: busy('in'), out: busy('out'), agent: busy('agent'), poll: busy('poll') };
   }
 
-  /** True when one more head of the class could start now; a no is remembered until room comes free. */
-  hasRoom(laneClass: LaneClass): boolean {
-    const crew = this.#crews.get(laneClass);
-    if (crew === undefined) return false;
-    if (roomOf(crew) > 0) return true;
-    crew.starved = true;
+  /** True when one more head of the class could start now; a no is remembered until capacity comes free. */
+  hasCapacity(laneClass: LaneClass): boolean {
+    const pool = this.#pools.get(laneClass);
+    if (pool === undefined) return false;
+    if (capacityOf(pool) > 0) return true;
+    pool.starved = true;
     return false;
   }
 
   /** What a sweep may claim. */
-  rooms(): LaneCapacity[] {
-    return [...this.#crews.values()]
-      .map((crew) => ({ class: crew.class, free: roomOf(crew) }))
+  capacities(): LaneCapacity[] {
+    return [...this.#pools.values()]
+      .map((pool) => ({ class: pool.class, free: capacityOf(pool) }))
       .filter(({ free }) => free > 0);
   }
 
-  /** Runs heads that a commit claimed for this node, now or when there is room. Never throws. */
-  take(heads: readonly LaneHead[]): void {
+  /** Runs heads that a commit claimed for this node, now or when there is capacity. Never throws. */
+  runHeads(heads: readonly LaneHead[]): void {
     for (const head of heads) {
-      const crew = this.#crewFor(head);
-      if (crew?.starved === true) this.#letGo(head);
-      else if (crew !== undefined) this.#admit(crew, head);
+      const pool = this.#poolFor(head);
+      if (pool?.starved === true) this.#release(head);
+      else if (pool !== undefined) this.#admit(pool, head);
     }
-    this.#pump();
+    this.#startWaiting();
   }
 
-  /** Runs heads that a sweep for these rooms claimed; a filled room means that there may be more. Never throws. */
-  takeSwept(rooms: readonly LaneCapacity[], heads: readonly LaneHead[]): void {
+  /** Runs heads that a sweep for these capacities claimed; a filled one means that there may be more. Never throws. */
+  runSwept(capacities: readonly LaneCapacity[], heads: readonly LaneHead[]): void {
     for (const head of heads) {
-      const crew = this.#crewFor(head);
-      if (crew !== undefined) this.#admit(crew, head);
+      const pool = this.#poolFor(head);
+      if (pool !== undefined) this.#admit(pool, head);
     }
-    for (const { class: laneClass, free } of rooms) {
-      const crew = this.#crews.get(laneClass);
+    for (const { class: laneClass, free } of capacities) {
+      const pool = this.#pools.get(laneClass);
       const claimed = heads.filter((head) => classOf(head.lane) === laneClass).length;
-      if (crew !== undefined && claimed >= free) crew.starved = true;
+      if (pool !== undefined && claimed >= free) pool.starved = true;
     }
-    this.#pump();
+    this.#startWaiting();
   }
 
   /** Ends what runs at or before a lane's stop mark, or what is interrupted. */
-  noteFlags(flags: readonly LaneFlag[]): void {
+  applyFlags(flags: readonly LaneFlag[]): void {
     for (const { lane, stopSeq, interruptSeq } of flags) {
-      const actor = this.#actors.get(lane);
-      if (actor !== undefined) {
-        if (actor.head.seq <= stopSeq) actor.abort.abort(new LaneAbort('stopped'));
-        else if (actor.head.seq === interruptSeq) actor.abort.abort(new LaneAbort('interrupted'));
-        if (actor.again !== undefined) actor.again = markStopped(actor.again, stopSeq);
+      const worker = this.#workers.get(lane);
+      if (worker !== undefined) {
+        if (worker.head.seq <= stopSeq) worker.abort.abort(new LaneAbort('stopped'));
+        else if (worker.head.seq === interruptSeq) worker.abort.abort(new LaneAbort('interrupted'));
+        if (worker.next !== undefined) worker.next = markStopped(worker.next, stopSeq);
       }
-      const waiting = this.#crews.get(classOf(lane))?.waiting;
+      const waiting = this.#pools.get(classOf(lane))?.waiting;
       const head = waiting?.get(lane);
       if (head !== undefined) waiting?.set(lane, markStopped(head, stopSeq));
     }
   }
 
-  /** The lease is gone: nothing that was claimed under it may go on or begin. */
-  loseAll(): void {
-    for (const crew of this.#crews.values()) crew.waiting.clear();
-    for (const actor of this.#actors.values()) {
-      actor.again = undefined;
-      actor.abort.abort(new LaneAbort('lease_lost'));
+  /** Ends everything: the lease is gone, and nothing that was claimed under it may go on or begin. */
+  abortAll(code: 'lease_lost' | 'shutdown'): void {
+    for (const pool of this.#pools.values()) pool.waiting.clear();
+    for (const worker of this.#workers.values()) {
+      worker.next = undefined;
+      worker.abort.abort(new LaneAbort(code));
     }
   }
 
-  /** Takes nothing more and asks all that runs to end. */
+  /** Admits nothing more and asks everything that runs to end. */
   shutDown(): void {
     this.#closing = true;
-    for (const crew of this.#crews.values()) crew.waiting.clear();
-    for (const actor of this.#actors.values()) {
-      actor.again = undefined;
-      actor.abort.abort(new LaneAbort('shutdown'));
-    }
+    this.abortAll('shutdown');
   }
 
   /** Resolves when nothing runs any more. */
   async idle(): Promise<void> {
-    while (this.#lives.size > 0) await Promise.all(this.#lives);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Ends waits of actors that outlived the drain. */
+  /** Ends waits of workers that outlived the drain. */
   close(): void {
     this.#closed.abort();
   }
 
-  /** Who runs this head; undefined when it is not for this node to run. */
-  #crewFor(head: LaneHead): WorkerPool | undefined {
-    // Claimed under an id whose lease is gone, or while closing: the lane becomes free without us.
+  /** The pool that runs this head; undefined when it is not for this node to run. */
+  #poolFor(head: LaneHead): WorkerPool | undefined {
+    // Claimed under an id whose lease is gone, or while closing: the lane becomes free by itself.
     if (this.#closing || head.node !== this.#options.node()) return undefined;
-    const crew = this.#crews.get(classOf(head.lane));
-    if (crew === undefined) this.#letGo(head);
-    return crew;
+    const pool = this.#pools.get(classOf(head.lane));
+    if (pool === undefined) this.#release(head);
+    return pool;
   }
 
-  #admit(crew: WorkerPool, head: LaneHead): void {
-    const actor = this.#actors.get(head.lane);
-    const other = actor === undefined ? crew.waiting.get(head.lane) : (actor.again ?? actor.head);
-    if (other !== undefined && !isNewer(head, other)) return;
-    if (actor !== undefined) actor.again = head;
-    else if (other === undefined && crew.waiting.size >= MAX_WAITING_HEADS) this.#letGo(head);
-    else crew.waiting.set(head.lane, head);
+  #admit(pool: WorkerPool, head: LaneHead): void {
+    const worker = this.#workers.get(head.lane);
+    const known = worker === undefined ? pool.waiting.get(head.lane) : (worker.next ?? worker.head);
+    if (known !== undefined && !isNewer(head, known)) return;
+    if (worker !== undefined) worker.next = head;
+    else if (known === undefined && pool.waiting.size >= MAX_WAITING_HEADS) this.#release(head);
+    else pool.waiting.set(head.lane, head);
   }
 
-  #pump(): void {
+  /** Starts waiting heads as far as there is capacity, and says so when some is left that was missing before. */
+  #startWaiting(): void {
     if (this.#closing) return;
-    let room = false;
-    for (const crew of this.#crews.values()) {
-      for (const [lane, head] of crew.waiting) {
-        if (crew.busy >= crew.concurrency) break;
-        crew.waiting.delete(lane);
-        this.#start(crew, head);
+    let regained = false;
+    for (const pool of this.#pools.values()) {
+      for (const [lane, head] of pool.waiting) {
+        if (pool.busy >= pool.concurrency) break;
+        pool.waiting.delete(lane);
+        const worker: Worker = { head, abort: new AbortController(), next: undefined };
+        if (head.stopped) worker.abort.abort(new LaneAbort('stopped'));
+        this.#workers.set(lane, worker);
+        pool.busy += 1;
+        const attempt = attemptHead(head, worker.abort.signal, this.#attemptDeps(pool));
+        this.#track(attempt.then((heads) => this.#ended(pool, worker, heads)));
       }
-      if (!crew.starved || roomOf(crew) === 0) continue;
-      crew.starved = false;
-      room = true;
+      if (!pool.starved || capacityOf(pool) === 0) continue;
+      pool.starved = false;
+      regained = true;
     }
-    if (room) this.#options.onRoom();
+    if (regained) this.#options.onCapacity();
   }
 
-  #start(crew: WorkerPool, head: LaneHead): void {
-    const actor: Actor = { head, abort: new AbortController(), again: undefined };
-    if (head.stopped) actor.abort.abort(new LaneAbort('stopped'));
-    this.#actors.set(head.lane, actor);
-    crew.busy += 1;
-    this.#follow(this.#live(crew, actor));
+  #ended(pool: WorkerPool, worker: Worker, heads: readonly LaneHead[]): void {
+    this.#workers.delete(worker.head.lane);
+    pool.busy -= 1;
+    if (worker.next !== undefined) this.#admit(pool, worker.next);
+    this.runHeads(heads);
   }
 
-  async #live(crew: WorkerPool, actor: Actor): Promise<void> {
+  #attemptDeps({ handler }: WorkerPool): Parameters<typeof attemptHead>[2] {
+    const { lanes, log, node } = this.#options;
+    return { handler, lanes, log, isMine: (head) => head.node === node(), closed: this.#closed.signal };
+  }
+
+  #release(head: LaneHead): void {
     const { lanes, log } = this.#options;
-    const left = await attemptHead(actor.head, actor.abort.signal, {
-      handler: crew.handler,
-      lanes,
-      log,
-      isMine: (head) => head.node === this.#options.node(),
-      closed: this.#closed.signal,
-    });
-    this.#actors.delete(actor.head.lane);
-    crew.busy -= 1;
-    if (actor.again !== undefined) this.#admit(crew, actor.again);
-    this.take(left);
-  }
-
-  #letGo(head: LaneHead): void {
-    const { lanes, log } = this.#options;
-    const { lane } = head;
+    const { lane, seq } = head;
     const released = lanes.release(head, { delayMs: 0, attempt: false });
-    this.#follow(released.catch((error: unknown) => log.warn({ err: error, lane }, 'a lane was not let go')));
+    this.#track(
+      released.catch((error: unknown) => log.warn({ err: error, lane, laneSeq: seq }, 'lane_release_failed')),
+    );
   }
 
-  #follow(life: Promise<void>): void {
-    const done: Promise<void> = life.finally(() => this.#lives.delete(done));
-    this.#lives.add(done);
+  #track(work: Promise<void>): void {
+    const done: Promise<void> = work.finally(() => this.#pending.delete(done));
+    this.#pending.add(done);
   }
 }
 
@@ -227,8 +222,8 @@ function classOf(lane: LaneKey): LaneClass {
   return CLASSES.find((name) => lane.startsWith(`${name}:`)) ?? 'poll';
 }
 
-function roomOf(crew: WorkerPool): number {
-  return Math.max(0, crew.concurrency - crew.busy - crew.waiting.size);
+function capacityOf(pool: WorkerPool): number {
+  return Math.max(0, pool.concurrency - pool.busy - pool.waiting.size);
 }
 
 function isNewer(head: LaneHead, other: LaneHead): boolean {

@@ -1,4 +1,4 @@
-/** Who listens to what: an event finds its listeners by session and turn, never by looking at all of them. */
+/** Listeners by session and turn: an event finds those that asked for it, never by looking at all of them. */
 import type { EventFilter, EventListener } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
@@ -22,6 +22,7 @@ export class Listeners {
     this.#log = log;
   }
 
+  /** Adds a listener; gives the function that removes it. */
   add(filter: EventFilter, listener: EventListener): () => void {
     const entry: Entry = { filter, listener, ended: false };
     const key = filter.turnId ?? filter.sessionKey;
@@ -40,34 +41,37 @@ export class Listeners {
       return;
     }
     this.#dispatching = true;
-    this.#deliver(event);
-    for (const next of this.#queue) this.#deliver(next);
-    if (this.#queue.length > 0) this.#queue = [];
+    this.#callAll(event);
+    if (this.#queue.length > 0) {
+      for (const next of this.#queue) this.#callAll(next);
+      this.#queue = [];
+    }
     this.#dispatching = false;
   }
 
-  #deliver(event: AgentEvent): void {
-    this.#tell(this.#everything, event);
-    this.#tell(this.#byKey.get(event.sessionKey), event);
-    if (event.turnId !== undefined) this.#tell(this.#byKey.get(event.turnId), event);
+  #callAll(event: AgentEvent): void {
+    if (this.#everything.length > 0) this.#call(this.#everything, event);
+    const ofSession = this.#byKey.get(event.sessionKey);
+    if (ofSession !== undefined) this.#call(ofSession, event);
+    const ofTurn = event.turnId === undefined ? undefined : this.#byKey.get(event.turnId);
+    if (ofTurn !== undefined) this.#call(ofTurn, event);
   }
 
-  #tell(entries: readonly Entry[] | undefined, event: AgentEvent): void {
-    if (entries === undefined) return;
+  #call(entries: readonly Entry[], event: AgentEvent): void {
     for (const { filter, listener, ended } of entries) {
       if (ended || (filter.sessionKey !== undefined && filter.sessionKey !== event.sessionKey)) continue;
       try {
         const result: unknown = listener(event);
-        if (result instanceof Promise) result.catch((error: unknown) => this.#blame(error, event));
+        if (result instanceof Promise) result.catch((error: unknown) => this.#logFailure(error, event));
       } catch (error) {
-        this.#blame(error, event);
+        this.#logFailure(error, event);
       }
     }
   }
 
-  #blame(error: unknown, event: AgentEvent): void {
-    const { sessionKey, type } = event;
-    this.#log.warn({ err: toGatewayError(error), sessionKey, type }, 'an event listener failed');
+  #logFailure(error: unknown, event: AgentEvent): void {
+    const { sessionKey, turnId, type } = event;
+    this.#log.warn({ err: toGatewayError(error), sessionKey, turnId, type }, 'event_listener_failed');
   }
 
   #change(key: string | undefined, change: (entries: readonly Entry[]) => Entry[]): void {

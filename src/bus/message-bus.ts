@@ -1,4 +1,4 @@
-/** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by actors, ended by stop marks. */
+/** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
 import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
@@ -9,18 +9,25 @@ import { LaneWorkers } from './lane-workers.ts';
 import { NodeLease } from './node-lease.ts';
 import { startTicker } from './ticker.ts';
 import type { Ticker } from './ticker.ts';
-import type { StopNotifier } from './stop-notifier.ts';
 
-/** How long a node that is not heard of keeps its lanes. */
+/** A node without a heartbeat keeps its lanes this long. */
 export const LEASE_MS = 10_000;
-/** How often a node renews its lease: three may fail before it runs out. */
+/** Time between two renewals of the lease: three may fail before it runs out. */
 export const HEARTBEAT_MS = 3_000;
-/** How often due lanes are looked for: what no commit claimed starts this late at most. */
+/** Time between two sweeps for due lanes: what no commit claimed starts this late at most. */
 export const SWEEP_MS = 500;
-/** How often the stop marks of running lanes are read, in one query. */
+/** Time between two reads of the stop marks of running lanes, in one query. */
 export const FLAGS_MS = 500;
-/** Wishes for a sweep or a look at the marks within this time are one. */
+/** Requests for a sweep or for reading the marks within this time are one. */
 const GAP_MS = 10;
+
+/** Tells the other nodes that a stop mark was set: it saves them the wait for their next read of the marks, no more. */
+export interface StopNotifier {
+  /** Tells the other nodes. Never throws; may be lost. */
+  notify(lane: LaneKey): void;
+  /** Calls `listener` for each lane another node tells of; gives the function that ends it. */
+  listen(listener: (lane: LaneKey) => void): () => void;
+}
 
 export interface BusIntervals {
   leaseMs: number;
@@ -34,8 +41,8 @@ export interface MessageBusOptions {
   /** Kept in the home: a restarted process takes back at once what its predecessor held. */
   instance: string;
   log: Log;
-  /** Stop hints from and to the other nodes; the event bus has them. Without them the marks are read in time. */
-  hints?: StopNotifier;
+  /** Tells the other nodes of stop marks; the event bus has it. Without it the marks are read in time. */
+  stopNotifier?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;
   clock?: Clock;
@@ -50,9 +57,9 @@ class NodeMessageBus implements MessageBus {
   readonly #options: MessageBusOptions;
   readonly #intervals: BusIntervals;
   readonly #lease: NodeLease;
-  readonly #actors: LaneWorkers;
+  readonly #workers: LaneWorkers;
   #sweeps: Ticker | undefined;
-  #flagLooks: Ticker | undefined;
+  #flagReads: Ticker | undefined;
   #unlisten: (() => void) | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -67,26 +74,32 @@ class NodeMessageBus implements MessageBus {
       ...options.intervals,
     };
     const { leaseMs, heartbeatMs } = this.#intervals;
-    const onLost = (): void => this.#actors.loseAll();
+    const onLost = (): void => this.#workers.abortAll('lease_lost');
     const onRegained = (): void => this.sweepSoon();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
-    const onRoom = (): void => this.sweepSoon();
-    this.#actors = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onRoom });
+    const onCapacity = (): void => this.sweepSoon();
+    this.#workers = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onCapacity });
   }
 
   register(budget: LaneBudget): void {
-    this.#actors.register(budget);
+    this.#workers.register(budget);
   }
 
   async start(): Promise<void> {
     await this.#lease.start();
-    const { log, hints } = this.#options;
+    const { log, stopNotifier } = this.#options;
     const { sweepMs, flagsMs } = this.#intervals;
     const sweep = (): Promise<void> => this.#sweep();
-    const look = (): Promise<void> => this.#look();
-    this.#sweeps = startTicker({ everyMs: sweepMs, gapMs: GAP_MS, run: sweep, log, name: 'sweep' });
-    this.#flagLooks = startTicker({ everyMs: flagsMs, gapMs: GAP_MS, run: look, log, name: 'stop marks' });
-    this.#unlisten = hints?.listen((lane) => this.#lookAt(lane));
+    const readFlags = (): Promise<void> => this.#readFlags();
+    this.#sweeps = startTicker({ everyMs: sweepMs, gapMs: GAP_MS, run: sweep, log, failure: 'sweep_failed' });
+    this.#flagReads = startTicker({
+      everyMs: flagsMs,
+      gapMs: GAP_MS,
+      run: readFlags,
+      log,
+      failure: 'stop_marks_failed',
+    });
+    this.#unlisten = stopNotifier?.listen((lane) => this.#checkMark(lane));
   }
 
   stop(drainMs: number): Promise<void> {
@@ -95,52 +108,52 @@ class NodeMessageBus implements MessageBus {
   }
 
   runHeads(step: LaneStep): void {
-    this.#actors.take(step.heads);
+    this.#workers.runHeads(step.heads);
   }
 
   claimingNode(laneClass: LaneClass): string | undefined {
     if (this.#stopped !== undefined) return undefined;
-    return this.#actors.hasRoom(laneClass) ? this.#lease.node : undefined;
+    return this.#workers.hasCapacity(laneClass) ? this.#lease.node : undefined;
   }
 
   notifyStop(lane: LaneKey): void {
-    this.#lookAt(lane);
-    this.#options.hints?.tell(lane);
+    this.#checkMark(lane);
+    this.#options.stopNotifier?.notify(lane);
   }
 
   sweepSoon(): void {
-    this.#sweeps?.soon();
+    this.#sweeps?.runSoon();
   }
 
   running(): Record<LaneClass, number> {
-    return this.#actors.running();
+    return this.#workers.running();
   }
 
   async #sweep(): Promise<void> {
     const node = this.#lease.node;
-    const rooms = this.#actors.rooms();
-    if (node === undefined || rooms.length === 0) return;
-    this.#actors.takeSwept(rooms, await this.#options.lanes.sweep(node, rooms));
+    const capacities = this.#workers.capacities();
+    if (node === undefined || capacities.length === 0) return;
+    this.#workers.runSwept(capacities, await this.#options.lanes.sweep(node, capacities));
   }
 
-  async #look(): Promise<void> {
+  async #readFlags(): Promise<void> {
     const node = this.#lease.node;
-    if (node === undefined || !this.#actors.any) return;
-    this.#actors.noteFlags(await this.#options.lanes.flags(node));
+    if (node === undefined || !this.#workers.any) return;
+    this.#workers.applyFlags(await this.#options.lanes.flags(node));
   }
 
-  #lookAt(lane: LaneKey): void {
-    if (this.#actors.holds(lane)) this.#flagLooks?.soon();
+  #checkMark(lane: LaneKey): void {
+    if (this.#workers.holds(lane)) this.#flagReads?.runSoon();
   }
 
   async #drain(drainMs: number): Promise<void> {
     this.#unlisten?.();
-    this.#actors.shutDown();
+    this.#workers.shutDown();
     const timeUp = new AbortController();
-    const quiet = Promise.all([this.#sweeps?.stop(), this.#flagLooks?.stop(), this.#actors.idle()]);
+    const quiet = Promise.all([this.#sweeps?.stop(), this.#flagReads?.stop(), this.#workers.idle()]);
     await Promise.race([quiet, pause(drainMs, timeUp.signal)]);
     timeUp.abort();
-    this.#actors.close();
+    this.#workers.close();
     await this.#lease.stop();
   }
 }

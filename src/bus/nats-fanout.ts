@@ -4,7 +4,7 @@ import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** How long the first connection may take, in milliseconds. */
+/** Longest time for the first connection, in milliseconds. */
 const CONNECT_MS = 5_000;
 /** Pause between attempts to reconnect, in milliseconds. */
 const RECONNECT_MS = 1_000;
@@ -17,7 +17,7 @@ export interface NatsFanoutOptions {
   log: Log;
 }
 
-/** What the client is given to log in with; empty for an open server. */
+/** Login of the client; empty for an open server. */
 export interface NatsLogin {
   user?: string;
   pass?: string;
@@ -29,23 +29,23 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;
   let connected = false;
 
-  const watch = async (live: NatsConnection): Promise<void> => {
+  const followStatus = async (live: NatsConnection): Promise<void> => {
     for await (const status of live.status()) {
       if (status.type === 'disconnect') connected = false;
       else if (status.type === 'reconnect') connected = true;
       else continue;
-      options.log.info({ status: status.type }, 'the connection to NATS changed');
+      options.log.info({ status: status.type }, 'nats_connection_changed');
     }
   };
 
   return {
     publish(batch) {
-      // While it is away the client would keep everything for later: old sights are worth nothing then.
+      // While it is away the client would keep everything for later: old events are worth nothing then.
       if (connection === undefined || !connected) return;
       try {
         connection.publish(options.subject, batch);
       } catch (error) {
-        options.log.debug({ err: error }, 'NATS took no batch');
+        options.log.debug({ err: error }, 'nats_publish_failed');
       }
     },
 
@@ -53,11 +53,11 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       const live = await connect(options.url);
       connection = live;
       connected = true;
-      watch(live).catch((error: unknown) => options.log.warn({ err: error }, 'NATS is not watched any more'));
+      followStatus(live).catch((error: unknown) => options.log.warn({ err: error }, 'nats_status_lost'));
       live.subscribe(options.subject, {
         callback: (error, message) => {
           if (error === null) listener(message.string());
-          else options.log.warn({ err: error }, 'NATS refused the subscription');
+          else options.log.warn({ err: error }, 'nats_subscription_failed');
         },
       });
       return async () => {

@@ -6,9 +6,9 @@ import type { Clock } from '../lib/clock.ts';
 import { startTicker } from './ticker.ts';
 import type { Ticker } from './ticker.ts';
 
-/** How long `stop` waits for the database to free the lanes; without it they are free when the lease runs out. */
+/** Longest wait of `stop` for the database to free the lanes; without it they are free when the lease runs out. */
 export const UNREGISTER_MS = 2_000;
-/** Rest between two attempts to register anew, in milliseconds. */
+/** Pause between two attempts to register anew, in milliseconds. */
 const REGISTER_GAP_MS = 100;
 
 export interface NodeLeaseOptions {
@@ -18,7 +18,7 @@ export interface NodeLeaseOptions {
   heartbeatMs: number;
   clock: Clock;
   log: Log;
-  /** The lease is gone: whatever runs under the old id must end. */
+  /** The lease is gone: everything that runs under the old id must end. */
   onLost: () => void;
   /** Registered anew after a loss. */
   onRegained: () => void;
@@ -27,10 +27,10 @@ export interface NodeLeaseOptions {
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   #node: string | undefined;
-  /** Steady clock at which the lease has surely not run out yet: counted from before the call that renewed it. */
+  /** Monotonic time up to which the lease has surely not run out: counted from before the call that renewed it. */
   #validUntil = 0;
   #watchdog: NodeJS.Timeout | undefined;
-  #pulse: Ticker | undefined;
+  #heartbeats: Ticker | undefined;
   #stopped = false;
 
   constructor(options: NodeLeaseOptions) {
@@ -47,7 +47,13 @@ export class NodeLease {
     await this.#register();
     const { heartbeatMs, log } = this.#options;
     const run = (): Promise<void> => this.#renew();
-    this.#pulse = startTicker({ everyMs: heartbeatMs, gapMs: REGISTER_GAP_MS, run, log, name: 'heartbeat' });
+    this.#heartbeats = startTicker({
+      everyMs: heartbeatMs,
+      gapMs: REGISTER_GAP_MS,
+      run,
+      log,
+      failure: 'heartbeat_failed',
+    });
   }
 
   /** Ends the lease, so that the lanes are free at once. Never throws. */
@@ -59,13 +65,11 @@ export class NodeLease {
     const { lanes, log } = this.#options;
     const timeUp = new AbortController();
     const leave = async (): Promise<void> => {
-      await this.#pulse?.stop();
+      await this.#heartbeats?.stop();
       if (node !== undefined) await lanes.unregister(node);
     };
     await Promise.race([
-      leave().catch((error: unknown) =>
-        log.warn({ err: error }, 'the lanes are freed when the lease runs out'),
-      ),
+      leave().catch((error: unknown) => log.warn({ err: error }, 'node_unregister_failed')),
       pause(UNREGISTER_MS, timeUp.signal),
     ]);
     timeUp.abort();
@@ -73,14 +77,14 @@ export class NodeLease {
 
   async #register(): Promise<void> {
     const { lanes, instance, leaseMs, clock } = this.#options;
-    const asked = clock.monotonicMs();
+    const askedAt = clock.monotonicMs();
     const node = await lanes.register(instance, leaseMs);
     if (this.#stopped) {
       await lanes.unregister(node);
       return;
     }
     this.#node = node;
-    this.#trustUntil(asked + leaseMs);
+    this.#trustUntil(askedAt + leaseMs);
   }
 
   async #renew(): Promise<void> {
@@ -91,20 +95,20 @@ export class NodeLease {
       onRegained();
       return;
     }
-    const asked = clock.monotonicMs();
+    const askedAt = clock.monotonicMs();
     const renewed = await lanes.heartbeat(node, leaseMs);
     // Meanwhile the watchdog may have given the lease up, or `stop` ended it.
     if (this.#node !== node) return;
-    if (renewed) this.#trustUntil(asked + leaseMs);
-    else this.#lose('another process may hold them now');
+    if (renewed) this.#trustUntil(askedAt + leaseMs);
+    else this.#lose('renewal refused: another process may hold the lanes now');
   }
 
-  #trustUntil(steady: number): void {
-    this.#validUntil = steady;
+  #trustUntil(monotonicMs: number): void {
+    this.#validUntil = monotonicMs;
     this.#watch();
   }
 
-  /** Looks again when the lease would run out: a heartbeat that hangs or fails must not keep stale work alive. */
+  /** Checks again when the lease would run out: a heartbeat that hangs or fails must not keep stale work alive. */
   #watch(): void {
     clearTimeout(this.#watchdog);
     const left = this.#validUntil - this.#options.clock.monotonicMs();
@@ -114,10 +118,10 @@ export class NodeLease {
 
   #lose(why: string): void {
     if (this.#node === undefined) return;
-    this.#options.log.warn({ node: this.#node, why }, 'the lease on the lanes is lost, registering anew');
+    this.#options.log.warn({ node: this.#node, why }, 'lease_lost');
     this.#node = undefined;
     clearTimeout(this.#watchdog);
     this.#options.onLost();
-    this.#pulse?.soon();
+    this.#heartbeats?.runSoon();
   }
 }

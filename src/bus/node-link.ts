@@ -1,4 +1,4 @@
-/** This node's voice and ear among the nodes of one database: records out in batches, records in by sender. */
+/** Sends and receives records between the nodes of one database: out in batches, in by sender. */
 import type { Fanout } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 import { BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from './batches.ts';
@@ -6,14 +6,14 @@ import type { Clock } from '../lib/clock.ts';
 import { parseRecord } from './node-records.ts';
 import type { NodeRecord } from './node-records.ts';
 
-/** Records wait this long for company. */
+/** Records are collected this long, then sent as batches. */
 export const BATCH_EVERY_MS = 50;
-/** A node says that it is here this often, and counts as gone after three silences. */
+/** A node says hello this often, and counts as gone after three that did not come. */
 export const HELLO_EVERY_MS = 10_000;
 export const PEER_GONE_MS = 3 * HELLO_EVERY_MS;
-/** Records that may wait for the next batch; past it new ones are left out and their readers get a snapshot. */
+/** Records that may wait for the next batch; past it new ones are left out, and their readers get a snapshot. */
 export const MAX_WAITING_RECORDS = 20_000;
-/** Other nodes known at once; a further one is not heard. */
+/** Other nodes known at once; a further one is ignored. */
 export const MAX_PEERS = 256;
 
 interface Peer {
@@ -27,7 +27,7 @@ export interface NodeLinkOptions {
   nodeId: string;
   clock: Clock;
   log: Log;
-  /** Takes a record of another node; must not throw. */
+  /** Called with each record of another node; must not throw. */
   onRecord: (record: NodeRecord) => void;
 }
 
@@ -46,7 +46,7 @@ export class NodeLink {
     this.#cutter = new BatchCutter(options.nodeId);
   }
 
-  /** True when another node was heard lately. Alone, nothing is worth being turned into JSON. */
+  /** True when another node said hello lately. Alone, nothing is turned into JSON. */
   get any(): boolean {
     return this.#peers.size > 0;
   }
@@ -54,10 +54,10 @@ export class NodeLink {
   /** Begins to listen and says hello. Throws what the fan-out throws when it cannot connect. */
   async start(): Promise<void> {
     this.#unsubscribe = await this.#options.fanout.subscribe((batch) => this.#receive(batch));
-    this.tell({ hello: true });
+    this.send({ hello: true });
     this.#helloTimer = setInterval(() => {
-      this.#forgetSilent();
-      this.tell({ hello: true });
+      this.#removeSilent();
+      this.send({ hello: true });
     }, HELLO_EVERY_MS);
     this.#helloTimer.unref();
   }
@@ -71,7 +71,7 @@ export class NodeLink {
   }
 
   /** Queues a record for the next batch. Never throws. */
-  tell(record: NodeRecord): void {
+  send(record: NodeRecord): void {
     if (this.#unsubscribe === undefined) return;
     if (this.#waiting.length >= MAX_WAITING_RECORDS) {
       this.#dropped += 1;
@@ -89,7 +89,7 @@ export class NodeLink {
     const fitting = records.filter((record) => Buffer.byteLength(record) <= RECORD_BYTES);
     const left = this.#dropped + records.length - fitting.length;
     this.#dropped = 0;
-    if (left > 0) this.#options.log.warn({ records: left }, 'records for other nodes were left out');
+    if (left > 0) this.#options.log.warn({ records: left }, 'node_records_dropped');
     for (const batch of this.#cutter.cut(fitting)) this.#options.fanout.publish(batch);
   }
 
@@ -109,13 +109,13 @@ export class NodeLink {
     if (peer === undefined) {
       if (this.#peers.size >= MAX_PEERS) return undefined;
       this.#peers.set(node, (peer = { joiner: new BatchJoiner(), heardAt: 0 }));
-      this.tell({ hello: true });
+      this.send({ hello: true });
     }
     peer.heardAt = this.#options.clock.monotonicMs();
     return peer;
   }
 
-  #forgetSilent(): void {
+  #removeSilent(): void {
     const now = this.#options.clock.monotonicMs();
     for (const [node, peer] of this.#peers) {
       if (now - peer.heardAt >= PEER_GONE_MS) this.#peers.delete(node);

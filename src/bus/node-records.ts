@@ -1,4 +1,4 @@
-/** What nodes tell each other over the fan-out, one JSON line each. */
+/** Records that nodes send each other over the fan-out, one JSON line each. */
 import { z } from 'zod';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { LaneKey } from '../contracts/lanes.ts';
@@ -7,7 +7,7 @@ import type { SessionKey } from '../contracts/message.ts';
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });
 
-/** The part of an event that this room reads; the nodes of one database run one program, so its body is taken as it is. */
+/** The part of an event that is read here; the nodes of one database run one program, so its body is not checked. */
 const envelopeSchema = z.looseObject({
   type: z.string(),
   sessionKey: key,
@@ -20,19 +20,19 @@ const envelopeSchema = z.looseObject({
 const recordSchema = z.union([
   /** An event with its numbers. */
   z.object({ event: z.custom<AgentEvent>((value) => envelopeSchema.safeParse(value).success) }),
-  /** How a turn's run stands: it begins, or somebody asked. `text` is what had been said up to event `seq`. */
+  /** State of a turn's run, when it begins and when asked for. `text` is what had been said up to event `seq`. */
   z.object({ state: run.extend({ seq: z.int().min(0), text: z.string() }) }),
-  /** Events of this run were lost on the way: its own node, say how it stands. */
+  /** Events of this run were lost on the way: asks its own node for the state. */
   z.object({ want: run }),
-  /** A stop mark was set on this lane: its owner, look at once. */
+  /** A stop mark was set on this lane: its owner reads the marks at once. */
   z.object({ stop: z.custom<LaneKey>((value) => typeof value === 'string' && value.includes(':')) }),
-  /** I am here. */
+  /** The sender is alive. */
   z.object({ hello: z.literal(true) }),
 ]);
 
 export type NodeRecord = z.infer<typeof recordSchema>;
 
-/** Reads one line of another node; undefined when it is none of ours (another version's, or cut short). Never throws. */
+/** Reads one line of another node; undefined when it cannot be read (another version's, or cut short). Never throws. */
 export function parseRecord(line: string): NodeRecord | undefined {
   let value: unknown;
   try {

@@ -1,46 +1,46 @@
-/** Does one thing again and again, one at a time, and sooner when asked. */
+/** Repeats one piece of work, one run at a time, and sooner when asked. */
 import type { Log } from '../contracts/log.ts';
 
 export interface Ticker {
   /** Runs within `gapMs`; asked during a run, it runs once more afterwards. Never throws. */
-  soon(): void;
+  runSoon(): void;
   /** No further run; resolves when the one under way is over. */
   stop(): Promise<void>;
 }
 
 export interface TickerOptions {
-  /** Rest between two runs, in milliseconds. */
+  /** Pause between two runs, in milliseconds. */
   everyMs: number;
-  /** Shorter rest when asked by `soon`: a burst of wishes is one run. */
+  /** Shorter pause after `runSoon`: a burst of requests is one run. */
   gapMs: number;
   run: () => Promise<void>;
   log: Log;
-  /** What a failed run is called in the log; the next one comes all the same. */
-  name: string;
+  /** Log event of a run that failed; the next one comes all the same. */
+  failure: string;
 }
 
 /** Begins at once. */
-export function startTicker({ everyMs, gapMs, run, log, name }: TickerOptions): Ticker {
+export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions): Ticker {
   let timer: NodeJS.Timeout | undefined;
-  let under: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
   let asked = false;
   let hurried = false;
   let stopped = false;
 
-  const beat = async (): Promise<void> => {
+  const tick = async (): Promise<void> => {
     try {
       await run();
     } catch (error) {
-      log.warn({ err: error }, `${name} failed`);
+      log.warn({ err: error }, failure);
     }
-    under = undefined;
+    running = undefined;
     plan(asked ? gapMs : everyMs);
     hurried = asked;
     asked = false;
   };
   const fire = (): void => {
     timer = undefined;
-    under = beat();
+    running = tick();
   };
   const plan = (ms: number): void => {
     clearTimeout(timer);
@@ -49,8 +49,8 @@ export function startTicker({ everyMs, gapMs, run, log, name }: TickerOptions): 
 
   fire();
   return {
-    soon() {
-      if (under !== undefined) asked = true;
+    runSoon() {
+      if (running !== undefined) asked = true;
       else if (!hurried) {
         hurried = true;
         plan(gapMs);
@@ -59,7 +59,7 @@ export function startTicker({ everyMs, gapMs, run, log, name }: TickerOptions): 
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await under;
+      await running;
     },
   };
 }

@@ -4,13 +4,16 @@ import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { TurnText } from './turn-text.ts';
 
-/** What an event counts against a ring besides its texts: its numbers, keys and place. */
+/** Size of an event against a ring's bound besides its texts: its numbers, keys and place. */
 export const EVENT_OVERHEAD_BYTES = 64;
 
 /** Dropped events are cut off the array once there are this many. */
 const CUT = 256;
 
-/** Which run of which turn a ring holds. */
+/** Most bytes that one UTF-16 unit takes in UTF-8. */
+const BYTES_PER_UNIT = 3;
+
+/** One run of one turn: a turn that goes on after a crash runs again under a higher epoch. */
 export interface TurnRun {
   sessionKey: SessionKey;
   turnId: string;
@@ -29,15 +32,18 @@ export class TurnRing implements TurnRun {
   lastSeq: number;
   /** False once deltas were lost on the way from another node; then `text` is only a part. */
   whole: boolean;
-  /** Set by the same turn's next run: what this run still says is void. */
+  /** Set by the same turn's next run: what this run still emits is void. */
   superseded = false;
-  /** Steady clock at `turn_ended`. */
+  /** Monotonic time of `turn_ended`. */
   endedAt: number | undefined;
   #events: AgentEvent[] = [];
   /** Events before this index were dropped; cut off together, so that a full ring moves no array per token. */
   #first = 0;
-  #bytes = 0;
-  #text: TurnText;
+  /** Never less than the events' bytes; those before `#measured` are counted exactly. */
+  #bytesAtMost = 0;
+  #measured = 0;
+  /** Brought up to date when it is asked for or events are cut off: a token costs nothing here. */
+  readonly #texts: { text: TurnText; applied: number };
   readonly #openedAt: number;
 
   constructor(
@@ -51,7 +57,7 @@ export class TurnRing implements TurnRun {
     this.startSeq = start.seq;
     this.lastSeq = start.seq;
     this.whole = start.whole;
-    this.#text = new TurnText(start.text);
+    this.#texts = { text: new TurnText(start.text), applied: 0 };
     this.#openedAt = start.at;
   }
 
@@ -60,23 +66,50 @@ export class TurnRing implements TurnRun {
   }
 
   get text(): string {
-    return this.#text.toString();
+    return this.#upToDateText().toString();
   }
 
-  /** Takes the next event, `eventSeq` = `lastSeq` + 1. The oldest go when a bound bites; the newest always stays. */
+  /** Keeps the next event, `eventSeq` = `lastSeq` + 1. The oldest are dropped past a bound; the newest always stays. */
   push(event: AgentEvent, maxBytes: number): void {
     this.lastSeq += 1;
-    if (event.isSubagent !== true) this.#text.take(event);
     this.#events.push(event);
-    this.#bytes += sizeOf(event);
-    while (this.#kept > RING_EVENTS || (this.#bytes > maxBytes && this.#kept > 1)) {
-      this.#bytes -= sizeOf(this.#events[this.#first]!);
+    this.#bytesAtMost +=
+      event.type === 'stream_chunk' || event.type === 'thinking_delta'
+        ? EVENT_OVERHEAD_BYTES + BYTES_PER_UNIT * event.delta.length
+        : sizeOf(event);
+    if (this.#kept > RING_EVENTS || this.#bytesAtMost > maxBytes) this.#dropOldest(maxBytes);
+  }
+
+  #dropOldest(maxBytes: number): void {
+    this.#measure();
+    while (this.#kept > RING_EVENTS || (this.#bytesAtMost > maxBytes && this.#kept > 1)) {
+      this.#bytesAtMost -= sizeOf(this.#events[this.#first]!);
       this.#first += 1;
     }
-    if (this.#first >= CUT) {
-      this.#events.splice(0, this.#first);
-      this.#first = 0;
+    if (this.#first < CUT) return;
+    this.#upToDateText().compact();
+    this.#events.splice(0, this.#first);
+    this.#texts.applied -= this.#first;
+    this.#measured -= this.#first;
+    this.#first = 0;
+  }
+
+  /** Counts exactly what was only estimated. */
+  #measure(): void {
+    for (; this.#measured < this.#events.length; this.#measured += 1) {
+      const event = this.#events[this.#measured]!;
+      if (event.type !== 'stream_chunk' && event.type !== 'thinking_delta') continue;
+      this.#bytesAtMost -= BYTES_PER_UNIT * event.delta.length - Buffer.byteLength(event.delta);
     }
+  }
+
+  #upToDateText(): TurnText {
+    const { text } = this.#texts;
+    for (; this.#texts.applied < this.#events.length; this.#texts.applied += 1) {
+      const event = this.#events[this.#texts.applied]!;
+      if (event.isSubagent !== true) text.apply(event);
+    }
+    return text;
   }
 
   get #kept(): number {
@@ -85,17 +118,20 @@ export class TurnRing implements TurnRun {
 
   /** Events up to `seq` were lost on the way here: what is kept from before them no longer joins up. */
   skipTo(seq: number): void {
+    this.#upToDateText();
     this.#events = [];
     this.#first = 0;
-    this.#bytes = 0;
+    this.#bytesAtMost = 0;
+    this.#measured = 0;
+    this.#texts.applied = 0;
     this.lastSeq = seq;
     this.whole = false;
   }
 
-  /** The run's own node says what the text was after event `seq`. */
+  /** Sets the text as it was after event `seq`, as the run's own node has it. */
   restore(seq: number, text: string): void {
     this.skipTo(seq);
-    this.#text = new TurnText(text);
+    this.#texts.text = new TurnText(text);
     this.whole = true;
   }
 
@@ -109,12 +145,12 @@ export class TurnRing implements TurnRun {
     const dropped = this.lastSeq - this.#kept;
     if (seq < dropped) return this.toSnapshot();
     const events = this.#events.slice(this.#first + seq - dropped);
-    const base = this.#text.base;
+    const { base } = this.#upToDateText();
     if (seq > this.startSeq || base === '') return events;
     return [this.#snapshotOf(base, this.startSeq), ...events];
   }
 
-  /** All of the run in one event, and its end if it has ended: whoever waits for the end must see it. */
+  /** All of the run in one event, and its end if it has ended: a reader that waits for the end must see it. */
   toSnapshot(): AgentEvent[] {
     const end = this.#events.at(-1);
     if (end?.type !== 'turn_ended') return [this.#snapshotOf(this.text, this.lastSeq)];
@@ -129,8 +165,8 @@ export class TurnRing implements TurnRun {
   }
 }
 
-/** What an event counts against `RING_BYTES`: its texts in UTF-8 and a fixed part. */
-export function sizeOf(event: AgentEvent): number {
+/** Size of an event against `RING_BYTES`: its texts in UTF-8 and a fixed part. */
+function sizeOf(event: AgentEvent): number {
   switch (event.type) {
     case 'stream_chunk':
     case 'thinking_delta':

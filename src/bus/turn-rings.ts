@@ -1,4 +1,4 @@
-/** All rings of this node, found by session, bounded in number and bytes, forgotten a while after their turn ended. */
+/** All rings of this node, found by session, bounded in number and bytes, removed a while after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
@@ -14,14 +14,15 @@ export class TurnRings {
   /** In the order they were opened, and the ended ones in the order they ended. */
   #open = new Set<TurnRing>();
   #ended = new Set<TurnRing>();
+  #maxBytes = RING_BYTES;
 
   get size(): number {
     return this.#open.size + this.#ended.size;
   }
 
-  /** What one ring may hold now. */
+  /** Bytes one ring may hold now; computed when a ring comes or goes, for it is read with every event. */
   get maxBytes(): number {
-    return Math.min(RING_BYTES, Math.floor(RINGS_BYTES / Math.max(1, this.size)));
+    return this.#maxBytes;
   }
 
   /** The newest ring of this turn, whatever its epoch. */
@@ -29,7 +30,7 @@ export class TurnRings {
     return this.#bySession.get(run.sessionKey)?.findLast((ring) => ring.turnId === run.turnId);
   }
 
-  /** Where numbering stands under this epoch: a lane that goes straight on to its next turn may keep its epoch. */
+  /** Last number given under this epoch: a lane that goes straight on to its next turn may keep its epoch. */
   lastSeqOf(run: Pick<TurnRun, 'sessionKey' | 'epoch'>): number {
     const ring = this.#bySession.get(run.sessionKey)?.findLast((other) => other.epoch === run.epoch);
     return ring?.lastSeq ?? 0;
@@ -48,6 +49,7 @@ export class TurnRings {
     this.#bySession.set(ring.sessionKey, rings);
     this.#open.add(ring);
     if (this.size > MAX_RINGS) this.#remove(first(this.#ended) ?? first(this.#open));
+    this.#shareBytes();
   }
 
   /** Notes that the ring's turn is over: it is kept for readers that reconnect soon. */
@@ -57,7 +59,7 @@ export class TurnRings {
     this.#ended.add(ring);
   }
 
-  /** Forgets rings whose turn ended long enough ago. */
+  /** Removes rings whose turn ended long enough ago. */
   expire(monotonicNow: number): void {
     for (const ring of this.#ended) {
       if (monotonicNow - (ring.endedAt ?? 0) < RING_KEPT_MS) return;
@@ -65,7 +67,7 @@ export class TurnRings {
     }
   }
 
-  /** What a reader at `lastEventId` missed; a place nobody knows any more gets one snapshot. */
+  /** Events a reader at `lastEventId` missed; a place that is no longer kept gets one snapshot. */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#bySession.get(sessionKey) ?? [];
     const newest = rings.at(-1);
@@ -90,6 +92,11 @@ export class TurnRings {
     const rest = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => other !== ring);
     if (rest.length > 0) this.#bySession.set(ring.sessionKey, rest);
     else this.#bySession.delete(ring.sessionKey);
+    this.#shareBytes();
+  }
+
+  #shareBytes(): void {
+    this.#maxBytes = Math.min(RING_BYTES, Math.floor(RINGS_BYTES / Math.max(1, this.size)));
   }
 }
 

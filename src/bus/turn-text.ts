@@ -1,20 +1,18 @@
-/** The text a turn has said so far, kept from its deltas so that a late reader can be given all of it. */
+/** The text a turn has said so far, put together from its deltas so that a late reader can be given all of it. */
 import type { EventBody } from '../contracts/event.ts';
 
-/** Deltas are joined in runs of this many: a token costs one array slot, not one string node. */
-const RUN = 256;
-
-interface Stretch {
+/** The text of one model call, as far as no other call's came in between. */
+interface CallText {
   msgId: string;
-  joined: string;
-  deltas: string[];
+  /** Joined when the text is asked for: a delta costs one array slot, not one string node. */
+  parts: string[];
 }
 
 /** As long as the stored text, which the model's own limits bound. */
 export class TurnText {
   /** What had been said before the first delta seen here. */
   #base: string;
-  #stretches: Stretch[] = [];
+  #calls: CallText[] = [];
 
   constructor(base = '') {
     this.#base = base;
@@ -24,28 +22,28 @@ export class TurnText {
     return this.#base;
   }
 
-  /** Follows one event of the turn's own agent; a subagent's text is not the turn's. */
-  take(body: EventBody): void {
-    if (body.type === 'stream_chunk') this.#append(body.msgId, body.delta);
-    else if (body.type === 'stream_reset') {
-      this.#stretches = this.#stretches.filter((stretch) => stretch.msgId !== body.msgId);
+  /** Applies one event of the turn's own agent; a subagent's text is not the turn's. */
+  apply(body: EventBody): void {
+    if (body.type === 'stream_chunk') {
+      const last = this.#calls.at(-1);
+      if (last?.msgId === body.msgId) last.parts.push(body.delta);
+      else this.#calls.push({ msgId: body.msgId, parts: [body.delta] });
+    } else if (body.type === 'stream_reset') {
+      this.#calls = this.#calls.filter((call) => call.msgId !== body.msgId);
     } else if (body.type === 'snapshot') {
       this.#base = body.text;
-      this.#stretches = [];
+      this.#calls = [];
     }
+  }
+
+  /** Joins what has come since the last time, so that no delta is kept by itself for long. */
+  compact(): void {
+    for (const call of this.#calls) if (call.parts.length > 1) call.parts = [call.parts.join('')];
   }
 
   /** The base and all deltas of model calls that were not reset, in the order they came. */
   toString(): string {
-    return this.#base + this.#stretches.map((part) => part.joined + part.deltas.join('')).join('');
-  }
-
-  #append(msgId: string, delta: string): void {
-    let last = this.#stretches.at(-1);
-    if (last?.msgId !== msgId) this.#stretches.push((last = { msgId, joined: '', deltas: [] }));
-    last.deltas.push(delta);
-    if (last.deltas.length < RUN) return;
-    last.joined += last.deltas.join('');
-    last.deltas = [];
+    this.compact();
+    return this.#base + this.#calls.map((call) => call.parts[0] ?? '').join('');
   }
 }

@@ -1,10 +1,10 @@
-/** The two buses: lanes carry facts (durable, ordered), events are sights (lossy, waiting for nobody). */
+/** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and waits for nobody. */
 import { GatewayError } from './errors.ts';
 import type { AgentEvent, EventBody } from './event.ts';
 import type { LaneClass, LaneHead, LaneKey, LaneStep } from './lanes.ts';
 import type { SessionKey } from './message.ts';
 
-/** Why a running head must end now; the `reason` of the handler's signal. */
+/** Reason why a running head must end now: the `reason` of the handler's signal. */
 export class LaneAbort extends GatewayError {
   declare readonly code: 'stopped' | 'interrupted' | 'lease_lost' | 'shutdown';
 
@@ -21,7 +21,7 @@ export class LaneAbort extends GatewayError {
   }
 }
 
-/** How a handler leaves its head. Throwing a retryable error is `retry`; throwing anything else makes a dead letter. */
+/** State in which a handler leaves its head. Throwing a retryable error is `retry`; throwing anything else makes a dead letter. */
 export type LaneOutcome =
   /** A fenced commit ended the head; `step` is what that commit claimed. */
   | { kind: 'finished'; step: LaneStep }
@@ -29,10 +29,10 @@ export type LaneOutcome =
   | { kind: 'retry'; error: GatewayError; delayMs?: number }
   /** `park` was committed: nothing more to do here. */
   | { kind: 'parked' }
-  /** Let go without counting an attempt, for `delayMs` (default 0): the answer to `shutdown`, and to a platform that asks for a pause. */
+  /** Release without counting an attempt, for `delayMs` (default 0): the answer to `shutdown`, and to a platform that asks for a pause. */
   | { kind: 'released'; delayMs?: number };
 
-/** What is done with the heads of one class of lanes. */
+/** Works on the heads of one class of lanes. */
 export interface LaneHandler {
   /** Attempts that may end in an error before a message becomes a dead letter; default 5. */
   readonly maxAttempts?: number;
@@ -41,7 +41,7 @@ export interface LaneHandler {
    * write nothing, on `shutdown` give `released` as soon as nothing is half done.
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
-  /** Ends a head that used up its attempts (5) or crashes (20) or failed for good, and tells whoever waits for it. */
+  /** Ends a head that used up its attempts (5) or crashes (20) or failed for good, and tells those who wait for it. */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
 
@@ -52,7 +52,7 @@ export interface LaneBudget {
   concurrency: number;
 }
 
-/** The durable lanes of this node: one actor per lane, separate budgets, stop flags, leases. */
+/** The durable lanes of this node: one worker per lane, separate budgets, stop marks, leases. */
 export interface MessageBus {
   /** Registers what works on a class of lanes, once for each class and before `start`; others are left to other nodes. */
   register(budget: LaneBudget): void;
@@ -62,9 +62,9 @@ export interface MessageBus {
   stop(drainMs: number): Promise<void>;
   /** Runs heads that a commit claimed for this node. Never throws. */
   runHeads(step: LaneStep): void;
-  /** This node's id when it has room to run one more head of the class, else undefined: what `accept` wants as `node`. */
+  /** This node's id when it has capacity for one more head of the class, else undefined; `accept` takes it as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
-  /** Looks at the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
+  /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
   notifyStop(lane: LaneKey): void;
   /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */
   sweepSoon(): void;
@@ -72,10 +72,10 @@ export interface MessageBus {
   running(): Record<LaneClass, number>;
 }
 
-/** Takes on heads that a commit claimed; what the rooms know of the bus that carries their work. */
+/** Runs heads that a commit claimed: all that a module sees of the message bus. */
 export type LaneRunner = Pick<MessageBus, 'claimingNode' | 'runHeads'>;
 
-/** Which events a listener wants; absent fields match everything. */
+/** Selects the events of a listener; absent fields match everything. */
 export interface EventFilter {
   sessionKey?: SessionKey;
   turnId?: string;
@@ -83,7 +83,7 @@ export interface EventFilter {
 
 export type EventListener = (event: AgentEvent) => void;
 
-/** What a reconnecting reader gets: the events it missed, oldest first, a `snapshot` in place of those nobody knows any more. */
+/** Events a reconnecting reader missed, oldest first, with a `snapshot` in place of those that are no longer kept. */
 export interface EventReplay {
   events: AgentEvent[];
 }
@@ -93,29 +93,29 @@ export interface TurnEmitter {
   emit(body: EventBody, from?: { agentId: string }): void;
 }
 
-/** Live turns' events are kept for reconnecting readers up to these bounds (DESIGN: event bus). */
+/** Live turns' events are kept for reconnecting readers up to these bounds. */
 export const RING_EVENTS = 2_048;
 export const RING_BYTES = 256 * 1024;
 export const RING_KEPT_MS = 60_000;
 
 /** Fire and forget: no order across listeners, no waiting; a slow or throwing listener harms only itself. */
 export interface EventBus {
-  /** An event outside a turn; `from` names the subagent it is of. Never throws. */
+  /** Emits an event outside a turn; `from` names the subagent it is of. Never throws. */
   emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void;
   /** Opens a turn's numbering; `textSoFar` is what a resumed turn had already said. */
   turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
-  /** Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; gives the end of it. */
+  /** Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; gives the function that ends it. */
   subscribe(filter: EventFilter, listener: EventListener): () => void;
-  /** What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far). */
+  /** Gives what a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far). */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How batches reach the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database. */
+/** Carries batches to the other nodes: NATS when configured, else Postgres NOTIFY; absent on the embedded database. */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
-  /** Calls `listener` with the batches of other nodes, each node's in the order it published them; gives the end of it. Throws `GatewayError` when it cannot connect. */
+  /** Calls `listener` with the batches of other nodes, each node's in the order it published them; gives the function that ends it. Throws `GatewayError` when it cannot connect. */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
 }

@@ -1,6 +1,8 @@
-/** The ops room's door: health, metrics, usage, retention. */
+/** Public API of operations: health, metrics, event loop delay, usage, retention. */
 export { channelHealth } from './channel-health.ts';
 export { createHealth } from './health.ts';
+export { startLoopMonitor } from './loop-delay.ts';
+export type { LoopMonitor } from './loop-delay.ts';
 export { createMetrics } from './metrics.ts';
 export { startRetention } from './retention.ts';
 export { announceState } from './state.ts';

@@ -1,5 +1,4 @@
-/** The numbers of the house in Prometheus' text format (version 0.0.4). */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+/** The gateway's metrics in Prometheus' text format (version 0.0.4). */
 import type { LaneClass } from '../contracts/lanes.ts';
 import type { Health } from './health.ts';
 
@@ -8,20 +7,19 @@ export interface MetricsDeps {
   running: () => Record<LaneClass, number>;
   /** Counters of tokens and model time. */
   usage: () => string[];
+  /** 99th percentile of the event loop's delay, in milliseconds. */
+  loopDelayP99Ms: () => number;
   delivery: () => { calls: number; refused: number; ambiguousSends: number; dead: number };
 }
 
-/** Measures this process from now on. */
 export interface Metrics {
+  /** All metrics as they are now. Never throws. */
   text(): Promise<string>;
-  close(): void;
 }
 
+/** Makes the metrics. */
 export function createMetrics(deps: MetricsDeps): Metrics {
-  const loop = monitorEventLoopDelay({ resolution: 20 });
-  loop.enable();
   return {
-    close: () => void loop.disable(),
     async text() {
       const counts = await deps.counts();
       const delivery = deps.delivery();
@@ -44,7 +42,12 @@ export function createMetrics(deps: MetricsDeps): Metrics {
           delivery.ambiguousSends,
         ),
         ...metric('parley_deliveries_dead_total', 'counter', 'Deliveries given up.', delivery.dead),
-        ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', loop.percentile(99) / 1e9),
+        ...metric(
+          'parley_loop_delay_p99_seconds',
+          'gauge',
+          'Event loop delay.',
+          deps.loopDelayP99Ms() / 1_000,
+        ),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),
         ...deps.usage(),
         '# HELP parley_heads_running Heads of lanes this node works on.',

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
-import type { StopNotifier } from '../../src/bus/stop-notifier.ts';
+import type { StopNotifier } from '../../src/bus/message-bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { ErrorDetails } from '../../src/contracts/errors.ts';
 import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/lanes.ts';
@@ -36,7 +36,7 @@ export interface DrivenOptions {
   concurrency?: number;
   lanes?: MemoryLanes;
   instance?: string;
-  hints?: StopNotifier;
+  stopNotifier?: StopNotifier;
   classes?: LaneClass[];
 }
 
@@ -103,7 +103,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     lanes: lanes.store(),
     instance,
     log,
-    ...(options.hints === undefined ? {} : { hints: options.hints }),
+    ...(options.stopNotifier && { stopNotifier: options.stopNotifier }),
   });
   for (const laneClass of classes) bus.register(budget(laneClass));
   return {

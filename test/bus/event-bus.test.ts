@@ -91,7 +91,7 @@ describe('the event bus', () => {
     bus.emit(KEY, { type: 'heartbeat_tick' });
     expect(heard).toBe(1);
     await vi.waitFor(() => expect(lines.join('')).toContain('listener broke later'));
-    expect(lines.filter((line) => line.includes('an event listener failed'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('event_listener_failed'))).toHaveLength(2);
   });
 
   it('waits for no listener: a slow one misses nothing and delays nobody', async () => {

@@ -22,7 +22,7 @@ const network = { current: new TestNetwork() };
 const open: (() => Promise<void>)[] = [];
 
 async function node(nodeId: string) {
-  const clock = { epochMs: () => Date.now(), monotonicMs: () => Date.now(), after: systemClock.after };
+  const clock = { ...systemClock, monotonicMs: () => Date.now() };
   const { log, lines } = recordingLog();
   const bus = createEventBus({ nodeId, log, clock, fanout: network.current.fanout() });
   const heard: AgentEvent[] = [];
@@ -134,14 +134,14 @@ describe('two nodes', () => {
   it('pass on events outside a turn and stop hints', async () => {
     const { a, b } = await twoNodes();
     const stopped: string[] = [];
-    const leave = b.bus.hints.listen((lane) => stopped.push(lane));
+    const leave = b.bus.stopNotifier.listen((lane) => stopped.push(lane));
     a.bus.emit(KEY, { type: 'heartbeat_tick' });
-    a.bus.hints.tell('in:telegram:1');
+    a.bus.stopNotifier.notify('in:telegram:1');
     await flush();
     expect(b.heard).toMatchObject([{ type: 'heartbeat_tick', sessionKey: KEY }]);
     expect(stopped).toEqual(['in:telegram:1']);
     leave();
-    a.bus.hints.tell('in:telegram:1');
+    a.bus.stopNotifier.notify('in:telegram:1');
     await flush();
     expect(stopped).toHaveLength(1);
   });
@@ -169,7 +169,7 @@ describe('bounds between nodes', () => {
     await flush();
     expect(b.heard.slice(2).map((event) => event.type)).toEqual(['stream_chunk', 'snapshot']);
     expect(b.heard.at(-1)).toMatchObject({ text: 'text', eventSeq: 4 });
-    expect(a.lines.join('')).toContain('records for other nodes were left out');
+    expect(a.lines.join('')).toContain('node_records_dropped');
   });
 
   it(`let ${MAX_WAITING_RECORDS} records wait, and make up for more with a snapshot`, async () => {

@@ -22,14 +22,14 @@ describe('a stop', () => {
   it('ends it at once with a hint, here or from another node, and tells the others', async () => {
     const told: LaneKey[] = [];
     let hint: (lane: LaneKey) => void = () => undefined;
-    const hints = {
-      tell: (lane: LaneKey) => void told.push(lane),
+    const stopNotifier = {
+      notify: (lane: LaneKey) => void told.push(lane),
       listen: (listener: (lane: LaneKey) => void) => {
         hint = listener;
         return () => undefined;
       },
     };
-    const driven = await start({ hints });
+    const driven = await start({ stopNotifier });
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');
     await pass(0);
@@ -220,7 +220,7 @@ describe('a shutdown', () => {
     const away = await start();
     away.lanes.away.add('unregister');
     await away.bus.stop(0);
-    expect(away.lines.join('')).toContain('when the lease runs out');
+    expect(away.lines.join('')).toContain('node_unregister_failed');
     expect(UNREGISTER_MS).toBeLessThan(5_000);
   });
 

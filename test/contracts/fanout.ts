@@ -71,8 +71,8 @@ export function fanoutContract(open: () => Promise<[Fanout, Fanout]>): void {
   it('carries stop hints', async () => {
     const { a, b } = await twoBuses();
     const lanes: string[] = [];
-    b.hints.listen((lane) => lanes.push(lane));
-    a.hints.tell('in:telegram:1');
+    b.stopNotifier.listen((lane) => lanes.push(lane));
+    a.stopNotifier.notify('in:telegram:1');
     await vi.waitFor(() => expect(lanes).toEqual(['in:telegram:1']), { timeout: 10_000 });
   });
 }
