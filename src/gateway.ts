@@ -128,7 +128,7 @@ async function openTransport(config: Config, log: Log, store: HomeStore, { chann
   const usageMeter = meterUsage(store.ledger);
   const { ledger } = usageMeter;
   const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
-  const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
+  const delivery = createDelivery({ channels, ledger, lanes, events, followMigration: followMove, log });
   return { channels, loop, events, bus, usageMeter, ledger, followMove, delivery };
 }
 
