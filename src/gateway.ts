@@ -130,7 +130,7 @@ async function openTransport(config: Config, log: Log, store: HomeStore, { chann
   const usageMeter = meterUsage(store.ledger);
   const { ledger } = usageMeter;
   const followMove = createFollowChatMigration({ store: store.moves, channelAccess, log });
-  const delivery = createDelivery({ channels, ledger, lanes, events, followMove, log });
+  const delivery = createDelivery({ channels, ledger, lanes, events, followMigration: followMove, log });
   return { channels, events, loop, bus, usageMeter, ledger, followMove, delivery };
 }
 
@@ -292,5 +292,5 @@ function createApi(parts: ApiParts) {
     usage: store.usage,
     metrics: () => metrics.text(),
   });
-  return { health, metrics, gateway };
+  return { health, gateway };
 }

@@ -51,6 +51,7 @@ export class LaneWorkers {
     this.#options = options;
   }
 
+  /** Adds a class of lanes; before this its heads are left to other nodes. */
   register(budget: LaneBudget): void {
     this.#pools.set(budget.class, { ...budget, busy: 0, waiting: new Map(), starved: false });
   }

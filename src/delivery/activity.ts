@@ -1,17 +1,17 @@
-/** What a turn does besides speaking, as a few lines below its text: gone as soon as there are words, and in the final text. */
+/** Tools and subagents of a turn as a few lines below its text: gone as soon as the text goes on, and in the final text. */
 import type { AgentEvent } from '../contracts/event.ts';
 
-/** What is over sooner is not worth a line, in milliseconds. */
+/** Work that ends sooner gets no line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;
 
 /** Lines at once; more are counted. */
 export const MAX_ACTIVITY_LINES = 4;
 
-/** Subagents told apart at once; further ones work unseen. */
+/** Subagents shown apart at once; further ones are not shown. */
 export const MAX_AGENTS_SHOWN = 32;
 
 /** Longest name or task in a line, in UTF-16 units. */
-const MAX_WORDS = 60;
+const MAX_LABEL = 60;
 
 /** The tool whose call only waits for a subagent, which has a line of its own. */
 const SPAWNS = 'spawn_agent';
@@ -27,25 +27,25 @@ interface Agent {
   name: string;
   task: string;
   since: number;
-  /** What it does now, by tool call. */
+  /** Tools it runs now, by tool call. */
   tools: Map<string, string>;
 }
 
-/** Follows the tools and subagents of one turn. Times are the caller's steady clock, in milliseconds. */
+/** Follows the tools and subagents of one turn. Times are monotonic milliseconds. */
 export class Activity {
   readonly #tools = new Map<string, Tool>();
   readonly #agents = new Map<string, Agent>();
 
-  /** Takes one event of the turn; true when the lines may be others now, or later. */
-  take(event: AgentEvent, now: number): boolean {
+  /** Applies one event of the turn; true when the lines may be different now, or later. */
+  apply(event: AgentEvent, now: number): boolean {
     if (event.type === 'subagent_spawned' || event.type === 'subagent_completed') {
-      return this.#takeAgent(event, now);
+      return this.#applySubagent(event, now);
     }
-    if (event.isSubagent === true) return this.#takeNested(event);
+    if (event.isSubagent === true) return this.#applyNested(event);
     switch (event.type) {
       case 'tool_call':
-        // How an earlier one went is told by what follows it.
-        this.#forgetFinished();
+        // What follows an earlier one shows how that went.
+        this.removeFinished();
         this.#tools.set(event.toolCallId, { name: event.name, since: now });
         return true;
       case 'tool_result': {
@@ -53,16 +53,15 @@ export class Activity {
         this.#tools.set(event.toolCallId, { name: event.name, since, isError: event.isError });
         return true;
       }
-      case 'stream_chunk':
       case 'stream_reset':
       case 'snapshot':
-        return this.#forgetFinished();
+        return this.removeFinished();
       default:
         return false;
     }
   }
 
-  /** The lines as they are at `now`; undefined when there is nothing to tell. */
+  /** Lines as they are at `now`; undefined when there is nothing to show. */
   lines(now: number): string | undefined {
     const tools = [...this.#tools.values()].filter(
       ({ name, since }) => isOld(since, now) && !(name === SPAWNS && this.#agents.size > 0),
@@ -77,15 +76,18 @@ export class Activity {
     return lines.join('\n');
   }
 
-  /** When a line will appear that is not there at `now`; undefined when none will by itself. */
-  nextAt(now: number): number | undefined {
+  /** Time at which a line will appear that is not there at `now`; undefined when none will by itself. */
+  nextLineAt(now: number): number | undefined {
     const young = [...this.#tools.values(), ...this.#agents.values()]
       .map(({ since }) => since + SHOW_AFTER_MS)
       .filter((at) => at > now);
     return young.length === 0 ? undefined : Math.min(...young);
   }
 
-  #takeAgent(event: AgentEvent & { type: 'subagent_spawned' | 'subagent_completed' }, now: number): boolean {
+  #applySubagent(
+    event: AgentEvent & { type: 'subagent_spawned' | 'subagent_completed' },
+    now: number,
+  ): boolean {
     const { agentId } = event;
     if (agentId === undefined) return false;
     if (event.type === 'subagent_completed') return this.#agents.delete(agentId);
@@ -95,7 +97,7 @@ export class Activity {
   }
 
   /** A subagent's own steps: only the tool it is at. */
-  #takeNested(event: AgentEvent): boolean {
+  #applyNested(event: AgentEvent): boolean {
     const agent = event.agentId === undefined ? undefined : this.#agents.get(event.agentId);
     if (agent === undefined) return false;
     if (event.type === 'tool_call') agent.tools.set(event.toolCallId, event.name);
@@ -103,8 +105,10 @@ export class Activity {
     return true;
   }
 
-  #forgetFinished(): boolean {
+  /** Removes tools that have ended, because text follows them; true when there were some. */
+  removeFinished(): boolean {
     const before = this.#tools.size;
+    if (before === 0) return false;
     for (const [id, { isError }] of this.#tools) if (isError !== undefined) this.#tools.delete(id);
     return this.#tools.size < before;
   }
@@ -125,5 +129,5 @@ function agentLine({ name, task, tools }: Agent): string {
 
 function clip(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= MAX_WORDS ? line : `${line.slice(0, MAX_WORDS - 1).toWellFormed()}…`;
+  return line.length <= MAX_LABEL ? line : `${line.slice(0, MAX_LABEL - 1).toWellFormed()}…`;
 }

@@ -1,11 +1,12 @@
-/** Delivery: what a turn says, on the screens of the channels — growing while it runs, exact when it is done. */
+/** Delivery: shows what a turn says on the screens of the channels, growing while it runs and exact when it is done. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { EventBus, LaneHandler } from '../contracts/bus.ts';
+import type { EventBus, LaneHandler, LaneRunner } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { LaneStore } from '../contracts/lanes.ts';
 import type { Ledger } from '../contracts/ledger.ts';
-import type { LiveMessages, LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
+import { MAX_POSTS } from '../contracts/delivery.ts';
+import type { LiveMessages, LiveTurn, LiveTurnStart, Post, PostStore } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf, parseAddress } from '../contracts/message.ts';
 import type { FollowChatMigration } from '../contracts/message.ts';
@@ -29,13 +30,13 @@ export interface DeliveryDeps {
   clock?: Clock;
   /** In [0, 1); spreads retries. */
   random?: () => number;
-  /** Told of a chat that has a new id (a group that became a supergroup). */
-  followMove: FollowChatMigration;
+  /** Called for a chat that has a new id (a group that became a supergroup). */
+  followMigration: FollowChatMigration;
 }
 
 /** Totals since the start, for the metrics. */
 export interface DeliveryCounts {
-  /** Calls to platforms, and how many were answered "too fast". */
+  /** Calls to platforms, and those answered "too fast". */
   calls: number;
   refused: number;
   /** Sends whose answer was lost: they may stand on a screen twice. */
@@ -52,6 +53,7 @@ export interface Delivery {
   close(): void;
 }
 
+/** Makes the delivery; nothing is sent before a turn opens or a lane's head arrives. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { channels, log, events, ledger, clock = systemClock, random = Math.random } = deps;
   const schedulers = new Map<string, Scheduler>();
@@ -83,23 +85,23 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       onAmbiguousSend,
     });
     // A turn that goes on after a wait has left its card behind: that one must show nothing old any more.
-    void cards.take(start.turnId);
+    void cards.release(start.turnId);
     const card = new PlanCard(start, { channel, scheduler, sentParts, log, onAmbiguousSend });
-    const leave = events.subscribe({ turnId: start.turnId }, (event) => {
-      card.take(event);
-      message.take(event);
+    const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {
+      card.apply(event);
+      message.apply(event);
     });
-    const line = { undelivered: () => ledger.undelivered(start.address), clock, log };
+    const earlier = { undelivered: () => ledger.undelivered(start.address), clock, log };
     const begin = (): void => {
       card.begin();
       message.begin();
     };
-    const leaveLine = message.begun ? undefined : waitForEarlierDeliveries(line, begin);
+    const stopWaiting = message.begun ? undefined : waitForEarlierDeliveries(earlier, begin);
     if (message.begun) card.begin();
     return {
       async settle() {
-        leave();
-        leaveLine?.();
+        unsubscribe();
+        stopWaiting?.();
         if (card.hasPlan) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
@@ -112,18 +114,15 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     schedulerOf,
     ledger,
     lanes: deps.lanes,
-    takeShown: (ref) => shown.take(ref),
+    removeShown: (ref) => shown.remove(ref),
     card: { planOf: (turnId) => ledger.planOf(turnId), sentParts, cards, log },
     log,
     random,
     yieldToEventLoop,
     onAmbiguousSend,
     onChatMoved: (move) =>
-      void deps.followMove(move).catch((error: unknown) => {
-        log.warn(
-          { err: toGatewayError(error), ...move },
-          'a chat has a new id, and nothing could follow it yet',
-        );
+      void deps.followMigration(move).catch((error: unknown) => {
+        log.warn({ err: toGatewayError(error), ...move }, 'chat_migration_failed');
       }),
     async onDead(payload, error) {
       own.dead++;
@@ -151,14 +150,21 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   };
 }
 
-/** A sight that cannot be opened harms only itself. */
+/** A reply that cannot be shown live harms only itself. */
 function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
   try {
     return open();
   } catch (error) {
-    log.warn({ err: toGatewayError(error) }, 'a reply will not be seen growing');
+    log.warn({ err: toGatewayError(error) }, 'live_reply_unavailable');
     return { settle: () => Promise.resolve() };
   }
 }
 
-export { createPost } from './post.ts';
+/** Makes `Post`: a message in the middle of a turn is committed when it resolves, then delivered like any answer. */
+export function createPost(posts: PostStore, bus: LaneRunner): Post {
+  return async (request) => {
+    const { heads, ...result } = await posts.post(request, MAX_POSTS, bus.claimingNode('out'));
+    bus.runHeads({ heads });
+    return result;
+  };
+}

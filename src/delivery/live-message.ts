@@ -12,10 +12,10 @@ import { nonceOf } from './nonce.ts';
 import type { LiveEdit, Scheduler } from './scheduler.ts';
 import { Typing } from './typing.ts';
 
-/** How long `settle` waits for a call in flight (DESIGN: LiveTurn). */
+/** Longest wait of `settle` for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;
 
-/** After this many failed calls in a row the reply stops growing; the final delivery says it all. */
+/** After this many failed calls in a row the reply stops growing; the final delivery shows all of it. */
 export const MAX_LIVE_FAILURES = 3;
 
 export interface LiveMessageDeps {
@@ -25,14 +25,14 @@ export interface LiveMessageDeps {
   log: Log;
   /** Lets others run while a long text is cut. */
   yieldToEventLoop: () => Promise<void>;
-  /** Told of a send that may or may not be on screen. */
+  /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
 }
 
 /** One message to bring up to date. */
-interface Next {
+interface Outdated {
   index: number;
-  page: Rendered;
+  chunk: Rendered;
   /** There are messages after this one. */
   more: boolean;
 }
@@ -44,20 +44,22 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   readonly #text: LiveText;
   readonly #typing: Typing;
   readonly #sent: SentMessage[];
-  /** What each message shows, as far as this process knows. */
+  /** Text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
   /** Messages below this are settled and shown: they are never looked at again. */
   #firstOpen = 0;
   #plain = false;
   /** Set when earlier answers to the chat are on screen: a first message sent before would stand above them. */
   #begun: boolean;
+  /** True from a request for an edit until it is made: a token then has nothing to ask for. */
+  #editRequested = false;
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
   /** Set when the screen cannot or need not follow any more. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
-  #wake: (() => void) | undefined;
+  #cancelWake: (() => void) | undefined;
 
   constructor(start: LiveTurnStart, deps: LiveMessageDeps) {
     const { channel } = deps;
@@ -67,19 +69,27 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     this.#sent = [...start.placeholders];
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
-    const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-    this.#text = new LiveText(sheet, start.textSoFar);
+    const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+    this.#text = new LiveText(target, start.textSoFar);
     this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler);
   }
 
-  /** Takes one event of the turn. A token costs an append; everything else waits for the chat's next turn to be called. */
-  take(event: AgentEvent): void {
+  /** Applies one event of the turn. A token costs an append; everything else waits for the chat's next call. */
+  apply(event: AgentEvent): void {
     if (this.#frozen) return;
-    const nested = event.isSubagent === true;
-    if (!nested && (event.type === 'stream_reset' || event.type === 'snapshot')) this.#firstOpen = 0;
-    if (!this.#text.take(event, this.#deps.clock.monotonicMs())) return;
-    this.#wakeForActivity();
-    if (this.#begun) this.#deps.scheduler.want(this.#place.chatId, this);
+    if (event.type === 'stream_chunk' && event.isSubagent !== true) {
+      if (!this.#text.append(event.msgId, event.delta)) return;
+    } else {
+      const nowMs = this.#deps.clock.monotonicMs();
+      if (event.isSubagent !== true && (event.type === 'stream_reset' || event.type === 'snapshot')) {
+        this.#firstOpen = 0;
+      }
+      if (!this.#text.apply(event, nowMs)) return;
+      this.#wakeForActivity(nowMs);
+    }
+    if (!this.#begun || this.#editRequested) return;
+    this.#editRequested = true;
+    this.#deps.scheduler.requestEdit(this.#place.chatId, this);
   }
 
   /** True when its first message is on screen already. */
@@ -90,20 +100,42 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   /** Lets its first message be sent. */
   begin(): void {
     this.#begun = true;
-    if (!this.#frozen) this.#deps.scheduler.want(this.#place.chatId, this);
+    if (!this.#frozen) this.#deps.scheduler.requestEdit(this.#place.chatId, this);
   }
 
-  show(): Promise<boolean> {
-    const showing = this.#showNext();
-    // The scheduler hears of a failure; whoever settles only needs to know that the call is over.
-    this.#inFlight = showing.catch(() => undefined);
-    return showing;
+  /** Brings the first outdated message up to date; true when there is more to show. */
+  async show(): Promise<boolean> {
+    const { channel } = this.#deps;
+    this.#editRequested = false;
+    const over = Promise.withResolvers<void>();
+    this.#inFlight = over.promise;
+    try {
+      const next = this.#frozen ? undefined : await this.#nextOutdated();
+      if (next === undefined || this.#frozen) return false;
+      const { index, chunk } = next;
+      const known = this.#sent[index];
+      try {
+        if (known === undefined) this.#sent.push(await channel.send(this.#partOf(next)));
+        else await channel.edit?.(known, this.#partOf(next));
+        this.#shown[index] = chunk.text;
+        // The id is stored before any edit builds on it: after a crash the reply goes on in this message.
+        if (known === undefined) await this.#start.note([...this.#sent]);
+        this.#failures = 0;
+        this.#typing.noteShown();
+        return next.more && !this.#frozen;
+      } catch (error) {
+        this.#handleFailure(error, next);
+        return !this.#frozen;
+      }
+    } finally {
+      over.resolve();
+    }
   }
 
   async settle(): Promise<void> {
     this.#frozen = true;
-    this.#deps.scheduler.forget(this.#place.chatId, this);
-    this.#wake?.();
+    this.#deps.scheduler.cancelEdit(this.#place.chatId, this);
+    this.#cancelWake?.();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(SETTLE_MS, resolve);
     const over = Promise.all([this.#inFlight, this.#typing.end()]).then(() => (this.#certain = true));
@@ -111,72 +143,40 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     cancel();
   }
 
-  /** What each message shows, where that is certain: the final delivery leaves alone what is right already. */
+  /** Text that each message shows, where that is certain: the final delivery leaves alone what is right already. */
   get shown(): readonly (string | undefined)[] {
     return this.#certain ? [...this.#shown] : [];
   }
 
-  /** A tool or a subagent is shown once it has run for a while: nobody else would ask for that edit. */
-  #wakeForActivity(): void {
+  /** Requests an edit for the moment a tool or a subagent has run long enough for a line: nothing else would. */
+  #wakeForActivity(nowMs: number): void {
     const { clock, scheduler } = this.#deps;
-    const at = this.#text.nextAt(clock.monotonicMs());
-    if (at === undefined || this.#wake !== undefined) return;
-    this.#wake = clock.after(at - clock.monotonicMs(), () => {
-      this.#wake = undefined;
-      this.#wakeForActivity();
-      if (this.#begun) scheduler.want(this.#place.chatId, this);
+    const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;
+    if (at === undefined) return;
+    this.#cancelWake = clock.after(at - nowMs, () => {
+      this.#cancelWake = undefined;
+      this.#wakeForActivity(clock.monotonicMs());
+      if (this.#begun) scheduler.requestEdit(this.#place.chatId, this);
     });
   }
 
-  async #showNext(): Promise<boolean> {
-    if (this.#frozen) return false;
-    const next = await this.#next();
-    if (next === undefined || this.#frozen) return false;
-    try {
-      await this.#put(next);
-      this.#failures = 0;
-      this.#typing.seen();
-      return next.more && !this.#frozen;
-    } catch (error) {
-      this.#failed(error, next);
-      return !this.#frozen;
-    }
-  }
-
   /** The first message that does not show what it should: finished ones get their last text before later ones appear. */
-  async #next(): Promise<Next | undefined> {
-    const { settled, open } = await this.#text.pages(
-      this.#deps.yieldToEventLoop,
-      this.#deps.clock.monotonicMs(),
-    );
+  async #nextOutdated(): Promise<Outdated | undefined> {
+    const { yieldToEventLoop, clock } = this.#deps;
+    const { settled, open } = await this.#text.chunks(yieldToEventLoop, clock.monotonicMs());
     for (let index = this.#firstOpen; ; index++) {
-      const page = settled.at(index) ?? open[index - settled.settled];
-      if (page === undefined) return undefined;
+      const chunk = settled.at(index) ?? open[index - settled.settled];
+      if (chunk === undefined) return undefined;
       const more = index + 1 < settled.settled + open.length;
-      if (index >= this.#sent.length || this.#shown[index] !== page.text) return { index, page, more };
+      if (index >= this.#sent.length || this.#shown[index] !== chunk.text) return { index, chunk, more };
       if (index < settled.settled) this.#firstOpen = index + 1;
     }
   }
 
-  async #put({ index, page }: Next): Promise<void> {
-    const { channel } = this.#deps;
-    const part = this.#part(index, page);
-    const known = this.#sent[index];
-    if (known === undefined) {
-      // The id is stored before any edit builds on it: after a crash the reply goes on in this message.
-      this.#sent.push(await channel.send(part));
-      this.#shown[index] = page.text;
-      await this.#start.note([...this.#sent]);
-    } else {
-      await channel.edit?.(known, part);
-      this.#shown[index] = page.text;
-    }
-  }
-
-  #part(index: number, body: Rendered): OutboundPart {
+  #partOf({ index, chunk }: Outdated): OutboundPart {
     return {
       ...this.#place,
-      body,
+      body: chunk,
       plain: this.#plain,
       replyTo: index === 0 ? this.#start.replyTo : undefined,
       buttons: [],
@@ -184,22 +184,21 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     };
   }
 
-  /** Decides whether the reply goes on growing. Only "too fast" is the scheduler's business. */
-  #failed(thrown: unknown, next: Next): void {
+  /** Decides whether the reply goes on growing. Only "too fast" is left to the scheduler. */
+  #handleFailure(thrown: unknown, { index }: Outdated): void {
     const error = toGatewayError(thrown);
-    this.#shown[next.index] = undefined;
+    this.#shown[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
     if (code === 'rate_limited') throw error;
     if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;
       return;
     }
-    if (code === 'outcome_unknown' && next.index >= this.#sent.length) this.#deps.onAmbiguousSend();
+    if (code === 'outcome_unknown' && index >= this.#sent.length) this.#deps.onAmbiguousSend();
     this.#failures++;
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_LIVE_FAILURES;
-    this.#deps.log.warn(
-      { err: error, turnId: this.#start.turnId, frozen: this.#frozen },
-      'a growing reply could not be shown',
-    );
+    const { channel, chatId } = this.#place;
+    const { turnId } = this.#start;
+    this.#deps.log.warn({ err: error, channel, chatId, turnId, frozen: this.#frozen }, 'live_edit_failed');
   }
 }

@@ -11,45 +11,44 @@ export const MAX_LIVE_TEXT = 1_048_576;
 /** Longest notice below a growing reply: it ends with what to do. */
 const MAX_NOTICE = 400;
 
+/** Messages that show a text: those that are settled, and the open ones as they look now. */
+export interface LiveChunks {
+  settled: MessageChunker;
+  open: Rendered[];
+}
+
 /** Collects deltas without looking at them; parses only when asked for the messages. */
 export class LiveText {
-  readonly #sheet: RenderTarget;
-  #pages: MessageChunker;
-  /** Text by model call, so that one call can be taken back. */
+  readonly #target: RenderTarget;
+  #chunker: MessageChunker;
+  /** Text by model call, so that one call can be taken back; without the deltas that are still apart. */
   #calls: { msgId: string; text: string }[];
+  /** Deltas of the last call since the messages were asked for: a token costs one array slot. */
+  #deltas: string[] = [];
   #length: number;
-  /** Text the pages have not seen yet. */
-  #fresh: string;
+  /** Text the chunker has not seen yet; without the deltas. */
+  #unread: string;
   #notice: string | undefined;
   readonly #activity = new Activity();
 
-  constructor(sheet: RenderTarget, textSoFar: string) {
-    this.#sheet = sheet;
-    this.#pages = new MessageChunker(sheet);
+  constructor(target: RenderTarget, textSoFar: string) {
+    this.#target = target;
+    this.#chunker = new MessageChunker(target);
     this.#calls = [{ msgId: '', text: textSoFar }];
     this.#length = textSoFar.length;
-    this.#fresh = textSoFar;
+    this.#unread = textSoFar;
   }
 
-  /** Takes one event of the turn; true when there may be something new to see. `now` is a steady clock's, in milliseconds. */
-  take(event: AgentEvent, now: number): boolean {
-    const moved = this.#activity.take(event, now);
-    return event.isSubagent === true ? moved : this.#takeWords(event) || moved;
-  }
-
-  /** When a line about what the turn does will appear by itself. */
-  nextAt(now: number): number | undefined {
-    return this.#activity.nextAt(now);
-  }
-
-  #takeWords(event: AgentEvent): boolean {
+  /** Applies one event of the turn, except a delta; true when the messages may look different now, or later. `nowMs` is monotonic. */
+  apply(event: AgentEvent, nowMs: number): boolean {
+    const changed = this.#activity.apply(event, nowMs);
+    if (event.isSubagent === true) return changed;
     switch (event.type) {
-      case 'stream_chunk':
-        return this.#append(event.msgId, event.delta);
       case 'stream_reset':
-        return this.#reset(this.#calls.filter((call) => call.msgId !== event.msgId));
+        this.#joinDeltas();
+        return this.#restart(this.#calls.filter((call) => call.msgId !== event.msgId));
       case 'snapshot':
-        return this.#reset([{ msgId: '', text: event.text }]);
+        return this.#restart([{ msgId: '', text: event.text }]);
       case 'notice':
         this.#notice = `ℹ ${event.text}`.slice(0, MAX_NOTICE).toWellFormed();
         return true;
@@ -57,47 +56,65 @@ export class LiveText {
         this.#notice = undefined;
         return true;
       default:
-        return false;
+        return changed;
     }
   }
 
-  /** Brings the messages up to date: the settled ones, and the open ones as they look now. */
-  async pages(
-    yieldToEventLoop: () => Promise<void>,
-    now: number,
-  ): Promise<{ settled: MessageChunker; open: Rendered[] }> {
-    while (this.#fresh !== '') {
-      const bite = this.#fresh.slice(0, SLICE_CHARS);
-      this.#fresh = this.#fresh.slice(SLICE_CHARS);
-      this.#pages.push(bite);
-      if (this.#fresh !== '') await yieldToEventLoop();
+  /** Appends a delta of the turn's own text; false when the reply is too long to grow. */
+  append(msgId: string, delta: string): boolean {
+    const removed = this.#activity.removeFinished();
+    if (this.#length + delta.length > MAX_LIVE_TEXT) return removed;
+    if (this.#calls.at(-1)?.msgId !== msgId) {
+      this.#joinDeltas();
+      this.#calls.push({ msgId, text: '' });
     }
-    const below = [this.#notice, this.#activity.lines(now)].filter((line) => line !== undefined);
-    return {
-      settled: this.#pages,
-      open: this.#pages.open(below.length === 0 ? undefined : below.join('\n')),
-    };
-  }
-
-  #append(msgId: string, delta: string): boolean {
-    if (this.#length + delta.length > MAX_LIVE_TEXT) return false;
-    const last = this.#calls.at(-1);
-    if (last?.msgId === msgId) last.text += delta;
-    else this.#calls.push({ msgId, text: delta });
+    this.#deltas.push(delta);
     this.#length += delta.length;
-    this.#fresh += delta;
     this.#notice = undefined;
     return true;
   }
 
-  #reset(calls: { msgId: string; text: string }[]): boolean {
+  /** Monotonic time at which a line about what the turn does will appear by itself. */
+  nextLineAt(nowMs: number): number | undefined {
+    return this.#activity.nextLineAt(nowMs);
+  }
+
+  /** Brings the messages up to date. */
+  async chunks(yieldToEventLoop: () => Promise<void>, nowMs: number): Promise<LiveChunks> {
+    this.#joinDeltas();
+    while (this.#unread !== '') {
+      const slice = this.#unread.slice(0, SLICE_CHARS);
+      this.#unread = this.#unread.slice(SLICE_CHARS);
+      this.#chunker.push(slice);
+      if (this.#unread === '') break;
+      await yieldToEventLoop();
+      this.#joinDeltas();
+    }
+    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
+    return {
+      settled: this.#chunker,
+      open: this.#chunker.open(below.length === 0 ? undefined : below.join('\n')),
+    };
+  }
+
+  #joinDeltas(): void {
+    const last = this.#calls.at(-1);
+    if (this.#deltas.length === 0 || last === undefined) return;
+    const text = this.#deltas.join('');
+    this.#deltas = [];
+    last.text += text;
+    this.#unread += text;
+  }
+
+  #restart(calls: { msgId: string; text: string }[]): true {
+    this.#deltas = [];
     this.#calls = calls;
-    this.#fresh = calls
+    this.#unread = calls
       .map((call) => call.text)
       .join('')
       .slice(0, MAX_LIVE_TEXT);
-    this.#length = this.#fresh.length;
-    this.#pages = new MessageChunker(this.#sheet);
+    this.#length = this.#unread.length;
+    this.#chunker = new MessageChunker(this.#target);
     return true;
   }
 }

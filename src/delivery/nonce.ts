@@ -1,4 +1,4 @@
-/** What makes a send recognisable when it is made twice. */
+/** Nonces, by which a platform recognises a send that is made twice. */
 import { createHash } from 'node:crypto';
 
 /** 24 characters for part `index` of the delivery `ref`: the same for every attempt (Discord allows 25). */

@@ -10,7 +10,7 @@ import type { Log } from '../contracts/log.ts';
 import type { SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
 import { chunksOf } from './text/chunker.ts';
-import { readPayload } from './payload.ts';
+import { payloadShape, readPayload } from './payload.ts';
 import { PartDelivery } from './part-delivery.ts';
 import { lastCard } from './plans/plan-cards.ts';
 import type { LastCardDeps } from './plans/plan-cards.ts';
@@ -26,7 +26,7 @@ export const MAX_DELIVERY_ATTEMPTS = 150;
 /** Sends of one delivery whose answer may be lost: each of them may stand on the screen twice. */
 export const MAX_AMBIGUOUS_ATTEMPTS = 5;
 
-/** What a message shows that the final text no longer needs; there is no taking back on all platforms. */
+/** Shown by a message that the final text no longer needs; not every platform can delete. */
 const SURPLUS_TEXT = '…';
 
 export interface OutDeps {
@@ -34,9 +34,9 @@ export interface OutDeps {
   schedulerOf(channel: Channel): Scheduler;
   ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'finish'>;
-  /** What a turn's messages are certain to show; told once. */
-  takeShown: (ref: string) => readonly (string | undefined)[];
-  /** What the card of a turn's plan is brought up to date with. */
+  /** Texts that a turn's messages are certain to show; given once. */
+  removeShown: (ref: string) => readonly (string | undefined)[];
+  /** Brings the card of a turn's plan up to date. */
   card: LastCardDeps;
   log: Log;
   /** In [0, 1). */
@@ -44,12 +44,13 @@ export interface OutDeps {
   /** Lets others run while a long text is cut. */
   yieldToEventLoop: () => Promise<void>;
   onAmbiguousSend: () => void;
-  /** A chat has a new id: whoever keeps addresses should know. */
+  /** Called for a chat that has a new id. */
   onChatMoved: (move: ChatMigration) => void;
-  /** A delivery was given up. */
+  /** Called for a delivery that was given up. */
   onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
 }
 
+/** Makes the handler of `out:` lanes. */
 export function createOut(deps: OutDeps): LaneHandler {
   return {
     maxAttempts: MAX_DELIVERY_ATTEMPTS,
@@ -57,18 +58,25 @@ export function createOut(deps: OutDeps): LaneHandler {
       try {
         return { kind: 'finished', step: await deliver(deps, head, signal) };
       } catch (thrown) {
-        return outcomeOf(deps, head, toGatewayError(thrown));
+        const error = toGatewayError(thrown);
+        const outcome = outcomeOf(deps, head, error);
+        if ('delayMs' in outcome) {
+          const { attempts } = head;
+          const { delayMs } = outcome;
+          deps.log.info({ ...logFields(head), attempts, delayMs, err: error }, 'delivery_retried');
+        }
+        return outcome;
       }
     },
     async onDeadLetter(head, error) {
       const step = await deps.lanes.finish(head, error.message);
-      await tellOfDeath(deps, head, error);
+      await reportDead(deps, head, error);
       return step;
     },
   };
 }
 
-/** T7: every part on screen with exactly its text, each id stored before the next part. */
+/** Puts every part on screen with exactly its text, each id stored before the next part (T7). */
 async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
   const { ref, message } = readPayload(head);
   const channel = deps.channels.get(message.channel);
@@ -77,9 +85,9 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     throw new GatewayError('channel_off', text, { retryable: true });
   }
   const known = await deps.ledger.sentParts(ref);
-  const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const pages = await chunksOf(message.content, sheet, deps.yieldToEventLoop);
-  const surplus = await chunksOf(SURPLUS_TEXT, sheet, deps.yieldToEventLoop);
+  const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+  const chunks = await chunksOf(message.content, target, deps.yieldToEventLoop);
+  const surplus = await chunksOf(SURPLUS_TEXT, target, deps.yieldToEventLoop);
   const partsOf = (of: string, known: SentMessage[], shown: readonly (string | undefined)[] = []) =>
     new PartDelivery({
       channel,
@@ -94,17 +102,19 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     });
   const card = await lastCard(deps.card, { ref, message }, channel, partsOf);
   if (card?.first === true) await card.deliver();
-  const parts = partsOf(ref, known, deps.takeShown(ref));
-  for (const [index, page] of pages.entries()) await parts.put(index, page, index === pages.length - 1);
-  for (let index = pages.length; index < known.length; index++) {
-    for (const page of surplus) await parts.renew(index, page);
+  const parts = partsOf(ref, known, deps.removeShown(ref));
+  for (const [index, chunk] of chunks.entries()) await parts.put(index, chunk, index === chunks.length - 1);
+  for (let index = chunks.length; index < known.length; index++) {
+    for (const chunk of surplus) await parts.replace(index, chunk);
   }
-  // The answer first: nobody waits for the card.
+  // The answer first: the card can wait.
   if (card?.first === false) await card.deliver();
-  return deps.ledger.finishDelivery(head, ref, parts.sent);
+  const step = await deps.ledger.finishDelivery(head, ref, parts.sent);
+  deps.log.debug({ ...logFields(head), parts: parts.sent.length }, 'delivery_sent');
+  return step;
 }
 
-/** What becomes of a head that could not be delivered now. Throws what makes it a dead letter. */
+/** Outcome of a head that could not be delivered now. Throws the error that makes it a dead letter. */
 function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutcome {
   // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be written.
   if (error instanceof FencedError || error instanceof LaneAbort || error.code === 'closing')
@@ -133,12 +143,20 @@ function retryDelayMs(deps: OutDeps, head: LaneHead): number {
   return backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS, deps.random);
 }
 
-/** The notice is a sight: failing to give it must not keep a dead head alive. */
-async function tellOfDeath(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
-  deps.log.error({ err: error, lane: head.lane, seq: head.seq }, 'a delivery was given up');
+/** Tells the session of a delivery that was given up; a failure here must not keep a dead letter alive. */
+async function reportDead(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
+  deps.log.error({ ...logFields(head), err: error }, 'delivery_dead');
   try {
     await deps.onDead(readPayload(head), error);
   } catch (thrown) {
-    deps.log.warn({ err: thrown, lane: head.lane }, 'nobody could be told of a delivery that was given up');
+    deps.log.warn({ ...logFields(head), err: toGatewayError(thrown) }, 'dead_delivery_notice_failed');
   }
+}
+
+/** Names the delivery in the log, as far as its payload can be read. */
+function logFields({ lane, seq, payload }: LaneHead): Record<string, unknown> {
+  const parsed = payloadShape.safeParse(payload);
+  if (!parsed.success) return { lane, laneSeq: seq };
+  const { channel, chatId, turnId } = parsed.data.message;
+  return { channel, chatId, turnId, lane, laneSeq: seq };
 }

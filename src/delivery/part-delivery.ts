@@ -1,4 +1,4 @@
-/** Puts the parts of one final answer on screen, each exactly once, around what platforms refuse. */
+/** Puts the parts of one final answer on screen, each exactly once, working around what platforms refuse. */
 import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
 import { ChannelError } from '../contracts/errors.ts';
 import type { OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
@@ -14,14 +14,14 @@ export interface PartDeliveryOptions {
   ref: string;
   /** Parts on screen already. */
   known: SentMessage[];
-  /** What they are certain to show; undefined where nobody knows. */
+  /** Texts they are certain to show; undefined where that is not known. */
   shown: readonly (string | undefined)[];
   noteSent: (sent: SentMessage[]) => Promise<void>;
   onChatMoved: (move: ChatMigration) => void;
 }
 
-/** Mends that are tried once in a delivery, or once for a part. */
-interface Mended {
+/** Recoveries that are tried once in a delivery. */
+interface Recovered {
   moved: boolean;
   place: boolean;
   gone: boolean;
@@ -29,7 +29,7 @@ interface Mended {
 
 export class PartDelivery {
   readonly #options: PartDeliveryOptions;
-  readonly #mended: Mended = { moved: false, place: false, gone: false };
+  readonly #recovered: Recovered = { moved: false, place: false, gone: false };
   #place: Place;
   #replyTo: string | undefined;
   #sent: SentMessage[];
@@ -58,14 +58,14 @@ export class PartDelivery {
         await this.#show(index, { body, plain, buttons: isLast ? this.#options.message.buttons : [] });
         return;
       } catch (error) {
-        if (!(error instanceof ChannelError) || !this.#mend(error, index, plain)) throw error;
+        if (!(error instanceof ChannelError) || !this.#recover(error, index, plain)) throw error;
         plain ||= error.code === 'bad_markup';
       }
     }
   }
 
-  /** Changes a message that nobody misses: one that is gone already is as good. Throws `ChannelError`. */
-  async renew(index: number, body: Rendered): Promise<void> {
+  /** Changes a message that is not needed any more: one that is gone already is as good. Throws `ChannelError`. */
+  async replace(index: number, body: Rendered): Promise<void> {
     const known = this.#sent[index];
     if (known === undefined) return;
     try {
@@ -88,7 +88,7 @@ export class PartDelivery {
     this.#sent.push(sent);
     await this.#options.noteSent(this.sent);
     // A platform that knows the nonce gives back the message as it was first sent: make it say the final text.
-    if (index === this.#doubtful && !this.#mended.gone) await this.#edit(sent, part);
+    if (index === this.#doubtful && !this.#recovered.gone) await this.#edit(sent, part);
   }
 
   /** A channel that cannot edit shows its parts as they were sent. */
@@ -99,7 +99,7 @@ export class PartDelivery {
   }
 
   #part(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): OutboundPart {
-    const ref = this.#mended.gone ? `${this.#options.ref}:again:` : this.#options.ref;
+    const ref = this.#recovered.gone ? `${this.#options.ref}:again:` : this.#options.ref;
     return {
       ...this.#place,
       ...look,
@@ -108,8 +108,8 @@ export class PartDelivery {
     };
   }
 
-  /** Changes what the platform refused; false when it cannot be mended, or was mended before. */
-  #mend(error: ChannelError, index: number, plain: boolean): boolean {
+  /** Changes what the platform refused; false when that is impossible, or was tried before. */
+  #recover(error: ChannelError, index: number, plain: boolean): boolean {
     switch (error.code) {
       case 'bad_markup':
         return !plain;
@@ -126,8 +126,8 @@ export class PartDelivery {
 
   /** The thread or the message replied to is gone: answer in the chat itself. */
   #leavePlace(): boolean {
-    const first = !this.#mended.place;
-    this.#mended.place = true;
+    const first = !this.#recovered.place;
+    this.#recovered.place = true;
     this.#place = { channel: this.#place.channel, chatId: this.#place.chatId };
     this.#replyTo = undefined;
     return first;
@@ -135,15 +135,15 @@ export class PartDelivery {
 
   /** The message is gone: this part and all after it are sent as new ones. */
   #startAnew(index: number): boolean {
-    const first = !this.#mended.gone;
-    this.#mended.gone = true;
+    const first = !this.#recovered.gone;
+    this.#recovered.gone = true;
     this.#sent = this.#sent.slice(0, index);
     return first;
   }
 
   #move(to: string | undefined): boolean {
-    if (to === undefined || this.#mended.moved) return false;
-    this.#mended.moved = true;
+    if (to === undefined || this.#recovered.moved) return false;
+    this.#recovered.moved = true;
     this.#options.onChatMoved({ channel: this.#place.channel, from: this.#place.chatId, to });
     this.#place = { ...this.#place, chatId: to };
     return true;

@@ -1,10 +1,11 @@
-/** What an `out:` message carries, checked where it leaves the store. */
+/** Payload of an `out:` head, checked where it leaves the store. */
 import { z } from 'zod';
 import { GatewayError } from '../contracts/errors.ts';
 import type { LaneHead } from '../contracts/lanes.ts';
 import type { DeliveryPayload } from '../contracts/ledger.ts';
 
-const payloadShape: z.ZodType<DeliveryPayload> = z.object({
+/** Shape of the payload. */
+export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
   ref: z.string().min(1),
   key: z.string().optional(),
   message: z.object({
@@ -34,7 +35,7 @@ const payloadShape: z.ZodType<DeliveryPayload> = z.object({
   }),
 });
 
-/** Throws `GatewayError('bad_payload')`, which no retry mends. */
+/** Reads it. Throws `GatewayError('bad_payload')`, which no retry cures. */
 export function readPayload(head: LaneHead): DeliveryPayload {
   const parsed = payloadShape.safeParse(head.payload);
   if (parsed.success) return parsed.data;

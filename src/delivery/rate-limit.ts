@@ -1,9 +1,9 @@
-/** How fast one chat, or one bot, may be called: a declared interval, stretched by what the platform refuses. */
+/** Rate limit of one chat or one bot: a declared interval, multiplied by a slowdown that refusals teach. */
 
-/** A refused pace is doubled, up to this many times the declared interval. */
+/** Each refusal doubles the interval, up to this many times the declared one. */
 export const MAX_SLOWDOWN = 8;
 
-/** After this long without a refusal the learned interval shrinks a little. */
+/** After this long without a refusal the interval shrinks a little, in milliseconds. */
 export const RECOVER_MS = 60_000;
 
 const SLOWER = 2;
@@ -14,10 +14,10 @@ const PAUSE_MARGIN_MS = 50;
 
 export class RateLimit {
   readonly #declaredMs: number;
-  #stretch = 1;
+  #slowdown = 1;
   #due = 0;
   #pausedUntil = 0;
-  /** When the stretch last changed. */
+  /** Monotonic time at which the slowdown last changed. */
   #changedAt = 0;
 
   constructor(declaredMs: number) {
@@ -26,39 +26,39 @@ export class RateLimit {
 
   /** The interval in force, in milliseconds. */
   get intervalMs(): number {
-    return this.#declaredMs * this.#stretch;
+    return this.#declaredMs * this.#slowdown;
   }
 
-  /** No call at all before this. */
+  /** Monotonic time before which no call may start at all. */
   get pausedUntil(): number {
     return this.#pausedUntil;
   }
 
-  /** When the next call may start; `ahead` calls may come before their time, as long as the average is kept. */
-  readyAt(ahead: number): number {
-    return Math.max(this.#pausedUntil, this.#due - ahead * this.intervalMs);
+  /** Monotonic time at which the next call may start; `burst` calls may come early, as long as the average is kept. */
+  readyAt(burst: number): number {
+    return Math.max(this.#pausedUntil, this.#due - burst * this.intervalMs);
   }
 
   /** Counts a call that starts now. */
-  take(now: number): void {
-    if (this.#stretch > 1 && now - this.#changedAt > RECOVER_MS) {
-      this.#stretch = Math.max(1, this.#stretch * FASTER);
+  count(now: number): void {
+    if (this.#slowdown > 1 && now - this.#changedAt > RECOVER_MS) {
+      this.#slowdown = Math.max(1, this.#slowdown * FASTER);
       this.#changedAt = now;
     }
     this.#due = Math.max(now, this.#due) + this.intervalMs;
   }
 
-  /** The platform refused: no call for `retryAfterMs`, and slower from then on. */
-  refused(now: number, retryAfterMs: number): void {
+  /** Applies a refusal of the platform: no call for `retryAfterMs`, and slower from then on. */
+  slowDown(now: number, retryAfterMs: number): void {
     // Calls already under way when the pause began teach nothing new.
-    if (now >= this.#pausedUntil) this.#stretch = Math.min(MAX_SLOWDOWN, this.#stretch * SLOWER);
+    if (now >= this.#pausedUntil) this.#slowdown = Math.min(MAX_SLOWDOWN, this.#slowdown * SLOWER);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs + PAUSE_MARGIN_MS);
     this.#changedAt = now;
   }
 
-  /** Nothing to remember: a new pace would behave the same. */
+  /** True when there is nothing to remember: a new limit would behave the same. */
   isFresh(now: number): boolean {
-    const forgotten = this.#stretch === 1 || now - this.#changedAt > RECOVER_MS * 10;
+    const forgotten = this.#slowdown === 1 || now - this.#changedAt > RECOVER_MS * 10;
     return forgotten && this.readyAt(0) <= now;
   }
 }

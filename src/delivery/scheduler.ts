@@ -1,4 +1,4 @@
-/** When each call to one bot's platform may go out: finals first, edits newest-only, one at a time in a chat, never too fast. */
+/** Schedules the calls to one bot's platform: finals first, edits newest-only, one at a time in a chat, never too fast. */
 import { ChannelError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -7,21 +7,21 @@ import { RateLimit } from './rate-limit.ts';
 export const CALLS_PER_SECOND = 25;
 
 /** Calls that may go out at once after a quiet moment: with the rate above never more than 29 in any second. */
-const BOT_AHEAD = 4;
+const BOT_BURST = 4;
 
-/** A final may follow an edit at once: the chat rests afterwards. Off for a while once the platform has refused. */
-const FINAL_AHEAD = 1;
-const CAUTION_MS = 600_000;
+/** A final may follow an edit at once: the chat pauses afterwards. Off for a while once the platform has refused. */
+const FINAL_BURST = 1;
+const AFTER_REFUSAL_MS = 600_000;
 
 /** This many chats refused within this time mean that the bot as a whole is too fast. */
 const REFUSED_CHATS = 3;
 const REFUSED_WITHIN_MS = 5_000;
 
-/** A final waits in place for pauses up to this long in all; a longer one is its lane's business. */
+/** A final waits in place for pauses up to this long in all; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;
 
-/** What to assume when the platform refuses and does not say for how long. */
-const UNTOLD_PAUSE_MS = 3_000;
+/** Pause after a refusal that does not say for how long. */
+const DEFAULT_PAUSE_MS = 3_000;
 
 /** Something on screen that can bring itself up to date. */
 export interface LiveEdit {
@@ -36,35 +36,34 @@ interface Final {
   order: number;
   waitedMs: number;
   signal: AbortSignal;
-  call(): Promise<void>;
+  call(): Promise<false>;
   fail(error: GatewayError): void;
 }
 
 interface Chat {
   id: string;
-  pace: RateLimit;
+  limit: RateLimit;
   busy: boolean;
   finals: Final[];
   /** Edits asked for, with the order they were asked in. */
   edits: Map<LiveEdit, number>;
 }
 
-interface Choice {
-  chat: Chat;
-  order: number;
-  final: Final | undefined;
-  edit: LiveEdit | undefined;
-}
+/** The next call of a chat: its oldest final, else its oldest edit. */
+type Choice = { chat: Chat; order: number } & (
+  | { final: Final; edit: undefined }
+  | { final: undefined; edit: LiveEdit }
+);
 
 export class Scheduler {
-  /** Answers with "too fast", and all calls: for the metrics. */
+  /** All calls, and those answered "too fast": for the metrics. */
   readonly counts = { calls: 0, refused: 0 };
   readonly #clock: Clock;
   readonly #editIntervalMs: (chatId: string) => number;
   readonly #bot = new RateLimit(1_000 / CALLS_PER_SECOND);
   readonly #chats = new Map<string, Chat>();
   readonly #refusals = new Map<string, number>();
-  #cautiousUntil = 0;
+  #afterRefusalUntil = 0;
   #order = 0;
   #wake: { at: number; cancel: () => void } | undefined;
 
@@ -73,21 +72,21 @@ export class Scheduler {
     this.#editIntervalMs = editIntervalMs;
   }
 
-  /** How many chats are remembered: those with work, and those with a pace to keep. */
+  /** Number of chats that are remembered: those with work, and those whose rate limit is in use. */
   get chats(): number {
     return this.#chats.size;
   }
 
-  /** Asks for one more look at `edit` when its chat may be called next. Cheap to repeat. Never throws. */
-  want(chatId: string, edit: LiveEdit): void {
+  /** Calls `edit.show` once more when its chat may be called next. Cheap to repeat. Never throws. */
+  requestEdit(chatId: string, edit: LiveEdit): void {
     const chat = this.#chat(chatId);
     if (chat.edits.has(edit)) return;
     chat.edits.set(edit, this.#order++);
-    this.#run();
+    this.#startCalls();
   }
 
-  /** Takes the wish back; a call in flight goes on. */
-  forget(chatId: string, edit: LiveEdit): void {
+  /** Takes the request back; a call in flight goes on. */
+  cancelEdit(chatId: string, edit: LiveEdit): void {
     this.#chats.get(chatId)?.edits.delete(edit);
   }
 
@@ -102,7 +101,10 @@ export class Scheduler {
       order: this.#order++,
       waitedMs: 0,
       signal,
-      call: async () => resolve(await call()),
+      async call() {
+        resolve(await call());
+        return false;
+      },
       fail: reject,
     };
     const leave = () => {
@@ -113,28 +115,28 @@ export class Scheduler {
     signal.addEventListener('abort', leave, { once: true });
     chat.finals.push(final);
     if (signal.aborted) leave();
-    else this.#run();
+    else this.#startCalls();
     return promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  /** Makes a call nobody misses (typing) if there is room to spare; true unless it failed for good. Never throws. */
-  async aside(chatId: string, call: () => Promise<void>): Promise<boolean> {
+  /** Makes a call that may be left out (typing) if the limits allow it now; true unless it failed for good. Never throws. */
+  async tryOptional(chatId: string, call: () => Promise<void>): Promise<boolean> {
     const now = this.#clock.monotonicMs();
-    const paused = (this.#chats.get(chatId)?.pace.pausedUntil ?? 0) > now;
+    const paused = (this.#chats.get(chatId)?.limit.pausedUntil ?? 0) > now;
     if (paused || this.#bot.readyAt(0) > now) return true;
-    this.#bot.take(now);
+    this.#bot.count(now);
     this.counts.calls++;
     try {
       await call();
       return true;
     } catch (error) {
       if (!isRefusal(error)) return false;
-      this.#refused(this.#chat(chatId), error);
+      this.#applyRefusal(this.#chat(chatId), error);
       return true;
     }
   }
 
-  /** Stops the timer; finals that wait are refused, to be tried again by whoever has them next. */
+  /** Stops the timer; finals that wait are refused, and their lanes try them again. */
   close(): void {
     this.#wake?.cancel();
     this.#wake = undefined;
@@ -146,17 +148,23 @@ export class Scheduler {
   #chat(id: string): Chat {
     let chat = this.#chats.get(id);
     if (chat === undefined) {
-      chat = { id, pace: new RateLimit(this.#editIntervalMs(id)), busy: false, finals: [], edits: new Map() };
+      chat = {
+        id,
+        limit: new RateLimit(this.#editIntervalMs(id)),
+        busy: false,
+        finals: [],
+        edits: new Map(),
+      };
       this.#chats.set(id, chat);
     }
     return chat;
   }
 
   /** Starts every call whose time has come, and sets the timer for the next one. */
-  #run(): void {
+  #startCalls(): void {
     for (;;) {
       const now = this.#clock.monotonicMs();
-      const botReady = this.#bot.readyAt(BOT_AHEAD);
+      const botReady = this.#bot.readyAt(BOT_BURST);
       if (botReady > now) {
         this.#wakeAt(botReady);
         return;
@@ -166,9 +174,18 @@ export class Scheduler {
         if (next !== undefined) this.#wakeAt(next);
         return;
       }
-      this.#bot.take(now);
-      choice.chat.pace.take(now);
-      void this.#call(choice);
+      this.#bot.count(now);
+      const { chat, final, edit } = choice;
+      chat.limit.count(now);
+      chat.busy = true;
+      this.counts.calls++;
+      if (final !== undefined) chat.finals.shift();
+      else chat.edits.delete(edit);
+      const call = final === undefined ? edit.show() : final.call();
+      call.then(
+        (more) => this.#ended(choice, more),
+        (error: unknown) => this.#failed(choice, error),
+      );
     }
   }
 
@@ -181,61 +198,56 @@ export class Scheduler {
       const [entry] = chat.edits;
       if (chat.busy) continue;
       if (final === undefined && entry === undefined) {
-        if (chat.pace.isFresh(now)) this.#chats.delete(chat.id);
+        if (chat.limit.isFresh(now)) this.#chats.delete(chat.id);
         continue;
       }
-      const readyAt = chat.pace.readyAt(final !== undefined && now >= this.#cautiousUntil ? FINAL_AHEAD : 0);
+      const readyAt = chat.limit.readyAt(
+        final !== undefined && now >= this.#afterRefusalUntil ? FINAL_BURST : 0,
+      );
       if (readyAt > now) {
         next = Math.min(next ?? readyAt, readyAt);
         continue;
       }
-      const offer = { chat, final, edit: entry?.[0], order: final?.order ?? entry?.[1] ?? 0 };
-      if (choice === undefined || isBefore(offer, choice)) choice = offer;
+      const offer = nextCall(chat, final, entry);
+      if (offer !== undefined && (choice === undefined || isBefore(offer, choice))) choice = offer;
     }
     return { choice, next };
   }
 
-  async #call({ chat, final, edit }: Choice): Promise<void> {
-    chat.busy = true;
-    this.counts.calls++;
-    if (final !== undefined) chat.finals.shift();
-    else if (edit !== undefined) chat.edits.delete(edit);
-    try {
-      if (final !== undefined) await final.call();
-      else if (edit !== undefined && (await edit.show())) chat.edits.set(edit, this.#order++);
-    } catch (error) {
-      this.#failed(chat, final, edit, error);
+  #ended({ chat, edit }: Choice, more: boolean): void {
+    if (more && edit !== undefined) chat.edits.set(edit, this.#order++);
+    chat.busy = false;
+    this.#startCalls();
+  }
+
+  #failed({ chat, final, edit }: Choice, error: unknown): void {
+    const refusal = isRefusal(error) ? error : undefined;
+    if (refusal !== undefined) this.#applyRefusal(chat, refusal);
+    if (final === undefined) {
+      if (refusal !== undefined) chat.edits.set(edit, this.#order++);
+    } else {
+      final.waitedMs += refusal?.retryAfterMs ?? DEFAULT_PAUSE_MS;
+      if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
+      else if (refusal !== undefined && final.waitedMs <= MAX_FINAL_WAIT_MS) chat.finals.unshift(final);
+      else final.fail(refusal ?? toGatewayError(error));
     }
     chat.busy = false;
-    this.#run();
+    this.#startCalls();
   }
 
-  #failed(chat: Chat, final: Final | undefined, edit: LiveEdit | undefined, error: unknown): void {
-    const refusal = isRefusal(error) ? error : undefined;
-    if (refusal !== undefined) this.#refused(chat, refusal);
-    if (final === undefined) {
-      if (refusal !== undefined && edit !== undefined) chat.edits.set(edit, this.#order++);
-      return;
-    }
-    final.waitedMs += refusal?.retryAfterMs ?? UNTOLD_PAUSE_MS;
-    if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
-    else if (refusal !== undefined && final.waitedMs <= MAX_FINAL_WAIT_MS) chat.finals.unshift(final);
-    else final.fail(refusal ?? toGatewayError(error));
-  }
-
-  /** BucketPauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
-  #refused(chat: Chat, error: ChannelError): void {
+  /** Pauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
+  #applyRefusal(chat: Chat, error: ChannelError): void {
     const now = this.#clock.monotonicMs();
-    const pauseMs = error.retryAfterMs ?? UNTOLD_PAUSE_MS;
+    const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
     this.counts.refused++;
-    this.#cautiousUntil = now + CAUTION_MS;
+    this.#afterRefusalUntil = now + AFTER_REFUSAL_MS;
     this.#refusals.set(chat.id, now);
     for (const [id, at] of this.#refusals) if (now - at > REFUSED_WITHIN_MS) this.#refusals.delete(id);
     if (error.global || this.#refusals.size >= REFUSED_CHATS) {
       this.#refusals.clear();
-      this.#bot.refused(now, pauseMs);
+      this.#bot.slowDown(now, pauseMs);
     }
-    if (!error.global) chat.pace.refused(now, pauseMs);
+    if (!error.global) chat.limit.slowDown(now, pauseMs);
   }
 
   #wakeAt(at: number): void {
@@ -243,10 +255,19 @@ export class Scheduler {
     this.#wake?.cancel();
     const cancel = this.#clock.after(Math.max(0, at - this.#clock.monotonicMs()), () => {
       this.#wake = undefined;
-      this.#run();
+      this.#startCalls();
     });
     this.#wake = { at, cancel };
   }
+}
+
+function nextCall(
+  chat: Chat,
+  final: Final | undefined,
+  entry: [LiveEdit, number] | undefined,
+): Choice | undefined {
+  if (final !== undefined) return { chat, final, edit: undefined, order: final.order };
+  return entry && { chat, final: undefined, edit: entry[0], order: entry[1] };
 }
 
 function isBefore(a: Choice, b: Choice): boolean {

@@ -1,6 +1,6 @@
-/** What settled replies show, kept from the end of a turn to its final delivery: a part that is right costs no edit. */
+/** Texts that settled replies show, kept from the end of a turn to its final delivery: a part that is right costs no edit. */
 
-/** Replies remembered at once; one that is forgotten is edited again, which changes nothing on screen. */
+/** Replies remembered at once; one that is dropped is edited again, which changes nothing on screen. */
 export const MAX_SHOWN_TEXTS = 500;
 
 type Texts = readonly (string | undefined)[];
@@ -14,8 +14,8 @@ export class ShownTexts {
     if (this.#byTurn.size > MAX_SHOWN_TEXTS && oldest !== undefined) this.#byTurn.delete(oldest);
   }
 
-  /** Gives what is known and forgets it: a second attempt cannot rely on it. */
-  take(turnId: string): Texts {
+  /** Gives the texts and removes them: a second attempt cannot rely on them. */
+  remove(turnId: string): Texts {
     const texts = this.#byTurn.get(turnId) ?? [];
     this.#byTurn.delete(turnId);
     return texts;

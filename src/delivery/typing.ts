@@ -1,10 +1,10 @@
-/** "typing…" for as long as a turn runs and shows nothing new. */
+/** Shows "typing…" for as long as a turn runs and shows nothing new. */
 import type { Channel } from '../contracts/channel.ts';
 import type { Place } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** No turn types longer than this, whatever becomes of it (complaints row 6). */
+/** No turn types longer than this, in milliseconds, whatever happens to it. */
 export const TYPING_TTL_MS = 600_000;
 
 /** Refreshed before it fades. */
@@ -19,8 +19,8 @@ export class Typing {
   #cancel: (() => void) | undefined;
   #ended = false;
   #inFlight: Promise<void> = Promise.resolve();
-  /** When the reader last saw something new: a growing text needs no "typing…". */
-  #seenAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic time at which the screen last changed: a growing text needs no "typing…". */
+  #shownAt = Number.NEGATIVE_INFINITY;
 
   constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler) {
     this.#channel = channel;
@@ -31,9 +31,9 @@ export class Typing {
     this.#tick();
   }
 
-  /** The reader has just seen the reply grow. */
-  seen(): void {
-    this.#seenAt = this.#clock.monotonicMs();
+  /** Notes that the reply has just grown on screen. */
+  noteShown(): void {
+    this.#shownAt = this.#clock.monotonicMs();
   }
 
   /** No further call; resolves when the one in flight is over. Never throws. */
@@ -48,12 +48,12 @@ export class Typing {
     const now = this.#clock.monotonicMs();
     if (this.#ended || !capabilities.typing || capabilities.typingMs <= 0 || now >= this.#until) return;
     const everyMs = capabilities.typingMs * REFRESH;
-    if (now - this.#seenAt >= everyMs) this.#inFlight = this.#call();
+    if (now - this.#shownAt >= everyMs) this.#inFlight = this.#call();
     this.#cancel = this.#clock.after(everyMs, () => this.#tick());
   }
 
   async #call(): Promise<void> {
-    const works = await this.#scheduler.aside(this.#place.chatId, async () =>
+    const works = await this.#scheduler.tryOptional(this.#place.chatId, async () =>
       this.#channel.typing?.(this.#place),
     );
     if (!works) this.#ended = true;

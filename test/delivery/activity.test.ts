@@ -34,36 +34,36 @@ const completed: EventBody = { type: 'subagent_completed', result: '', completed
 describe('the lines about what runs', () => {
   it('name a tool that has run for a second, not before, and how it went until there are words', () => {
     const activity = new Activity();
-    activity.take(event(call('exec')), 0);
+    activity.apply(event(call('exec')), 0);
     expect(activity.lines(SHOW_AFTER_MS - 1)).toBeUndefined();
-    expect(activity.nextAt(0)).toBe(SHOW_AFTER_MS);
+    expect(activity.nextLineAt(0)).toBe(SHOW_AFTER_MS);
     expect(activity.lines(SHOW_AFTER_MS)).toBe('⚙ exec …');
-    activity.take(event(result('exec', true)), 2_000);
+    activity.apply(event(result('exec', true)), 2_000);
     expect(activity.lines(2_000)).toBe('⚙ exec ✗');
-    expect(activity.take(event({ type: 'stream_chunk', msgId: 'm', delta: 'So' }), 2_100)).toBe(true);
+    expect(activity.removeFinished()).toBe(true);
     expect(activity.lines(9_000)).toBeUndefined();
-    expect(activity.nextAt(2_100)).toBeUndefined();
+    expect(activity.nextLineAt(2_100)).toBeUndefined();
   });
 
   it('tell a subagent by its profile, its task, and the tool it is at (N-56)', () => {
     const activity = new Activity();
-    activity.take(event(call('spawn_agent')), 0);
-    activity.take(event(spawned('Find  three\nhotels'), 'a'), 0);
+    activity.apply(event(call('spawn_agent')), 0);
+    activity.apply(event(spawned('Find  three\nhotels'), 'a'), 0);
     expect(activity.lines(1_000)).toBe('◆ researcher: Find three hotels');
-    activity.take(event(call('web_search'), 'a'), 1_200);
+    activity.apply(event(call('web_search'), 'a'), 1_200);
     expect(activity.lines(1_200)).toBe('◆ researcher: ⚙ web_search …');
-    activity.take(event({ type: 'stream_chunk', msgId: 'child', delta: 'words of the child' }, 'a'), 1_300);
+    activity.apply(event({ type: 'stream_chunk', msgId: 'child', delta: 'words of the child' }, 'a'), 1_300);
     expect(activity.lines(1_300)).toBe('◆ researcher: ⚙ web_search …');
-    activity.take(event(result('web_search'), 'a'), 1_400);
+    activity.apply(event(result('web_search'), 'a'), 1_400);
     expect(activity.lines(1_400)).toBe('◆ researcher: Find three hotels');
-    activity.take(event(completed, 'a'), 1_500);
+    activity.apply(event(completed, 'a'), 1_500);
     expect(activity.lines(1_500)).toBe('⚙ spawn_agent …');
   });
 
   it('are few, and never grow with what runs', () => {
     const activity = new Activity();
     for (let n = 0; n <= MAX_AGENTS_SHOWN; n += 1)
-      activity.take(event(spawned('t'.repeat(500), `p${n}`), `a${n}`), 0);
+      activity.apply(event(spawned('t'.repeat(500), `p${n}`), `a${n}`), 0);
     const lines = activity.lines(5_000)?.split('\n') ?? [];
     expect(lines).toHaveLength(MAX_ACTIVITY_LINES + 1);
     expect(lines.at(-1)).toBe(`and ${MAX_AGENTS_SHOWN - MAX_ACTIVITY_LINES} more`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TYPING_TTL_MS } from '../../src/delivery/typing.ts';
 import { MAX_LIVE_TEXT } from '../../src/delivery/live-text.ts';
 import { MAX_LIVE_FAILURES, SETTLE_MS } from '../../src/delivery/live-message.ts';
-import { LOOK_AGAIN_MS } from '../../src/delivery/wait-for-earlier.ts';
+import { CHECK_EVERY_MS } from '../../src/delivery/wait-for-earlier.ts';
 import { buildHouse } from './setup.ts';
 
 describe('a growing reply', () => {
@@ -30,7 +30,7 @@ describe('a growing reply', () => {
     await house.clock.advance(5_000);
     expect(house.channel.screen('1')).toEqual([]);
     house.ahead.clear();
-    await house.clock.advance(LOOK_AGAIN_MS + 10);
+    await house.clock.advance(CHECK_EVERY_MS + 10);
     expect(house.channel.screen('1')).toEqual(['Said before the crash. And more.']);
     await turn.settle();
   });

@@ -37,7 +37,7 @@ describe('the scheduler', () => {
     const times: number[] = [];
     const task = edit(times);
     for (let i = 0; i < 1_000; i++) {
-      scheduler.want('1', task);
+      scheduler.requestEdit('1', task);
       await clock.advance(10);
     }
     expect(times.length).toBeGreaterThanOrEqual(9);
@@ -53,7 +53,7 @@ describe('the scheduler', () => {
         return true;
       },
     });
-    for (let chat = 0; chat < 50; chat++) scheduler.want(`${chat}`, endless('edit'));
+    for (let chat = 0; chat < 50; chat++) scheduler.requestEdit(`${chat}`, endless('edit'));
     await clock.advance(1_000);
     order.length = 0;
     const finals = [0, 1, 2].map((chat) =>
@@ -70,7 +70,7 @@ describe('the scheduler', () => {
     for (let chat = 0; chat < 100; chat++) {
       const times: number[] = [];
       counts.set(chat, times);
-      scheduler.want(`${chat}`, edit(times, true));
+      scheduler.requestEdit(`${chat}`, edit(times, true));
     }
     await clock.advance(40_000);
     const shown = [...counts.values()].map((times) => times.length);
@@ -84,7 +84,7 @@ describe('the scheduler', () => {
     let refused = false;
     const slow: number[] = [];
     const began = clock.monotonicMs();
-    scheduler.want('slow', {
+    scheduler.requestEdit('slow', {
       show: async () => {
         slow.push(clock.monotonicMs() - began);
         if (!refused) {
@@ -94,7 +94,7 @@ describe('the scheduler', () => {
         return false;
       },
     });
-    scheduler.want('other', edit(other, true));
+    scheduler.requestEdit('other', edit(other, true));
     await clock.advance(9_000);
     expect(slow).toEqual([0, 8_050]);
     expect(other.length).toBeGreaterThanOrEqual(8);
@@ -107,10 +107,10 @@ describe('the scheduler', () => {
       const refuse = async () => {
         throw new ChannelError('rate_limited', 'slow down', { retryAfterMs: 5_000, global });
       };
-      for (const chat of global ? ['a'] : ['a', 'b', 'c']) scheduler.want(chat, { show: refuse });
+      for (const chat of global ? ['a'] : ['a', 'b', 'c']) scheduler.requestEdit(chat, { show: refuse });
       await clock.advance(500);
       const times: number[] = [];
-      scheduler.want('calm', edit(times));
+      scheduler.requestEdit('calm', edit(times));
       await clock.advance(20_000);
       expect((times[0] ?? 0) - began).toBeGreaterThanOrEqual(5_000);
     }
@@ -135,27 +135,27 @@ describe('the scheduler', () => {
   it('forgets chats that have nothing to do', async () => {
     const scheduler = build();
     for (let chat = 0; chat < 500; chat++) {
-      scheduler.want(`${chat}`, edit([]));
+      scheduler.requestEdit(`${chat}`, edit([]));
       await clock.advance(50);
     }
     expect(scheduler.chats).toBeLessThan(40);
   });
 });
 
-describe('a pace', () => {
+describe('a limit', () => {
   it('slows down by what is refused, to a bound, and recovers slowly', () => {
-    const pace = new RateLimit(100);
+    const limit = new RateLimit(100);
     let now = 0;
-    for (let i = 0; i < 10; i++) pace.refused((now += 10_000), 1_000);
-    expect(pace.intervalMs).toBe(100 * MAX_SLOWDOWN);
-    for (let i = 0; i < 100; i++) pace.take((now += RECOVER_MS + 1));
-    expect(pace.intervalMs).toBe(100);
+    for (let i = 0; i < 10; i++) limit.slowDown((now += 10_000), 1_000);
+    expect(limit.intervalMs).toBe(100 * MAX_SLOWDOWN);
+    for (let i = 0; i < 100; i++) limit.count((now += RECOVER_MS + 1));
+    expect(limit.intervalMs).toBe(100);
   });
 
   it('learns once from calls that were under way together', () => {
-    const pace = new RateLimit(100);
-    for (let i = 0; i < 5; i++) pace.refused(i, 1_000);
-    expect(pace.intervalMs).toBe(200);
+    const limit = new RateLimit(100);
+    for (let i = 0; i < 5; i++) limit.slowDown(i, 1_000);
+    expect(limit.intervalMs).toBe(200);
   });
 });
 

@@ -41,7 +41,7 @@ export function buildHouse(options: Partial<FakeChannelOptions> = {}) {
     clock,
     random: () => 0,
     log: createLog({ level: 'silent', redact: (text) => text }),
-    followMove: async ({ channel, from, to }) => void moved.push(`${channel}: ${from} -> ${to}`),
+    followMigration: async ({ channel, from, to }) => void moved.push(`${channel}: ${from} -> ${to}`),
     events: {
       emit(sessionKey, body) {
         notices.push({ sessionKey, at: 0, ...body });

@@ -46,6 +46,6 @@ describe('the texts that are remembered', () => {
   it('are bounded, the oldest forgotten first, and told once', () => {
     const shown = new ShownTexts();
     for (let turn = 0; turn <= MAX_SHOWN_TEXTS; turn++) shown.keep(`${turn}`, ['text']);
-    expect([shown.take('0'), shown.take('1'), shown.take('1')]).toEqual([[], ['text'], []]);
+    expect([shown.remove('0'), shown.remove('1'), shown.remove('1')]).toEqual([[], ['text'], []]);
   });
 });

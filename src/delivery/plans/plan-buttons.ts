@@ -1,4 +1,4 @@
-/** What people can do to a plan from its card, and how a card with its buttons is told from another. Pure. */
+/** Buttons under a plan's card, and the comparison of two cards. Pure. */
 import type { Rendered } from '../../contracts/channel.ts';
 import type { Button } from '../../contracts/message.ts';
 import { openStep } from '../../contracts/plan.ts';
@@ -6,7 +6,7 @@ import type { Plan } from '../../contracts/plan.ts';
 import { planButtonValue } from '../../contracts/plan-store.ts';
 
 /**
- * Only what works: a paused plan has its question with Resume and Stop, in teacher mode each step has one with Run and
+ * Gives only the buttons that work: a paused plan has its question with Resume and Stop, in teacher mode each step has one with Run and
  * Skip, and in planner mode the model follows its plan by itself.
  */
 export function planButtons(plan: Plan): Button[] {

@@ -12,7 +12,7 @@ import { cardRef } from '../../contracts/plan-store.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { nonceOf } from '../nonce.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
-import { renderPlan } from './plan-page.ts';
+import { renderPlan } from './render-plan.ts';
 import type { LiveEdit, Scheduler } from '../scheduler.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
@@ -24,7 +24,7 @@ export interface PlanCardDeps {
   /** Platform ids known for a ref. Throws `StoreError`. */
   sentParts: (ref: string) => Promise<SentMessage[]>;
   log: Log;
-  /** Told of a send that may or may not be on screen. */
+  /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
 }
 
@@ -34,7 +34,7 @@ interface Card {
   sent: SentMessage | undefined;
 }
 
-/** What is known of a card when its turn is over. */
+/** State of a card when its turn is over. */
 export interface CardOnScreen {
   ref: string;
   /** As `lookOf` gives it. */
@@ -42,13 +42,16 @@ export interface CardOnScreen {
   sent: SentMessage | undefined;
 }
 
-/** Follows one turn; what it shows is the plan as events tell it, and what passes at the moment (S-35, S-48). What it misses (a crash, a busy chat) the turn's final delivery brings up to date. */
+/**
+ * Follows one turn: shows the plan as its events change it, and what happens at the moment (S-35, S-48). What it misses
+ * (a crash, a busy chat) the turn's final delivery makes up for.
+ */
 export class PlanCard implements LiveEdit {
   readonly #deps: PlanCardDeps;
   readonly #start: LiveTurnStart;
   readonly #place: Place;
-  readonly #sheet: RenderTarget;
-  #sight: PlanEventView | undefined;
+  readonly #target: RenderTarget;
+  #view: PlanEventView | undefined;
   #card: Card | undefined;
   #shown: string | undefined;
   #begun = false;
@@ -61,67 +64,67 @@ export class PlanCard implements LiveEdit {
     this.#start = start;
     this.#deps = deps;
     this.#place = parseAddress(start.address);
-    this.#sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+    this.#target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
     this.#frozen = channel.edit === undefined;
-    this.#sight = start.plan && { plan: start.plan };
+    this.#view = start.plan && { plan: start.plan };
   }
 
-  /** Takes one event of the turn. Never throws. */
-  take(event: AgentEvent): void {
-    if (this.#frozen || event.isSubagent === true) return;
-    const next = advancePlan(this.#sight, event);
-    if (next === this.#sight) return;
-    this.#sight = next;
-    this.#want();
+  /** Applies one event of the turn. Never throws. */
+  apply(event: AgentEvent): void {
+    if (this.#frozen || event.isSubagent === true || event.type === 'stream_chunk') return;
+    const next = advancePlan(this.#view, event);
+    if (next === this.#view) return;
+    this.#view = next;
+    this.#requestEdit();
   }
 
   /** Earlier answers are on screen: the card may follow them. */
   begin(): void {
     this.#begun = true;
-    this.#want();
+    this.#requestEdit();
   }
 
   async show(): Promise<boolean> {
     const showing = this.#put();
-    // The scheduler hears of a failure; whoever settles only needs to know that the call is over.
+    // The scheduler hears of a failure; `release` only needs to know that the call is over.
     this.#inFlight = showing.catch(() => undefined);
     return await showing;
   }
 
   /** True when there is a plan to show. */
   get hasPlan(): boolean {
-    return this.#sight !== undefined;
+    return this.#view !== undefined;
   }
 
   /** Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. Never throws. */
   async release(): Promise<CardOnScreen> {
     this.#frozen = true;
-    this.#deps.scheduler.forget(this.#place.chatId, this);
+    this.#deps.scheduler.cancelEdit(this.#place.chatId, this);
     await this.#inFlight;
-    return { ref: cardRef(this.#sight?.plan.id ?? ''), look: this.#shown, sent: this.#card?.sent };
+    return { ref: cardRef(this.#view?.plan.id ?? ''), look: this.#shown, sent: this.#card?.sent };
   }
 
-  #want(): void {
-    if (this.#begun && this.#sight !== undefined && !this.#frozen)
-      this.#deps.scheduler.want(this.#place.chatId, this);
+  #requestEdit(): void {
+    if (this.#begun && this.#view !== undefined && !this.#frozen)
+      this.#deps.scheduler.requestEdit(this.#place.chatId, this);
   }
 
   async #put(): Promise<boolean> {
-    const sight = this.#sight;
-    if (sight === undefined || this.#frozen) return false;
+    const view = this.#view;
+    if (view === undefined || this.#frozen) return false;
     try {
-      const card = await this.#cardOf(sight.plan.id);
-      const body = renderPlan(sight.plan, this.#sheet, noteOf(sight));
-      const buttons = planButtons(sight.plan);
+      const card = await this.#cardOf(view.plan.id);
+      const body = renderPlan(view.plan, this.#target, noteOf(view));
+      const buttons = planButtons(view.plan);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
       await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
       this.#shown = look;
       this.#failures = 0;
     } catch (error) {
-      this.#failed(error);
+      this.#handleFailure(error);
     }
-    return !this.#frozen && this.#sight !== sight;
+    return !this.#frozen && this.#view !== view;
   }
 
   async #cardOf(planId: string): Promise<Card> {
@@ -144,8 +147,8 @@ export class PlanCard implements LiveEdit {
     await this.#start.noteCard(cardRef(card.planId), [card.sent]);
   }
 
-  /** Only "too fast" is the scheduler's business. */
-  #failed(thrown: unknown): void {
+  /** Only "too fast" is left to the scheduler. */
+  #handleFailure(thrown: unknown): void {
     const error = toGatewayError(thrown);
     this.#shown = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
@@ -153,7 +156,8 @@ export class PlanCard implements LiveEdit {
     if (code === 'outcome_unknown' && this.#card?.sent === undefined) this.#deps.onAmbiguousSend();
     this.#failures++;
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_FAILURES;
-    this.#deps.log.warn({ err: error, turnId: this.#start.turnId }, 'the card of a plan could not be shown');
+    const { channel, chatId } = this.#place;
+    this.#deps.log.warn({ err: error, channel, chatId, turnId: this.#start.turnId }, 'plan_card_failed');
   }
 }
 

@@ -1,4 +1,4 @@
-/** The cards of turns that are over, until their final delivery has seen to them; and what that does. */
+/** Cards of turns that are over, until their final delivery; and the last state that shows. */
 import type { Channel } from '../../contracts/channel.ts';
 import { ChannelError } from '../../contracts/errors.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
@@ -9,9 +9,9 @@ import { cardRef } from '../../contracts/plan-store.ts';
 import type { PartDelivery } from '../part-delivery.ts';
 import type { CardOnScreen, PlanCard } from './plan-card.ts';
 import { lookOf } from './plan-buttons.ts';
-import { renderPlan } from './plan-page.ts';
+import { renderPlan } from './render-plan.ts';
 
-/** Cards of ended turns remembered at once; one that is forgotten is edited again, which changes nothing on screen. */
+/** Cards of ended turns remembered at once; one that is dropped is edited again, which changes nothing on screen. */
 export const MAX_CARDS = 500;
 
 /** By turn. A turn that waits for a human leaves its card here, still to be shown. */
@@ -30,8 +30,8 @@ export class PlanCards {
     await oldest[1].release();
   }
 
-  /** The card of a turn, which goes on in another one or is delivered: it makes no call any more. */
-  async take(turnId: string): Promise<CardOnScreen | undefined> {
+  /** Ends the card of a turn, which goes on in another one or is delivered, and gives it: it makes no call any more. */
+  async release(turnId: string): Promise<CardOnScreen | undefined> {
     const card = this.#byTurn.get(turnId);
     this.#byTurn.delete(turnId);
     return await card?.release();
@@ -46,15 +46,15 @@ export interface LastCardDeps {
   log: Log;
 }
 
-/** A turn's card on its way to its last state: `first` when it must stand above the answer, because it is not there yet. */
+/** A turn's card before its last edit: `first` when it must stand above the answer, because it is not on screen yet. */
 export interface LastCard {
   first: boolean;
   deliver(): Promise<void>;
 }
 
 /**
- * What is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or its
- * card is right already. Its turn is over, so it has no buttons. Throws `StoreError`.
+ * Finds what is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or
+ * its card is right already. Its turn is over, so it has no buttons. Throws `StoreError`.
  */
 export async function lastCard(
   deps: LastCardDeps,
@@ -64,26 +64,26 @@ export async function lastCard(
 ): Promise<LastCard | undefined> {
   if (message.turnId === undefined || channel.edit === undefined) return undefined;
   const plan = await deps.planOf(message.turnId);
-  const seen = await deps.cards.take(message.turnId);
+  const seen = await deps.cards.release(message.turnId);
   if (plan === undefined) return undefined;
   const ref = cardRef(plan.id);
   const own = seen?.ref === ref ? seen : undefined;
-  const sheet = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const page = renderPlan(plan, sheet);
+  const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+  const body = renderPlan(plan, target);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;
-  if (sent !== undefined && own?.look === lookOf(page, [])) return undefined;
+  if (sent !== undefined && own?.look === lookOf(body, [])) return undefined;
   const parts = partsOf(ref, known);
   return {
     first: sent === undefined,
     async deliver() {
       try {
-        await (sent === undefined ? parts.put(0, page, false) : parts.renew(0, page));
+        await (sent === undefined ? parts.put(0, body, false) : parts.replace(0, body));
       } catch (error) {
         // The answer matters more: only what would keep that back, too, is tried again.
         const passes = error instanceof ChannelError && !['rate_limited', 'unavailable'].includes(error.code);
         if (!passes) throw error;
-        deps.log.warn({ err: error, ref }, 'the card of a plan could not be brought up to date');
+        deps.log.warn({ err: error, turnId: message.turnId, ref }, 'plan_card_failed');
       }
     },
   };

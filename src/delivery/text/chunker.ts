@@ -2,18 +2,18 @@
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { appendBlocks } from './blocks.ts';
-import { cutPage, rootOf } from './cut.ts';
+import { cutChunk, rootOf } from './cut.ts';
 import type { RenderTarget } from './cut.ts';
 import { closeOpenMarkup } from './close-markup.ts';
 import { Segments } from './segments.ts';
 import type { Segment } from './segments.ts';
 
-/** How much of a long text is worked on before others get a turn, in UTF-16 units. */
+/** Longest piece of a text that is worked on before the event loop runs, in UTF-16 units. */
 export const SLICE_CHARS = 2_048;
 
 /** Cuts a text into messages as it grows. */
 export class MessageChunker {
-  readonly #sheet: RenderTarget;
+  readonly #target: RenderTarget;
   readonly #segments = new Segments();
   readonly #settled: Rendered[] = [];
   /** Closed blocks that are not in a settled message yet. */
@@ -21,8 +21,8 @@ export class MessageChunker {
   /** Source length of blocks added since they were last known to fit. */
   #unchecked = 0;
 
-  constructor(sheet: RenderTarget) {
-    this.#sheet = sheet;
+  constructor(target: RenderTarget) {
+    this.#target = target;
   }
 
   /** Appends text; messages that fill up settle and never change again. */
@@ -30,7 +30,7 @@ export class MessageChunker {
     for (const segment of this.#segments.push(text)) this.#add(segment);
   }
 
-  /** How many messages are settled. */
+  /** Number of settled messages. */
   get settled(): number {
     return this.#settled.length;
   }
@@ -45,25 +45,25 @@ export class MessageChunker {
     const { inCode, ...segment } = this.#segments.open();
     const text = inCode ? segment.text : closeOpenMarkup(segment.text);
     const { full, rest } = this.#fill(appendBlocks(this.#blocks, { ...segment, text }));
-    if (footer === undefined) return [...full, ...this.#page(rest)];
-    const below = this.#sheet.render(rootOf([...rest, footerBlock(footer)]));
-    return [...full, ...(below.length <= this.#sheet.maxLength ? [below] : this.#page(rest))];
+    if (footer === undefined) return [...full, ...this.#lastChunk(rest)];
+    const below = this.#target.render(rootOf([...rest, footerBlock(footer)]));
+    return [...full, ...(below.length <= this.#target.maxLength ? [below] : this.#lastChunk(rest))];
   }
 
   /** Every message of the text, now that it is whole. */
   finish(): Rendered[] {
     this.#add(this.#segments.open());
     this.#settle();
-    const pages = [...this.#settled, ...this.#page(this.#blocks)];
+    const chunks = [...this.#settled, ...this.#lastChunk(this.#blocks)];
     this.#blocks = [];
-    return pages;
+    return chunks;
   }
 
   #add(segment: Segment): void {
     this.#blocks = appendBlocks(this.#blocks, segment);
     this.#unchecked += segment.text.length;
     // Checking each of many short blocks would render a message once per block.
-    if (this.#unchecked > this.#sheet.maxLength / 4) this.#settle();
+    if (this.#unchecked > this.#target.maxLength / 4) this.#settle();
   }
 
   #settle(): void {
@@ -77,33 +77,33 @@ export class MessageChunker {
   #fill(blocks: RootContent[]): { full: Rendered[]; rest: RootContent[] } {
     const full: Rendered[] = [];
     let rest = blocks;
-    while (rest.length > 0 && this.#sheet.render(rootOf(rest)).length > this.#sheet.maxLength) {
-      const cut = cutPage(rest, this.#sheet);
-      if (cut.page.plain.trim() !== '') full.push(cut.page);
+    while (rest.length > 0 && this.#target.render(rootOf(rest)).length > this.#target.maxLength) {
+      const cut = cutChunk(rest, this.#target);
+      if (cut.chunk.plain.trim() !== '') full.push(cut.chunk);
       rest = cut.rest;
     }
     return { full, rest };
   }
 
   /** The last message; none when it would show nothing, which platforms refuse. */
-  #page(blocks: RootContent[]): Rendered[] {
-    const page = this.#sheet.render(rootOf(blocks));
-    return page.plain.trim() === '' ? [] : [page];
+  #lastChunk(blocks: RootContent[]): Rendered[] {
+    const chunk = this.#target.render(rootOf(blocks));
+    return chunk.plain.trim() === '' ? [] : [chunk];
   }
 }
 
-/** A whole text as messages. Lets others run in between, so that a long answer never holds up the house. */
+/** A whole text as messages. Lets others run in between, so that a long answer holds nothing else up. */
 export async function chunksOf(
   text: string,
-  sheet: RenderTarget,
+  target: RenderTarget,
   yieldToEventLoop: () => Promise<void>,
 ): Promise<Rendered[]> {
-  const pages = new MessageChunker(sheet);
+  const chunker = new MessageChunker(target);
   for (let start = 0; start < text.length; start += SLICE_CHARS) {
     if (start > 0) await yieldToEventLoop();
-    pages.push(text.slice(start, start + SLICE_CHARS));
+    chunker.push(text.slice(start, start + SLICE_CHARS));
   }
-  return pages.finish();
+  return chunker.finish();
 }
 
 function footerBlock(footer: string): Paragraph {

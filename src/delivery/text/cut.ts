@@ -3,7 +3,7 @@ import type { Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';
 
-/** How a channel shows a document, and how much of it one message holds. */
+/** A channel's rendering of a document, and the length one message holds. */
 export interface RenderTarget {
   render(doc: Root): Rendered;
   /** In the units of `Rendered.length`. */
@@ -12,11 +12,11 @@ export interface RenderTarget {
 
 /** A full message and the blocks that did not fit. */
 export interface Cut {
-  page: Rendered;
+  chunk: Rendered;
   rest: RootContent[];
 }
 
-/** How far back a better boundary is looked for: a message is at least this full. */
+/** A message is at least this full: a better boundary is looked for no further back. */
 const LEAST_FILL = 0.5;
 
 /** Longest cluster (an emoji family, letters with many marks) that is kept whole. */
@@ -28,11 +28,11 @@ const clusters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
  * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a text that grows
  * keeps its cuts. A link whose target alone is too long for a message keeps its words only.
  */
-export function cutPage(blocks: RootContent[], sheet: RenderTarget): Cut {
-  const fitting = longestFit(blocks, sheet);
-  if (fitting > 0) return cutAt(blocks, sheet, fitting);
+export function cutChunk(blocks: RootContent[], target: RenderTarget): Cut {
+  const fitting = longestFit(blocks, target);
+  if (fitting > 0) return cutAt(blocks, target, fitting);
   const bare = blocks.flatMap(withoutTargets);
-  return cutAt(bare, sheet, Math.max(1, longestFit(bare, sheet)));
+  return cutAt(bare, target, Math.max(1, longestFit(bare, target)));
 }
 
 export function rootOf(blocks: RootContent[]): Root {
@@ -40,14 +40,14 @@ export function rootOf(blocks: RootContent[]): Root {
 }
 
 /** The most of the flat text that fits when it is cut anywhere. */
-function longestFit(blocks: RootContent[], sheet: RenderTarget): number {
-  const fits = (end: number) => sheet.render(rootOf(sliceBlocks(blocks, 0, end))).length <= sheet.maxLength;
+function longestFit(blocks: RootContent[], target: RenderTarget): number {
+  const fits = (end: number) => target.render(rootOf(sliceBlocks(blocks, 0, end))).length <= target.maxLength;
   const size = flatSize(rootOf(blocks));
   let low = 0;
-  let high = Math.min(size, sheet.maxLength + 1);
+  let high = Math.min(size, target.maxLength + 1);
   if (fits(high)) {
     low = high;
-    high = Math.min(size, sheet.maxLength * 4);
+    high = Math.min(size, target.maxLength * 4);
   }
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
@@ -58,13 +58,13 @@ function longestFit(blocks: RootContent[], sheet: RenderTarget): number {
 }
 
 /** Cuts at the best boundary that is not past `most`, and fits also as it then renders. */
-function cutAt(blocks: RootContent[], sheet: RenderTarget, most: number): Cut {
+function cutAt(blocks: RootContent[], target: RenderTarget, most: number): Cut {
   const text = flatText(rootOf(blocks));
   for (let limit = most; ; limit = Math.floor(limit * 0.9)) {
     const end = boundary(text, limit);
-    const page = sheet.render(rootOf(sliceBlocks(blocks, 0, end)));
-    if (page.length <= sheet.maxLength || limit <= 1) {
-      return { page, rest: sliceBlocks(blocks, pastGap(text, end), text.length) };
+    const chunk = target.render(rootOf(sliceBlocks(blocks, 0, end)));
+    if (chunk.length <= target.maxLength || limit <= 1) {
+      return { chunk, rest: sliceBlocks(blocks, pastGap(text, end), text.length) };
     }
   }
 }

@@ -17,7 +17,7 @@ export interface Segment {
   text: string;
   /** Lines to set before `text` when parsing: the opening of the code block or the head of the table it continues. */
   head: string;
-  /** How its first block continues the last one of the segment before; undefined when it does not. */
+  /** Text between the last block of the segment before and its continuation here; undefined when it continues none. */
   joins: '\n' | '' | undefined;
 }
 
@@ -35,7 +35,7 @@ export class Segments {
   #read = 0;
   #head = '';
   #joins: Segment['joins'];
-  /** Where the block that grows now begins in `#open`, and what it is. */
+  /** Start in `#open` of the block that grows now, and its kind. */
   #block = 0;
   #kind: Kind = 'empty';
   #fence: Fence | undefined;
@@ -102,7 +102,7 @@ export class Segments {
     }
   }
 
-  /** Whether the segment ends before this line, and how the next one continues it. */
+  /** Decides if the segment ends before this line, and how the next one continues it. */
   #boundary(line: string, fence: boolean): Pick<Segment, 'head' | 'joins'> | undefined {
     if (this.#kind === 'empty') return undefined;
     const item = isListItem(line);

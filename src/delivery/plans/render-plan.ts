@@ -1,9 +1,9 @@
-/** A plan as one message: its goal, its numbered steps with how each stands and why, who carries it out, what is left. Pure. */
+/** A plan as one message: its goal, its numbered steps with status and reason, the executor of each, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
-import { cutPage, rootOf } from '../text/cut.ts';
+import { cutChunk, rootOf } from '../text/cut.ts';
 import type { RenderTarget } from '../text/cut.ts';
 
 /** The marks of the steps. */
@@ -15,46 +15,46 @@ export const STEP_MARKS: Record<StepStatus, string> = {
   skipped: '↷',
 };
 
-/** How much is shown of goal and steps, and of why a step was corrected, in UTF-16 units: the first that fits the message. */
+/** Most that is shown of goal and steps, and of why a step was corrected, in UTF-16 units: the first that fits the message. */
 const WIDTHS: readonly Widths[] = [
-  { words: 600, why: 300 },
-  { words: 240, why: 240 },
-  { words: 120, why: 120 },
-  { words: 70, why: 70 },
-  { words: 40, why: 40 },
-  { words: 20, why: 20 },
-  { words: 20, why: 0 },
+  { text: 600, why: 300 },
+  { text: 240, why: 240 },
+  { text: 120, why: 120 },
+  { text: 70, why: 70 },
+  { text: 40, why: 40 },
+  { text: 20, why: 20 },
+  { text: 20, why: 0 },
 ];
 /** The last lines are worth as much even where steps are short. */
 const MIN_FOOT = 100;
 
 interface Widths {
-  words: number;
+  text: number;
   /** None is shown where it is 0. */
   why: number;
 }
 
 /** The card in a channel's markup, never longer than its message; `note` is a last line about this moment. */
-export function renderPlan(plan: Plan, sheet: RenderTarget, note?: string): Rendered {
+export function renderPlan(plan: Plan, target: RenderTarget, note?: string): Rendered {
   for (const widths of WIDTHS) {
-    const page = sheet.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
-    if (page.length <= sheet.maxLength) return page;
+    const body = target.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
+    if (body.length <= target.maxLength) return body;
   }
-  const least = WIDTHS.at(-1) ?? { words: 0, why: 0 };
-  // What is over makes room for what is to come.
+  const least = WIDTHS.at(-1) ?? { text: 0, why: 0 };
+  // Steps that are over make room for those to come.
   const open = plan.steps.filter(({ status }) => status !== 'done' && status !== 'skipped');
-  return cutPage(blocksOf(plan, open, least, note), sheet).page;
+  return cutChunk(blocksOf(plan, open, least, note), target).chunk;
 }
 
 function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, note: string | undefined): RootContent[] {
-  const goal = clip(plan.goal, widths.words);
+  const goal = clip(plan.goal, widths.text);
   const head = [[{ type: 'strong' as const, children: [text(`Plan: ${goal}`)] }], [text(stateLine(plan))]];
-  const lines = steps.flatMap((step) => [stepLine(step, widths.words), ...whyLine(step, widths.why)]);
-  const foot = footLines(plan, Math.max(widths.words, MIN_FOOT), note);
+  const lines = steps.flatMap((step) => [stepLine(step, widths.text), ...whyLine(step, widths.why)]);
+  const foot = footLines(plan, Math.max(widths.text, MIN_FOOT), note);
   return [head, lines, foot].filter(({ length }) => length > 0).map((part) => paragraph(...part));
 }
 
-/** What is left of the corrections once one was made, why the plan was given up, and this moment. */
+/** Corrections left once one was made, why the plan was given up, and the note. */
 function footLines(plan: Plan, width: number, note: string | undefined): PhrasingContent[][] {
   const left = correctionsLeft(plan);
   const lines: PhrasingContent[][] = [];
@@ -64,7 +64,7 @@ function footLines(plan: Plan, width: number, note: string | undefined): Phrasin
   return lines;
 }
 
-/** Why a correction brought, changed, repeated or dropped the step. */
+/** Reason why a correction inserted, changed, repeated or dropped the step. */
 function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
   return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
 }
@@ -94,7 +94,7 @@ function stepLine(step: PlanStep, width: number): PhrasingContent[] {
   return [...shown, ...executor(step), ...again];
 }
 
-/** Who carries a step out; the agent itself needs no name. */
+/** Executor of a step; the agent itself needs no name. */
 function executor({ executor: by }: PlanStep): PhrasingContent[] {
   switch (by.kind) {
     case 'tool':
@@ -117,7 +117,7 @@ function text(value: string): PhrasingContent {
   return { type: 'text', value };
 }
 
-function clip(words: string, width: number): string {
-  const line = words.replaceAll(/\s+/g, ' ').trim();
+function clip(value: string, width: number): string {
+  const line = value.replaceAll(/\s+/g, ' ').trim();
   return line.length <= width ? line : `${line.slice(0, width - 1).toWellFormed()}…`;
 }
