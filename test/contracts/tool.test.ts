@@ -6,51 +6,12 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../src/contracts/errors.ts';
-import type { MemoryStore } from '../../src/contracts/notes.ts';
-import { defaultProfile } from '../../src/contracts/profile.ts';
 import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
-import { createEgress } from '../../src/security/index.ts';
-import { noSchedules } from '../fakes/schedules.ts';
 import { checkEnabledTools, createTools } from '../../src/tools/index.ts';
-import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
+import { toolOptions } from '../fakes/tool-options.ts';
 
-/** Names lead nowhere here, so nothing leaves the machine. */
-const egress = createEgress({ resolve: async () => [] });
-const search = { apiKey: undefined, apiRoot: 'https://search.example', egress };
-const FACT = {
-  id: 1,
-  text: 'a fact',
-  session: 'telegram:1' as const,
-  untrusted: false,
-  createdAt: new Date(0),
-};
-const memories: MemoryStore = {
-  remember: async () => ({ memory: FACT, isNew: true, dropped: 0 }),
-  searchMemory: async () => [],
-  recall: async () => [],
-  memories: async () => [],
-  verifyMemory: async () => false,
-  forget: async () => 0,
-};
-const profiles = {
-  profiles: () => [defaultProfile()],
-  isOwner: async () => true,
-  check: async () => undefined,
-  ledger: { updateSession: async () => undefined },
-};
-const options = {
-  egress,
-  search,
-  sandbox: undefined,
-  memories,
-  todos: memoryTodos(),
-  scratchpad: memoryScratchpad(),
-  profiles,
-  schedules: noSchedules,
-  post: async () => ({ kind: 'foreign' as const }),
-};
-const tools = createTools(options);
+const tools = createTools(toolOptions);
 
 const CANARY = 'canary-outside-the-workspace';
 const HOSTILE_TEXT = fc.oneof(
@@ -87,9 +48,9 @@ it('gives every tool a name of its own', () => {
 });
 
 it('refuses two tools of one name, naming both', () => {
-  const second = { ...createTools(options)[0]!, description: 'Another tool for folders.' };
-  expect(createTools(options, [{ ...second, name: 'added' }]).at(-1)?.name).toBe('added');
-  expect(() => createTools(options, [second])).toThrow(
+  const second = { ...createTools(toolOptions)[0]!, description: 'Another tool for folders.' };
+  expect(createTools(toolOptions, [{ ...second, name: 'added' }]).at(-1)?.name).toBe('added');
+  expect(() => createTools(toolOptions, [second])).toThrow(
     /Two tools are called "list_dir": "List the files .*" and "Another tool for folders\."/,
   );
 });

@@ -16,7 +16,7 @@ describe('the page of the HTTP API', () => {
   it('names every route, and no other', () => {
     const served = [...readText('channels/http/app.ts').matchAll(/method: '([A-Z]+)', path: '(\/[^']*)'/g)]
       .map(([, method, route]) => `${method} ${route}`)
-      .filter((route) => !route.includes('/page/'));
+      .filter((route) => !/ \/(page|src)\//.test(route));
     expect(served.length).toBeGreaterThan(20);
     const listed = tableRows(PAGE).flatMap(([cell = '']) => routesIn(cell));
     expect(listed.toSorted()).toEqual(served.toSorted());

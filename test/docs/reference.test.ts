@@ -1,4 +1,4 @@
-/** What the pages say of the code, compared with the code: links, paths, commands, tools, events, tables and behaviours. */
+/** What the pages say of the code, compared with the code: links, paths, commands, events, tables and behaviours. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,13 +6,6 @@ import project from '../../package.json' with { type: 'json' };
 import { listFiles } from '../imports.ts';
 import { rowsIn } from '../rows.ts';
 import { anchorsOf, PAGES, proseOf, readText, relativeLinks, ROOT, tableRows } from './pages.ts';
-
-/** The first cell of each row, its words in backticks. */
-function namesIn(page: string): string[] {
-  return tableRows(page).flatMap(([cell = '']) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-  );
-}
 
 function everyMatch(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, found = '']) => found))];
@@ -111,27 +104,6 @@ describe('the page about architecture', () => {
       .filter((line) => /^\| \w/.test(line) && !line.startsWith('| word'));
     expect(rows.length).toBeGreaterThan(10);
     expect(rows.length).toBeLessThanOrEqual(15);
-  });
-});
-
-describe('the page about tools', () => {
-  it('lists every tool, and no other', () => {
-    const folder = 'src/tools';
-    const files = listFiles().filter((file) => file.startsWith(`${folder}/`) && file.endsWith('.ts'));
-    const constants = new Map(
-      ['delivery', 'profile', 'subagents'].flatMap((name) =>
-        [...readText(`src/contracts/${name}.ts`).matchAll(/export const (\w+) = '(\w+)';/g)].map(
-          ([, constant = '', value = '']): [string, string] => [constant, value],
-        ),
-      ),
-    );
-    const tools = files.flatMap((file) =>
-      [...readText(file).matchAll(/defineTool(?:<[^(]*>)?\(\{\s*name: (?:'(\w+)'|(\w+))/g)].map(
-        ([, name, constant = '']) => name ?? constants.get(constant) ?? constant,
-      ),
-    );
-    expect(tools.length).toBeGreaterThan(10);
-    expect(namesIn('docs/tools.md').toSorted()).toEqual(tools.toSorted());
   });
 });
 

@@ -1,0 +1,121 @@
+/**
+ * `npm run docs`: writes the tables of docs/configuration.md and docs/tools.md from the schemas and the list of tools.
+ * A description is the code's own where it has one, else the one that stands on the page already: it may be edited there.
+ */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { environmentSchema, fileSchema } from '../../src/config.ts';
+import { profileSchema } from '../../src/contracts/profile.ts';
+import { createTools } from '../../src/tools/index.ts';
+import { toolOptions } from '../fakes/tool-options.ts';
+import { cellsOf, readText, ROOT } from './pages.ts';
+import { settingsOf } from './settings.ts';
+
+/** Stands where nothing describes a row; a test fails as long as it is there. */
+export const NO_DESCRIPTION = '(no description yet)';
+
+/** One row: its name, the cells the code decides, and the code's own description, '' = none. */
+export interface Row {
+  name: string;
+  cells: string[];
+  description: string;
+}
+
+/** A table that is written; it stands on its page between "begin" and "end" with its name. */
+export interface GeneratedTable {
+  page: string;
+  name: string;
+  head: string[];
+  rows(): Row[];
+  /** True: the code's description gives way to one on the page. */
+  pageFirst?: boolean;
+}
+
+export const TABLES: readonly GeneratedTable[] = [
+  {
+    page: 'docs/configuration.md',
+    name: 'environment',
+    head: ['variable', 'default', 'meaning'],
+    rows: () =>
+      settingRows(environmentSchema).map((row) => ({
+        ...row,
+        cells: row.cells.map((cell) => cell.replaceAll('"', '')),
+      })),
+  },
+  {
+    page: 'docs/configuration.md',
+    name: 'file',
+    head: ['field', 'default', 'meaning'],
+    rows: () => settingRows(fileSchema),
+  },
+  {
+    page: 'docs/configuration.md',
+    name: 'profile',
+    head: ['field', 'default', 'meaning'],
+    rows: () => settingRows(profileSchema),
+  },
+  {
+    page: 'docs/tools.md',
+    name: 'tools',
+    head: ['tool', 'effect', 'results', 'what it does'],
+    rows: toolRows,
+    // The code's description speaks to the model.
+    pageFirst: true,
+  },
+];
+
+function settingRows(schema: Parameters<typeof settingsOf>[0]): Row[] {
+  return settingsOf(schema).map(({ name, fallback, description }) => ({
+    name,
+    cells: [fallback],
+    description,
+  }));
+}
+
+function toolRows(): Row[] {
+  return createTools(toolOptions).map(({ name, effect, results, description }) => ({
+    name,
+    cells: [effect, results],
+    description,
+  }));
+}
+
+/** The page with its tables as the code has them now. Throws when the place of a table is missing. */
+export function renderPage(page: string, old: string): string {
+  return TABLES.filter((table) => table.page === page).reduce(renderTable, old);
+}
+
+function renderTable(text: string, { page, name, head, rows, pageFirst }: GeneratedTable): string {
+  const place = new RegExp(`(<!-- begin ${name}:[^\\n]*-->\\n)([\\s\\S]*?)(<!-- end ${name} -->)`);
+  const [, begin, old = '', end] = place.exec(text) ?? [];
+  if (begin === undefined || end === undefined) throw new Error(`${page} lacks "begin ${name}:"`);
+  const written = new Map(
+    old
+      .split('\n')
+      .map(cellsOf)
+      .map((cells) => [cells[0], cells.at(-1)]),
+  );
+  const lines = rows().map((row) => {
+    const own = escapeCell(row.description);
+    const onPage = written.get(`\`${row.name}\``) ?? '';
+    const what = (pageFirst === true ? onPage || own : own || onPage) || NO_DESCRIPTION;
+    const cells = row.cells.map((cell) => (cell === '' ? '' : `\`${escapeCell(cell)}\``));
+    return lineOf([`\`${row.name}\``, ...cells, what]);
+  });
+  const table = [lineOf(head), `|${'---|'.repeat(head.length)}`, ...lines, ''].join('\n');
+  return text.replace(place, () => `${begin}${table}${end}`);
+}
+
+function lineOf(cells: string[]): string {
+  return `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|`;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const page of new Set(TABLES.map((table) => table.page)))
+    writeFileSync(path.join(ROOT, page), renderPage(page, readText(page)));
+}
