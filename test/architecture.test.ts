@@ -34,7 +34,15 @@ const VENDORS: [RegExp, string[]][] = [
   [/^undici$/, ['src/security/egress.ts', 'src/providers/']],
 ];
 
-const sources = readSources(['src', 'channels']);
+/** Cycles through types that plain JavaScript names in comments. The list only gets shorter. */
+const TYPE_CYCLES = [
+  'channels/http/page/chat/agent-part.js channels/http/page/chat/agent-part.js channels/http/page/chat/answer-parts.js',
+  'src/contracts/event.ts src/contracts/event.ts src/contracts/isomorphic/plan-reducer.js src/contracts/plan.ts',
+  'src/contracts/isomorphic/plan-reducer.js src/contracts/plan.ts src/contracts/plan.ts',
+];
+
+const everything = readSources(['src', 'channels', 'test']);
+const sources = everything.filter((file) => !file.path.startsWith('test/'));
 
 /** The part of the architecture a file belongs to, read from its path: `root`, a shared folder, or a module. */
 function partOf(file: string): string {
@@ -132,7 +140,7 @@ describe('the architecture', () => {
       return { path: `${page}/${name}`, lines: text.split('\n').length - 1 };
     });
     expect(browser.length).toBeGreaterThan(0);
-    const all = [...readSources(['src', 'channels', 'test']), ...browser];
+    const all = [...everything, ...browser];
     const long = all.filter((file) => file.lines > MAX_LINES).map((file) => `${file.path}: ${file.lines}`);
     expect(long).toEqual([]);
   });
@@ -143,6 +151,12 @@ describe('the architecture', () => {
 
   it('has no import cycle', () => {
     expect(findCycles(sources)).toEqual([]);
+  });
+
+  it('has no cycle of types in comments but the known ones', () => {
+    const found = findCycles(sources, true).map((cycle) => cycle.toSorted().join(' '));
+    const imported = findCycles(sources).map((cycle) => cycle.toSorted().join(' '));
+    expect(found.filter((cycle) => !imported.includes(cycle)).toSorted()).toEqual(TYPE_CYCLES.toSorted());
   });
 
   it('names no file after nothing in particular', () => {
@@ -173,8 +187,7 @@ describe('whatever is listed is under its contract', () => {
       return [];
     }
   };
-  const textOf = (file: string): string =>
-    readSources(['src', 'channels', 'test']).find((source) => source.path === file)?.text ?? '';
+  const textOf = (file: string): string => everything.find((source) => source.path === file)?.text ?? '';
 
   it('lists every channel and runs the channel contract over it', () => {
     const list = textOf('channels/index.ts');
@@ -189,7 +202,9 @@ describe('whatever is listed is under its contract', () => {
 
   it('lists every tool, over which the tool contract runs by itself', () => {
     const list = textOf('src/tools/index.ts');
-    const tools = readSources(['src/tools']).filter((file) => /defineTool\(/.test(file.text));
+    const tools = sources.filter(
+      (file) => file.path.startsWith('src/tools/') && /defineTool\(/.test(file.text),
+    );
     for (const tool of tools)
       expect(list, `src/tools/index.ts names ${tool.path}`).toContain(
         `./${path.posix.relative('src/tools', tool.path)}`,
@@ -200,8 +215,11 @@ describe('whatever is listed is under its contract', () => {
 
   it('lists every provider and runs the provider contract over it', () => {
     const list = textOf('src/providers/index.ts');
-    const providers = readSources(['src/providers']).filter(
-      (file) => /streamChat\(/.test(file.text) && /: LLMProvider/.test(file.text),
+    const providers = sources.filter(
+      (file) =>
+        file.path.startsWith('src/providers/') &&
+        /streamChat\(/.test(file.text) &&
+        /: LLMProvider/.test(file.text),
     );
     for (const provider of providers) {
       const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');

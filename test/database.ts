@@ -136,7 +136,7 @@ async function emptyTables(admin: postgres.Sql, schema: string): Promise<void> {
       : `delete from "${schema}"."${name}"`,
   );
   const sequences = `select setval(c.oid, 1, false) from pg_class c
-    join pg_namespace n on n.oid = c.relnamespace where n.nspname = '${schema}' and c.relkind = 'S'`;
+    join pg_namespace n on n.oid = c.relnamespace where n.nspname = '${schema}' and c.relkind = 'S' and c.relname not like 'migration%'`;
   await admin.unsafe([...statements, sequences].join('; '));
 }
 

@@ -1,4 +1,4 @@
-/** Reads the tree for the architecture test: every file, what it imports (static, type and dynamic), how long it is. */
+/** Reads the tree for the architecture test: every file, what it imports (static, type, dynamic and in JSDoc), how long it is. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,6 +15,8 @@ export interface SourceFile {
   text: string;
   /** Paths of the repository's own files that this one imports. */
   own: string[];
+  /** Paths of its own files whose types plain JavaScript names in comments. */
+  documented: string[];
   /** Names of packages that this one imports, `node:` modules as they are written. */
   packages: string[];
 }
@@ -39,7 +41,7 @@ export function readSources(folders: string[]): SourceFile[] {
     });
 }
 
-function importsOf(file: string, text: string): { own: string[]; packages: string[] } {
+function importsOf(file: string, text: string): Pick<SourceFile, 'own' | 'documented' | 'packages'> {
   const tree = parse(text, {
     sourceType: 'module',
     createImportExpressions: true,
@@ -50,14 +52,33 @@ function importsOf(file: string, text: string): { own: string[]; packages: strin
     const from = 'source' in node ? node.source : undefined;
     if (isStringLiteral(from)) specifiers.push(from.value);
   });
+  const typed = file.endsWith('.js') ? jsdocImports(tree.comments ?? []) : [];
   const own: string[] = [];
   const packages: string[] = [];
   for (const specifier of specifiers) {
-    if (specifier.startsWith('.'))
-      own.push(path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)));
+    if (specifier.startsWith('.')) own.push(resolveFrom(file, specifier));
     else packages.push(packageName(specifier));
   }
-  return { own: [...new Set(own)], packages: [...new Set(packages)] };
+  const documented = typed
+    .filter((name) => name.startsWith('.'))
+    .map((specifier) => resolveFrom(file, specifier));
+  return {
+    own: [...new Set(own)],
+    documented: [...new Set(documented)],
+    packages: [...new Set([...packages, ...typed.filter((name) => !name.startsWith('.')).map(packageName)])],
+  };
+}
+
+function resolveFrom(file: string, specifier: string): string {
+  return path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier));
+}
+
+/** Plain JavaScript names its types in comments: `import('./api.js').Session`, `@import { Session } from './api.js'`. */
+function jsdocImports(comments: readonly { value: string }[]): string[] {
+  const written = /\bimport\(\s*'([^']+)'\s*\)|@import\s[^'"]*from\s+'([^']+)'/g;
+  return comments.flatMap(({ value }) =>
+    [...value.matchAll(written)].map(([, called, named]) => called ?? named ?? ''),
+  );
 }
 
 /** The text of a code file with every comment blanked out. */
@@ -78,9 +99,11 @@ function packageName(specifier: string): string {
     .join('/');
 }
 
-/** The import cycles among the files, each as the path around it; empty when there is none. */
-export function findCycles(files: SourceFile[]): string[][] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
+/** The import cycles among the files, each as the path around it; empty when there is none. `withDocumented` follows types in comments, too. */
+export function findCycles(files: readonly SourceFile[], withDocumented = false): string[][] {
+  const byPath = new Map(
+    files.map((file) => [file.path, withDocumented ? [...file.own, ...file.documented] : file.own]),
+  );
   const done = new Set<string>();
   const cycles: string[][] = [];
   const visit = (current: string, trail: string[]): void => {
@@ -90,7 +113,7 @@ export function findCycles(files: SourceFile[]): string[][] {
       return;
     }
     if (done.has(current)) return;
-    for (const next of byPath.get(current)?.own ?? []) visit(next, [...trail, current]);
+    for (const next of byPath.get(current) ?? []) visit(next, [...trail, current]);
     done.add(current);
   };
   for (const file of files) visit(file.path, []);
