@@ -43,6 +43,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
         ),
         ...metric('parley_deliveries_dead_total', 'counter', 'Deliveries given up.', delivery.dead),
         ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', deps.loop.p99Ms() / 1_000),
+        ...metric('process_cpu_seconds_total', 'counter', 'CPU time of this process.', cpuSeconds()),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),
         ...deps.usageMeter.lines(),
         '# HELP parley_heads_running Heads of lanes this node works on.',
@@ -54,6 +55,12 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       return `${lines.join('\n')}\n`;
     },
   };
+}
+
+/** User and system time of all threads of this process, in seconds. */
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000_000;
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, value: number): string[] {

@@ -10,7 +10,7 @@ import { openHouse, RAISED } from './gateway-setup.ts';
 import type { House } from './gateway-setup.ts';
 import { idleMemory, startToReady } from './process.ts';
 import { stopToClosed } from './stop.ts';
-import { thousandStreams } from './streams.ts';
+import { pacedStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
 
 type Measure = (house: House, proxyUrl: string) => Promise<Figure | Figure[]>;
@@ -23,7 +23,7 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
   ['8', 'from /stop to the closed model connection', stopToClosed],
-  ['4', '1,000 sessions streaming (minutes)', thousandStreams],
+  ['4', '256 and 1,000 sessions streaming (minutes)', pacedStreams],
   ['6', 'from start to ready', startToReady],
   ['7', 'memory of an idle gateway', idleMemory],
 ];
