@@ -230,7 +230,7 @@ function createInbound({ log, store, security, transport, runtime }: Parts) {
     memories,
     subagents,
     defaultModel: (id) => models.describe(id),
-    profileFaults: () => profiles.faults(),
+    profileFaults: () => profiles.errors(),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
@@ -266,7 +266,7 @@ function createApi({
     askModel: (signal) => models.list(signal),
     channels: () => channelHealth(channelEntries, channels, (channel) => leader.health(channel)),
     isReady,
-    profileFaults: () => profiles.faults(),
+    profileFaults: () => profiles.errors(),
   });
   const metrics = createMetrics({
     usage: () => usageMeter.lines(),
