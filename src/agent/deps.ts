@@ -1,4 +1,4 @@
-/** What the agent is made with, and the bounds it keeps. */
+/** Dependencies and limits of the agent. */
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
@@ -22,7 +22,7 @@ import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 
-/** Where the events of a turn go: down one argument, at once and in order. Never throws, never waits. */
+/** Takes the events of a turn, at once and in order. Never throws, never waits. */
 export type Emit = (event: EventBody) => void;
 
 /** Waits, in milliseconds. */
@@ -35,14 +35,14 @@ export interface AgentLimits {
   chunkMs: number;
   /** Longest run of one tool call. */
   toolMs: number;
-  /** How long a subagent may work while its turn waits, and in the background. */
+  /** Longest run of a subagent while its turn waits, and in the background. */
   subagentMs: number;
   backgroundMs: number;
-  /** How long a turn waits for a model server that refuses, before it gives up with a text to the user. */
+  /** Longest wait for a model server that refuses, before the turn gives up with a text to the user. */
   modelWaitMs: number;
   /** First pause before such a server is asked again; doubles up to `RETRY_CAP_MS`. */
   retryBaseMs: number;
-  /** How long a dangerous call waits for a human before it counts as denied. */
+  /** Time a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
 }
 
@@ -70,7 +70,7 @@ export const MAX_CALLS_KEPT = 256;
 export const MAX_ANSWER_CHARS = 256 * 1024;
 /** Longest tool result the model reads, in UTF-16 units; longer keeps its head and tail. */
 export const MAX_RESULT_CHARS = 16_000;
-/** All the agent needs from the house; the roof hands it over. */
+/** Everything the agent needs from other modules; the composition root supplies it. */
 export interface AgentDeps {
   ledger: Ledger;
   subagents: SubagentStore;
@@ -79,9 +79,9 @@ export interface AgentDeps {
   /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park'>;
   approvals: Pick<ApprovalStore, 'approval'>;
-  /** Whether a user id is an owner's. Throws only `StoreError`. */
+  /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
-  /** What people want of a plan while it is carried out. */
+  /** Requests of people on a plan while it runs: pause, skip. */
   plans: Pick<PlanStore, 'planRequests' | 'requestOnPlan'>;
   events: EventBus;
   live: LiveMessages;
@@ -94,7 +94,7 @@ export interface AgentDeps {
   memories: Pick<MemoryStore, 'recall'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
-  /** The house's own files: AGENTS.md and its like, `skills/`; undefined = there are none. */
+  /** Folder of the prompt files (AGENTS.md and the others) and `skills/`; undefined = there is none. */
   workspaceDir?: string | undefined;
   /** The folder of a session's files; makes it when it is missing. */
   workspace(session: SessionKey): Promise<string>;
@@ -102,7 +102,7 @@ export interface AgentDeps {
   limits?: Partial<AgentLimits>;
 }
 
-/** What all turns and completions of an agent share. */
+/** Everything that all turns and completions of an agent share. */
 export interface AgentShared {
   deps: AgentDeps;
   limits: AgentLimits;
@@ -110,7 +110,7 @@ export interface AgentShared {
   scale: TokenScale;
   compressor: Compressor;
   afterTurn: AfterTurn;
-  /** The house's own words as they are now. */
+  /** The prompt files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** The prompt and tools of a profile, made at its first use. */
   prepare(profile: Profile): PreparedProfile;

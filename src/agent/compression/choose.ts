@@ -4,8 +4,8 @@ import type { Profile } from '../../contracts/profile.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 
-/** Rows after which the oldest would soon fall out of sight: they are summarised first. */
-export const CROWDED_ROWS = HISTORY_ROWS - 2;
+/** Rows after which the oldest would soon not be read any more: they are summarised first. */
+export const MAX_UNSUMMARIZED_ROWS = HISTORY_ROWS - 2;
 /** Part of the budget that the newest turns may keep. */
 export const KEEP_SHARE = 0.3;
 /** Rows that the newest turns may keep. */
@@ -18,9 +18,12 @@ export function exceedsThreshold(profile: Profile, { tokens }: ContextSize, budg
   return profile.compressionEnabled && tokens > budget * profile.compressionThreshold;
 }
 
-/** True when it is heavy, or when the next turns would push the oldest rows out of sight. */
-export function shouldCompressAfterTurn(profile: Profile, fill: ContextSize, budget: number): boolean {
-  return exceedsThreshold(profile, fill, budget) || (profile.compressionEnabled && fill.rows >= CROWDED_ROWS);
+/** True when it exceeds the threshold, or when the next turns would push the oldest rows out of the history. */
+export function shouldCompressAfterTurn(profile: Profile, size: ContextSize, budget: number): boolean {
+  return (
+    exceedsThreshold(profile, size, budget) ||
+    (profile.compressionEnabled && size.rows >= MAX_UNSUMMARIZED_ROWS)
+  );
 }
 
 /** Rows of one turn, or a summary alone. */

@@ -22,17 +22,17 @@ export const COMPRESSION_ROWS = 400;
 export const SUMMARY_TOKENS = 1_024;
 /** Part of the input budget that the record of what is summarised may fill: its estimate is rough. */
 const RECORD_SHARE = 0.8;
-/** Words of a summary per token it may have. */
+/** Words of a summary per token of its limit. */
 const WORDS_PER_TOKEN = 0.5;
 
 type Shared = Omit<AgentShared, 'compressor' | 'afterTurn'>;
 
-/** Whose context is compressed, and with which model. */
+/** The context to compress, and the model that does it. */
 export interface CompressionOrder {
   session: SessionKey;
   userId: string;
   profile: Profile;
-  /** The session's; unset = the house's. */
+  /** The session's; unset = the default model. */
   model?: string | undefined;
   signal: AbortSignal;
 }
@@ -41,19 +41,19 @@ export interface CompressionOrder {
 export type Compressed = { before: number; after: number } | { refused: string };
 
 /**
- * Compresses once. `refused` when there is too little to cover, when the summary would not be shorter, or when somebody
+ * Compresses once. `refused` when there is too little to summarise, when the summary would not be shorter, or when somebody
  * else covered the same meanwhile. Throws `ProviderError`, `StoreError`, or the signal's reason; nothing is changed then.
  */
 export async function compressOnce(shared: Shared, order: CompressionOrder): Promise<Compressed> {
   const { contexts } = shared.deps;
   const rows = await contexts.unsummarized(order.session, COMPRESSION_ROWS);
-  const room = await modelBudget(shared, order);
-  const chosen = chooseTurns(rows, room.budget);
-  if (chosen.length === 0) return { refused: 'there is too little to cover' };
-  const { summary, turns } = await summarise(shared, order, room, chosen);
+  const available = await modelBudget(shared, order);
+  const chosen = chooseTurns(rows, available.budget);
+  if (chosen.length === 0) return { refused: 'there is too little to summarise' };
+  const { summary, turns } = await summarise(shared, order, available, chosen);
   const covered = turns.flatMap((turn) => turn.rows);
   const tokens = sumOf(covered);
-  if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it covers' };
+  if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it replaces' };
   const done = await contexts.summarize(order.session, {
     from: covered[0]!.laneSeq,
     upTo: covered.at(-1)!.laneSeq,
@@ -62,7 +62,9 @@ export async function compressOnce(shared: Shared, order: CompressionOrder): Pro
     tokens: summary.tokens,
   });
   const before = sumOf(rows);
-  return done ? { before, after: before - tokens + summary.tokens } : { refused: 'it was covered meanwhile' };
+  return done
+    ? { before, after: before - tokens + summary.tokens }
+    : { refused: 'it was summarised meanwhile' };
 }
 
 type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
@@ -71,10 +73,10 @@ type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 async function summarise(
   shared: Shared,
   order: CompressionOrder,
-  room: ModelBudget,
+  available: ModelBudget,
   chosen: readonly Turns[],
 ): Promise<{ summary: SummaryRow; turns: Turns[] }> {
-  const { model, can, contextWindow, budget } = room;
+  const { model, can, contextWindow, budget } = available;
   const maxTokens = Math.min(SUMMARY_TOKENS, order.profile.maxTokens ?? SUMMARY_TOKENS);
   const record = summaryRequest(chosen, budget * RECORD_SHARE, Math.floor(maxTokens * WORDS_PER_TOKEN));
   const request: ChatRequest = {
@@ -99,7 +101,7 @@ async function callModel(
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
   const paid = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
-  // Nobody is shown that a summary is made, nor that it waits.
+  // Making a summary is not shown, nor that it waits.
   const said = await completeText(
     shared,
     { request, signal, maxChars: MAX_ANSWER_CHARS, paid },

@@ -1,4 +1,4 @@
-/** When contexts are compressed: before a turn whose context is too large, and by a worker after a turn (N-66, N-67). */
+/** Compression of contexts: before a turn whose context is too large, and by a worker after a turn (N-66, N-67). */
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
@@ -13,7 +13,7 @@ import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
 import type { CompressionOrder } from './compress.ts';
 
-/** How long a session whose compression failed, or gained too little, is left alone, in milliseconds. */
+/** Time without another try for a session whose compression failed, or gained too little, in milliseconds. */
 export const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are left alone at one time; the one that was left alone first is tried again first. */
 const MAX_COOLING_DOWN = 10_000;
@@ -91,7 +91,7 @@ export function createCompressor(
 
 const NOTHING: WorkerResult = { events: [] };
 
-/** What the conversation may fill, in estimated tokens; undefined when the model's server does not say. */
+/** Budget of the conversation in estimated tokens; undefined when the model's server does not say. */
 async function budgetFor(
   shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
   turn: TurnIdentity & TurnContext,
@@ -124,7 +124,7 @@ async function rereadHistory(
   turn.history = toGroups(rows, { thinking: false });
 }
 
-/** Waits for what cannot be called off, until the signal aborts. */
+/** Waits for a promise that cannot be cancelled, until the signal aborts. */
 async function untilAborted(running: Promise<void>, signal: AbortSignal): Promise<void> {
   const gone = Promise.withResolvers<never>();
   const leave = (): void => gone.reject(signal.reason);

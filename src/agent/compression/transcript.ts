@@ -26,18 +26,19 @@ export function summaryRequest(
   budget: number,
   maxWords: number,
 ): { messages: ChatMessage[]; turns: Turns[] } {
-  const room = budget - estimateTokens(SUMMARY_INSTRUCTION) - 100;
+  const recordBudget = budget - estimateTokens(SUMMARY_INSTRUCTION) - 100;
   const texts = turns.map(({ rows }) => rows.flatMap(({ entry }) => lineOf(entry)).join('\n'));
   let used = 0;
   let count = 0;
   for (const text of texts) {
     used += estimateTokens(text) + 1;
-    if (used > room && count > 0) break;
+    if (used > recordBudget && count > 0) break;
     count += 1;
   }
   const whole = texts.slice(0, count).join('\n');
   // Only a single turn can be too long by now; a character is at most three tokens of this estimate's thirds.
-  const record = estimateTokens(whole) <= room ? whole : clipMiddle(whole, Math.max(200, room));
+  const record =
+    estimateTokens(whole) <= recordBudget ? whole : clipMiddle(whole, Math.max(200, recordBudget));
   const mark = randomBytes(8).toString('hex');
   const content = `[${mark}: the record begins]\n${record}\n[${mark}: the record ends]\n\nWrite its summary now, in at most ${maxWords} words.`;
   return {
@@ -49,7 +50,7 @@ export function summaryRequest(
   };
 }
 
-/** One entry as a line of the record; none for what says nothing. */
+/** One entry as a line of the record; none for an entry without text. */
 function lineOf(entry: ContextEntry): string[] {
   switch (entry.kind) {
     case 'tool_intent':

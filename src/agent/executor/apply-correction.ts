@@ -1,4 +1,4 @@
-/** What is done about a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
+/** Corrects a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
 import type { Emit } from '../deps.ts';
 import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
@@ -65,10 +65,10 @@ async function applyCorrection(
   const edit = editOf(execution, step, correction);
   if (edit.kind !== 'edited') {
     const reason =
-      edit.kind === 'no_room'
-        ? `There is room for ${edit.left} more steps, not for as many as were to be added.`
+      edit.kind === 'too_many_steps'
+        ? `Only ${edit.left} more steps may be added, fewer than the correction asks for.`
         : `The plan has no step "${edit.stepId}".`;
-    // Told once already, and it insists: the plan ends.
+    // Refused once already and decided again: the plan ends.
     if (run.refusal !== undefined) await execution.cancel(reason);
     else {
       await execution.note({ type: 'refused', stepId: step.id, reason });

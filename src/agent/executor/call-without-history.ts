@@ -14,10 +14,10 @@ const TEMPERATURE = 0.2;
 const MAX_TOKENS = 1_024;
 /** Longest answer that is read, thinking included, in UTF-16 units. */
 const MAX_CHARS = 16_000;
-/** Part of the room for input that a call fills at most: the estimate is one. */
+/** Largest part of the input budget that a call fills: token counts are estimates. */
 const FILL = 0.9;
 
-/** What is asked. */
+/** The question to the model. */
 export interface PlainQuestion {
   system: string;
   messages: readonly ChatMessage[];
@@ -58,9 +58,9 @@ export async function callWithoutHistory(
   return await completeText(shared, { request, signal, maxChars: MAX_CHARS, shown, paid }, emit);
 }
 
-/** Messages cut to equal parts of a room in tokens. */
-function fitted(messages: readonly ChatMessage[], room: number): ChatMessage[] {
-  const share = Math.max(1, room / Math.max(1, messages.length));
+/** Clips messages to equal shares of a budget in tokens. */
+function fitted(messages: readonly ChatMessage[], budget: number): ChatMessage[] {
+  const share = Math.max(1, budget / Math.max(1, messages.length));
   return messages.map((message) => {
     const tokens = estimateTokens(message.content);
     if (tokens <= share) return message;

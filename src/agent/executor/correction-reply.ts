@@ -1,4 +1,4 @@
-/** The answer of the correction call: one JSON object, perhaps fenced, perhaps with words around it. */
+/** The answer of the correction call: one JSON object, perhaps fenced, perhaps with text around it. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
@@ -13,7 +13,7 @@ const MAX_NAME_CHARS = 60;
 /** Braces that are tried as the beginning of the object: each may cost a walk through the whole text. */
 const MAX_OBJECTS_TRIED = 30;
 
-/** What was decided about a failed step. */
+/** A decision about a failed step. */
 export type AgentCorrection = { reason: string } & (
   | { action: 'retry'; command?: StepCommand | undefined }
   | { action: 'modify'; command: StepCommand }
@@ -22,7 +22,7 @@ export type AgentCorrection = { reason: string } & (
   | { action: 'abort' }
 );
 
-/** Who may carry steps out; anything else becomes the agent itself, and the step says so. */
+/** The executors that exist; any other becomes the agent itself, and the step says so. */
 export interface AvailableExecutors {
   /** Names of the tools, each with a line of what it does. */
   tools: ReadonlyMap<string, string>;
@@ -53,7 +53,7 @@ const reply = z.discriminatedUnion('action', [
  */
 export function readCorrection(
   text: string,
-  hands: AvailableExecutors,
+  executors: AvailableExecutors,
   current: StepCommand,
 ): AgentCorrection {
   const read = reply.safeParse(jsonIn(text));
@@ -65,15 +65,15 @@ export function readCorrection(
   switch (answer.action) {
     case 'retry':
     case 'modify': {
-      const { made, note } = toCommand(answer.command ?? {}, hands, current);
+      const { made, note } = toCommand(answer.command ?? {}, executors, current);
       if (made !== undefined) return { action: answer.action, reason: why + note, command: made };
       if (answer.action === 'retry') return { action: 'retry', reason: why };
       throw new GatewayError('bad_correction', 'The answer changes the step without naming its new command.');
     }
     case 'insert_steps':
-      return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, hands) };
+      return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, executors) };
     case 'skip': {
-      const newSteps = toProtoSteps(answer.newSteps ?? [], hands);
+      const newSteps = toProtoSteps(answer.newSteps ?? [], executors);
       return { action: 'skip', reason: why, ...(newSteps.length > 0 && { newSteps }) };
     }
     case 'abort':
@@ -86,13 +86,13 @@ export function readCorrection(
 /** A tool or profile that is none becomes the agent itself, and a note says so. Arguments alone are for the same tool. */
 function toCommand(
   { tool, agent, self, args: given }: z.infer<typeof command>,
-  hands: AvailableExecutors,
+  executors: AvailableExecutors,
   current?: StepCommand,
 ): { made?: StepCommand; note: string } {
-  if (tool && hands.tools.has(tool)) {
+  if (tool && executors.tools.has(tool)) {
     return { made: { executor: { kind: 'tool', tool }, ...(given && { args: given }) }, note: '' };
   }
-  if (agent && hands.profileIds.includes(agent)) {
+  if (agent && executors.profileIds.includes(agent)) {
     return { made: { executor: { kind: 'agent', profileId: agent } }, note: '' };
   }
   const missing = tool ?? agent;
@@ -107,12 +107,12 @@ function toCommand(
   return { note: '' };
 }
 
-function toProtoSteps(asked: readonly z.infer<typeof newStep>[], hands: AvailableExecutors): ProtoStep[] {
-  return asked.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, hands));
+function toProtoSteps(asked: readonly z.infer<typeof newStep>[], executors: AvailableExecutors): ProtoStep[] {
+  return asked.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, executors));
 }
 
-function toProtoStep(asked: z.infer<typeof newStep>, hands: AvailableExecutors): ProtoStep {
-  const { made, note } = toCommand(asked, hands);
+function toProtoStep(asked: z.infer<typeof newStep>, executors: AvailableExecutors): ProtoStep {
+  const { made, note } = toCommand(asked, executors);
   const description = clipMiddle(asked.description, MAX_DESCRIPTION_CHARS) + note;
   return { description, ...(made ?? { executor: { kind: 'self' } }) };
 }
@@ -125,14 +125,14 @@ function jsonIn(text: string): unknown {
     try {
       if (end !== undefined) return JSON.parse(text.slice(from, end));
     } catch {
-      // Braces that are not JSON: the words before the object may hold some.
+      // Braces that are not JSON: the text before the object may hold some.
     }
     from = text.indexOf('{', from + 1);
   }
   throw new GatewayError('bad_correction', 'The answer holds no JSON object.');
 }
 
-/** Where the object that begins at `from` ends: braces outside strings are counted. */
+/** Finds the end of the object that begins at `from`: braces outside strings are counted. */
 function objectEnd(text: string, from: number): number | undefined {
   let depth = 0;
   let quoted = false;

@@ -9,7 +9,7 @@ export const MAX_ADDED_STEPS = 10;
 /** Longest command as a text, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 400;
 
-/** What the desktop program called a command: who carries a step out, and with which arguments. */
+/** A command: the executor of a step, and its arguments. */
 export interface StepCommand {
   executor: StepExecutor;
   args?: Record<string, unknown> | undefined;
@@ -18,7 +18,7 @@ export interface StepCommand {
 /** A step before it has its place in a plan. */
 export interface ProtoStep extends StepCommand {
   description: string;
-  /** Why it is put in. */
+  /** Reason of the insertion. */
   revision?: string | undefined;
 }
 
@@ -28,12 +28,12 @@ export type Classify = (command: StepCommand) => ToolRisk;
 /** A changed plan, or why it stays as it is. */
 export type PlanEdit =
   | { kind: 'edited'; plan: Plan }
-  /** Fewer places are left than steps were given: nothing was added. */
-  | { kind: 'no_room'; left: number }
+  /** Fewer steps may still be added than were given: nothing was added. */
+  | { kind: 'too_many_steps'; left: number }
   | { kind: 'unknown_step'; stepId: string };
 
 /** Steps that may still be added to the plan. */
-export function roomFor(plan: Plan): number {
+export function stepsLeft(plan: Plan): number {
   return Math.max(0, plan.originalLength + MAX_ADDED_STEPS - plan.steps.length);
 }
 
@@ -98,8 +98,8 @@ function insertAt(
 ): PlanEdit {
   const found = plan.steps.findIndex(({ id }) => id === stepId);
   if (found === -1) return { kind: 'unknown_step', stepId };
-  const left = roomFor(plan);
-  if (protoSteps.length > left) return { kind: 'no_room', left };
+  const left = stepsLeft(plan);
+  if (protoSteps.length > left) return { kind: 'too_many_steps', left };
   const at = found + offset;
   const ids = freshIds(plan, protoSteps.length);
   const added = protoSteps.map((proto, nth) =>

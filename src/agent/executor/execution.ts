@@ -1,4 +1,4 @@
-/** What the plan executor works with: its promptContext, and the state of one plan with the way to change it. */
+/** The dependencies of the plan executor, and the state of one plan with the way to change it. */
 import type { Emit } from '../deps.ts';
 import type { Plan, PlanFact, PlanStep } from '../../contracts/plan.ts';
 import type { AgentCorrection } from './correction-reply.ts';
@@ -8,7 +8,7 @@ import type { RollingContext } from './rolling-context.ts';
 import { applyFact } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
 
-/** What a step gave back, before its run is counted. */
+/** Result of a step, before its run is counted. */
 export interface StepOutcome {
   content: string;
   isError: boolean;
@@ -23,7 +23,7 @@ export type GateVerdict =
   | { kind: 'pause' }
   | { kind: 'cancel'; reason: string };
 
-/** What the executor is made with. */
+/** Dependencies of the executor. */
 export interface ExecutorDeps {
   /** Commits fact number `n` and the plan as it is after it; a number that is there already stays. Throws `StoreError`. */
   journal(n: number, fact: PlanFact, plan: Plan): Promise<void>;
@@ -32,7 +32,7 @@ export interface ExecutorDeps {
   /** The correction call; never throws (S-11). */
   correct(failure: Failure): Promise<AgentCorrection>;
   classify: Classify;
-  /** What the correction call knows of earlier steps. */
+  /** Earlier steps, for the correction call. */
   context: RollingContext;
   /** Asked before each step, and before each correction. May end the turn by throwing (it waits for a human). */
   gate(step: PlanStep, state: PlanRun): Promise<GateVerdict>;
@@ -42,7 +42,7 @@ export interface ExecutorDeps {
   emit: Emit;
 }
 
-/** The state of one plan while it is carried out. What happens is a fact first, committed, and an event then. */
+/** The state of one plan while it is carried out. A change is a committed fact first, and an event then. */
 export class Execution {
   readonly deps: ExecutorDeps;
   #run: PlanRun;

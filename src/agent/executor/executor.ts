@@ -98,7 +98,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
   try {
     return await deps.runStep(step, run.running ?? run.runs, run);
   } catch (error) {
-    // What ends the turn, or belongs to the store, is no matter of the plan.
+    // Errors that end the turn, or come from the store, are not the step's.
     deps.signal.throwIfAborted();
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;

@@ -1,4 +1,4 @@
-/** What stands before a step: people's wishes, and in teacher mode the user's Run (S-02). Waiting ends the turn until somebody answers. */
+/** The gate before a step: people's requests, and in teacher mode the user's Run (S-02). Waiting parks the turn until somebody answers. */
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
@@ -11,7 +11,7 @@ import { EXPLAIN_PROMPT } from './mode-prompts.ts';
 import { callWithoutHistory } from './call-without-history.ts';
 import type { PlanRun } from './run-state.ts';
 import { resultsSoFar } from './step-prompt.ts';
-import { stepTitle } from './step-words.ts';
+import { stepTitle } from './step-thinking.ts';
 
 /** Longest results of earlier steps that an explanation reads, in UTF-16 units. */
 const MAX_RESULTS = 4_000;
@@ -34,16 +34,16 @@ interface NextStep {
 async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
   const { plans } = shared.deps;
-  const wish = await plans.planRequests(run.plan.id);
+  const request = await plans.planRequests(run.plan.id);
   const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
-  if (wish.pause === true) {
+  if (request.pause === true) {
     if (answer === undefined) return { kind: 'pause' };
     await plans.requestOnPlan(run.plan.id, { pause: false });
   }
-  // Also where the wish was taken back meanwhile: what was answered holds.
+  // Also where the request was taken back meanwhile: the answer holds.
   if (answer?.decision === 'denied')
     return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
-  if (wish.skip === step.id) return { kind: 'skip' };
+  if (request.skip === step.id) return { kind: 'skip' };
   if (run.plan.mode !== 'teacher' || run.failed !== undefined) return { kind: 'go' };
   return await askToRun(shared, turn, next, emit);
 }
@@ -62,7 +62,7 @@ function whyDenied(decidedBy: string, what: string): string {
   return decidedBy === 'expiry' ? `Nobody ${what} in time.` : 'Stopped.';
 }
 
-/** The words before a step runs. Without them the step's own description has to do. */
+/** The explanation before a step runs; when none can be had, the step's own description. */
 async function explain(
   shared: AgentShared,
   turn: Turn,
@@ -79,8 +79,8 @@ async function explain(
     const messages = [{ role: 'user' as const, content }];
     const shown = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step) };
     const question = { system: EXPLAIN_PROMPT, messages, signal, shown };
-    const words = await callWithoutHistory(shared, turn, question, emit);
-    if (words.trim() !== '') return words.trim();
+    const explanation = await callWithoutHistory(shared, turn, question, emit);
+    if (explanation.trim() !== '') return explanation.trim();
   } catch (error) {
     signal.throwIfAborted();
     turn.log.warn({ err: error, stepId: step.id }, 'step_not_explained');
@@ -88,7 +88,7 @@ async function explain(
   return `The next step: ${step.description}.`;
 }
 
-/** What was answered to this very question; a plan asks one question at each point of its journal. */
+/** The answer to this very question; a plan asks one question at each point of its journal. */
 function answerTo(
   turn: TurnIdentity & TurnProgress,
   run: PlanRun,

@@ -1,4 +1,4 @@
-/** How a plan is followed, told to the model: one prompt a mode (S-44). */
+/** Prompts that tell the model how a plan is followed, one a mode (S-44). */
 import type { ExecutionMode } from '../../contracts/plan.ts';
 import { promptPart } from '../prompt/bootstrap-files.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';

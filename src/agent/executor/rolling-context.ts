@@ -1,4 +1,4 @@
-/** What the correction call knows of the steps before: the newest in full, older ones as a sentence (S-06…S-09). */
+/** Earlier steps for the correction call: the newest in full, older ones as a sentence (S-06…S-09). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
 
@@ -69,7 +69,7 @@ export class RollingContext {
     while (this.#summarizing !== undefined) await this.#summarizing;
   }
 
-  /** What happened so far, for a prompt; empty when nothing did. */
+  /** All of it as a text for a prompt; empty before the first step. */
   toContextString(): string {
     const lost =
       this.#forgotten === 0 ? [] : [`(${this.#forgotten} earlier runs of steps are not remembered.)`];
@@ -81,13 +81,13 @@ export class RollingContext {
     return [...lost, ...this.#summaries.map((sentence) => `Earlier: ${sentence}`), ...lines].join('\n');
   }
 
-  /** When no sentence can be had, the steps are forgotten (S-08). */
+  /** Drops the steps when no sentence can be had (S-08). */
   async #condense(batch: readonly StepEntry[]): Promise<void> {
     let sentence: string;
     try {
       sentence = (await this.#summarize(batch)).replaceAll(/\s+/g, ' ').trim();
     } catch {
-      // A summary is a comfort: without it the plan goes on, and the prompt says how much is not remembered.
+      // The plan goes on without a summary; the prompt says how many runs are not remembered.
       sentence = '';
     }
     if (sentence === '') return this.#forget(batch);

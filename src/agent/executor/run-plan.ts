@@ -32,7 +32,7 @@ const MAX_ABOUT = 160;
 
 /**
  * Carries out the plan of a turn whose mode is not `planner`, which follows it by itself. The result stands in the turn's
- * rows as a call and its answer, so that the loop goes on from there to the last words. Throws `StoreError`,
+ * rows as a call and its answer, so that the loop goes on from there to the last answer. Throws `StoreError`,
  * `ApprovalWait` where a human is waited for, and the signal's reason.
  */
 export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
@@ -71,13 +71,13 @@ async function journalFact(
   fact: PlanFact,
   plan: Plan,
 ): Promise<void> {
-  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact, ...turn.costs.take() };
+  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact, ...turn.costs.takeUnreported() };
   await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todosOf(plan));
   turn.plan = plan;
 }
 
 function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
-  const hands = availableExecutors(shared, turn);
+  const executors = availableExecutors(shared, turn);
   const { gate, park } = openGate(shared, turn, emit);
   return {
     context,
@@ -96,7 +96,7 @@ function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, 
       const { signal } = turn;
       const call = (system: string, messages: PlainQuestion['messages']): Promise<string> =>
         callWithoutHistory(shared, turn, { system, messages, signal });
-      return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, hands);
+      return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, executors);
     },
     gate: withSteering(gate, shared, turn, emit),
     park,
@@ -123,7 +123,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
   });
 }
 
-/** Both rows in one commit: the call that nobody but the house makes, and what came of the plan. */
+/** Journals both rows in one commit: the call that only the gateway makes, and its result. */
 async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run: PlanRun): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
@@ -132,7 +132,7 @@ async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run
     content: '',
     toolCalls,
     msgId: callMsgId(turn, 1),
-    ...turn.costs.take(),
+    ...turn.costs.takeUnreported(),
   });
   const isError = run.plan.state !== 'completed';
   const source = mixedSource(taintOf(turn.rows.ofPlan));
@@ -142,7 +142,7 @@ async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run
   turn.rows.journaled(rows);
 }
 
-/** What the model reads of the whole plan before it answers. */
+/** Report of the whole plan, for the model's last answer. */
 function reportOf(run: PlanRun): string {
   const { plan } = run;
   const steps = plan.steps.map((step) => `${step.index + 1}. ${step.description}: ${step.status}`);

@@ -1,4 +1,4 @@
-/** How far a plan has come: a fold over the facts of its journal, the same wherever and whenever it is made. */
+/** The state of a running plan: a fold over the facts of its journal, the same on every node and after every restart. */
 import { cancelPlan } from '../../contracts/plan.ts';
 import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plan.ts';
 
@@ -13,9 +13,9 @@ export interface PlanRun {
   readonly runs: number;
   /** The run under way, if one began and has not ended. */
   readonly running?: number | undefined;
-  /** What the step at `at` gave back when it failed, until something is decided about it. */
+  /** Result of the step at `at` when it failed, until a correction is decided. */
   readonly failed?: StepResult | undefined;
-  /** Why the last decision about it could not be carried out. */
+  /** Reason why the last correction could not be applied. */
   readonly refusal?: string | undefined;
   /** Corrections that let a step run again, by its id (S-21). */
   readonly retries: Readonly<Record<string, number>>;

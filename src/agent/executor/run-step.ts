@@ -15,7 +15,7 @@ import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, saysFailed, selfTask } from './step-prompt.ts';
 import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
-import { StepWords, stepTitle } from './step-words.ts';
+import { StepThinking, stepTitle } from './step-thinking.ts';
 
 /** Model calls that one run of a step may make. */
 export const MAX_STEP_ITERATIONS = 10;
@@ -75,7 +75,7 @@ function givenCall(
   emit: Emit,
 ): Promise<StepOutcome> {
   const n = stepIteration(work.run, 1);
-  return inStep(shared, turn, { ...work, task: '' }, emit, async (own, emitWords) => {
+  return inStep(shared, turn, { ...work, task: '' }, emit, async (own, emitThinking) => {
     let answer = own.rows.answer(n);
     if (answer === undefined) {
       const toolCalls = [{ ...call, id: `step_${work.run}` }];
@@ -83,7 +83,7 @@ function givenCall(
       own.rows.add(n, answer);
       await journalFresh(shared, own);
     }
-    return await firstCall(shared, own, { n, answer }, emitWords);
+    return await firstCall(shared, own, { n, answer }, emitThinking);
   });
 }
 
@@ -96,13 +96,13 @@ function askedCall(
   emit: Emit,
 ): Promise<StepOutcome> {
   const n = stepIteration(work.run, 1);
-  return inStep(shared, turn, { ...work, task }, emit, async (own, emitWords) => {
+  return inStep(shared, turn, { ...work, task }, emit, async (own, emitThinking) => {
     const known = own.rows.answer(n);
     // Profiles are read anew while plans wait: nobody is asked for a call that cannot be made.
     if (known === undefined && !own.prepared.tools.has(name))
       return { content: `There is no tool "${name}" any more.`, isError: true };
-    const answer = known ?? (await askModel(shared, own, n, emitWords));
-    if (answer.toolCalls.length > 0) return await firstCall(shared, own, { n, answer }, emitWords);
+    const answer = known ?? (await askModel(shared, own, n, emitThinking));
+    if (answer.toolCalls.length > 0) return await firstCall(shared, own, { n, answer }, emitThinking);
     return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
   });
 }
@@ -131,17 +131,17 @@ function ownWork(
   task: string,
   emit: Emit,
 ): Promise<StepOutcome> {
-  return inStep(shared, turn, { ...work, task }, emit, async (own, emitWords) => {
+  return inStep(shared, turn, { ...work, task }, emit, async (own, emitThinking) => {
     for (let i = 1; i <= MAX_STEP_ITERATIONS; i += 1) {
       own.signal.throwIfAborted();
       const n = stepIteration(work.run, i);
-      const answer = own.rows.answer(n) ?? (await askModel(shared, own, n, emitWords));
+      const answer = own.rows.answer(n) ?? (await askModel(shared, own, n, emitThinking));
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
         if (content.trim() === '') return { content: 'The model gave an empty answer.', isError: true };
         return { content, isError: saysFailed(content) };
       }
-      await runToolCalls(shared, own, { n, answer }, emitWords);
+      await runToolCalls(shared, own, { n, answer }, emitThinking);
     }
     const content = `The step was not finished within ${MAX_STEP_ITERATIONS} model calls, the most a step may make.`;
     return { content, isError: true };
@@ -157,13 +157,13 @@ async function inStep(
   act: (own: Turn, emit: Emit) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   const own = stepTurn(turn, run, task);
-  const words = new StepWords(stepTitle(step), emit);
+  const thinking = new StepThinking(stepTitle(step), emit);
   try {
-    const outcome = await act(own, (event) => words.pass(event));
+    const outcome = await act(own, (event) => thinking.pass(event));
     await journalFresh(shared, own);
     return outcome;
   } catch (error) {
-    words.close();
+    thinking.close();
     throw error;
   } finally {
     turn.rows.keep(own.rows.steps);

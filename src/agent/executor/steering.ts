@@ -1,11 +1,11 @@
-/** What the user writes while a plan is carried out, in queue mode `steer`: the next step, the next repair and the last words know it. */
+/** Messages that the user sends while a plan runs, in queue mode `steer`: the next step, the next correction and the last answer read them. */
 import type { Plan } from '../../contracts/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
-/** Longest words of the user that a step or a repair reads, in UTF-16 units; of more, the newest. The last answer reads all. */
+/** Longest text of the user that a step or a correction reads, in UTF-16 units; of more, the newest. The last answer reads all. */
 export const MAX_STEERING_CHARS = 600;
 
 /** The iteration of the turn's own loop at which a plan is carried out. */
@@ -24,7 +24,7 @@ export function withSteering(
   };
 }
 
-/** The plan as a prompt tells of it: to its goal belongs what the user added. Never throws. */
+/** The plan for a prompt: its goal with what the user added. Never throws. */
 export function withUserAdditions(plan: Plan, { rows }: Pick<TurnProgress, 'rows'>): Plan {
   const words = rows.steps.flatMap(({ entry }) =>
     entry.kind === 'user' && entry.laneSeq !== undefined ? [entry.content] : [],

@@ -1,4 +1,4 @@
-/** What the model reads when a step of a plan is its to do. */
+/** Prompts for the model that runs a step of a plan. */
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
@@ -9,7 +9,7 @@ import type { PlanRun } from './run-state.ts';
 const MAX_RESULTS_CHARS = 10_000;
 /** Longest goal, in UTF-16 units. */
 const MAX_GOAL_CHARS = 2_000;
-/** What a step that could not be done ends with. */
+/** Ending of a step that could not be done. */
 const FAILED = /^\s*\**FAILED\**\s*:?/m;
 
 /** The task of a step that the agent does itself. */
@@ -42,7 +42,7 @@ export function agentTask(run: PlanRun, step: PlanStep, max: number): string {
   return clipMiddle(parts.filter((part) => part !== '').join('\n\n'), max);
 }
 
-/** Whether the agent says of its own step that it failed. */
+/** True when the agent says of its own step that it failed. */
 export function saysFailed(text: string): boolean {
   return FAILED.test(text);
 }
@@ -62,7 +62,7 @@ function background(run: PlanRun, step: PlanStep, window: number): string[] {
   return parts.filter((part) => part !== '');
 }
 
-/** What earlier steps gave back, each with an equal part of `max` UTF-16 units. */
+/** Results of earlier steps, each with an equal part of `max` UTF-16 units. */
 export function resultsSoFar({ results }: PlanRun, max: number): string {
   if (results.length === 0) return '';
   const share = Math.floor(max / results.length);

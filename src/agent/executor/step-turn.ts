@@ -13,11 +13,11 @@ import { withModePrompt } from './mode-prompts.ts';
 export function stepTurn(turn: Turn, run: number, task: string): Turn {
   const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
-  // What earlier steps read counts when a call is judged.
+  // Sources that earlier steps read count when a call is judged.
   const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
   return {
     ...turn,
-    // The task quotes what earlier steps read: nothing in it is the user's own word.
+    // The task quotes what earlier steps read: nothing in it is the user's own text.
     rows: TurnRows.ofStep(task, own, mixedSource(turnTaint({ ...turn, past }))),
     history: [],
     past,
@@ -40,8 +40,8 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
 }
 
 /**
- * Whose words a text holds that was made of all that was read; undefined when that was the user's and the house's alone.
- * One stands for all, and never `group`: what people of the chat said themselves keeps its own rows.
+ * The source of a text that was made of all that was read; undefined when that was only the user and the gateway.
+ * One source stands for all, and never `group`: messages of the chat's people keep their own rows.
  */
 export function mixedSource({ sources }: Pick<Taint, 'sources'>): TextSource | undefined {
   if (sources.size === 0) return undefined;
@@ -49,7 +49,7 @@ export function mixedSource({ sources }: Pick<Taint, 'sources'>): TextSource | u
   return sources.has('web') ? 'web' : 'forwarded';
 }
 
-/** Where the n-th answer of a run stands in the journal; n counts from 1. */
+/** The journal iteration of the n-th answer of a run; n counts from 1. */
 export function stepIteration(run: number, n: number): number {
   return run * STEP_ITERATIONS + n;
 }

@@ -1,4 +1,4 @@
-/** What people read of a plan that waits for them: the step with its explanation, or that the plan is paused; then what became of it. */
+/** The message of a plan that waits for people: its next step with an explanation, or that it is paused; then the decision. */
 import { buttonValue } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';

@@ -1,4 +1,4 @@
-/** One call of the model that is nobody's answer: its text as a whole, its cost, and what people see of it while it grows. */
+/** A model call beside the conversation: its whole text, its cost, and its thinking events while it grows. */
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
@@ -7,9 +7,9 @@ import type { StreamLimits } from './stream-guard.ts';
 import { meterCall } from '../state/turn-usage.ts';
 import type { CallMeter } from '../state/turn-usage.ts';
 
-/** What people see of a call: its words as thinking, under a line that says what it is about. */
+/** A call that people see: its text as thinking, under a title. */
 export interface ShownCall {
-  /** Told apart from the turn's other calls by their events. */
+  /** Names the call in its events. */
   msgId: string;
   title: string;
 }

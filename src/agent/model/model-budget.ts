@@ -8,7 +8,7 @@ export interface ModelBudget {
   model: string;
   can: ModelCapabilities;
   contextWindow: number;
-  /** What prompt and tools may fill, in estimated tokens. */
+  /** Room for prompt and tools, in estimated tokens. */
   budget: number;
 }
 

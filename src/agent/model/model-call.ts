@@ -6,7 +6,7 @@ import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { guardStream } from './stream-guard.ts';
 import type { StreamLimits } from './stream-guard.ts';
-import { reckonUsage } from '../state/turn-usage.ts';
+import { completeUsage } from '../state/turn-usage.ts';
 
 /** One call: what stays the same for its repeats, and what is known of it while it runs. */
 export interface ModelCall {
@@ -17,11 +17,11 @@ export interface ModelCall {
   signal: AbortSignal;
   /** Set at the first chunk: a stream that broke later had begun. */
   heard: boolean;
-  /** What the call cost, once the model had begun: also when it broke. */
+  /** Cost of the call, once the model had begun: also when it broke. */
   spent?: Usage;
 }
 
-/** What the model is asked; `promptTokens` are the prompt's, as estimated. */
+/** The question to the model; `promptTokens` are the prompt's, as estimated. */
 export interface ModelQuestion {
   request: ChatRequest;
   promptTokens: number;
@@ -47,13 +47,13 @@ export async function streamAnswer(
   };
   let reported: Usage | undefined;
   let thinking = false;
-  reply.begin();
+  reply.openCall();
   emit({ type: 'stream_start', msgId });
   const stream = openStream({ ...call, request }, emit);
   const spent = (): Usage => {
     const calls = answer.toolCalls.length === 0 ? '' : JSON.stringify(answer.toolCalls);
     const said = answer.thinking + answer.content + calls;
-    return reckonUsage(reported, { promptTokens, said, ms: performance.now() - stream.since });
+    return completeUsage(reported, { promptTokens, said, ms: performance.now() - stream.since });
   };
   try {
     for await (const chunk of stream.chunks) {
@@ -74,7 +74,7 @@ export async function streamAnswer(
         if (chunk.type === 'text' && chunk.delta !== '') {
           const words = cleanText(chunk.delta);
           answer.content += words;
-          emit({ type: 'stream_chunk', msgId, delta: reply.add(words) });
+          emit({ type: 'stream_chunk', msgId, delta: reply.addText(words) });
         } else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
           answer.toolCalls.push(chunk.call);
         } else if (chunk.type === 'done') {
@@ -98,7 +98,7 @@ export async function streamAnswer(
 export interface OpenStream {
   /** Ending the reading closes the connection. */
   chunks: AsyncIterable<ChatChunk>;
-  /** When the model began to work, by `performance.now()`: of a call that waited for a place, its first chunk. */
+  /** Start of the model's work, by `performance.now()`; for a call that waited for a place, its first chunk. */
   since: number;
 }
 

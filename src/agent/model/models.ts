@@ -3,19 +3,19 @@ import { GatewayError, ProviderError, toGatewayError } from '../../contracts/err
 import type { Profile } from '../../contracts/profile.ts';
 import type { LLMProvider } from '../../contracts/provider.ts';
 
-/** How long the server's list of models is believed, in milliseconds (B-26). */
+/** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_KEPT_MS = 5 * 60_000;
 
-/** How long `/status` waits for the model server to name its models, in milliseconds. */
+/** Longest wait of `/status` for the model server to name its models, in milliseconds. */
 const DESCRIBE_MS = 2_000;
 
 export interface ModelsDeps {
   provider: LLMProvider;
-  /** The profiles as they are now; one is called `default`. */
+  /** The profiles as they are monotonicNow; one is called `default`. */
   profiles(): readonly Profile[];
   /** `MODEL`; unset = the first the server names. */
   model?: string | undefined;
-  /** Where there are several servers: a name that belongs to the one whose first model is meant. */
+  /** With several servers: a name that belongs to the one whose first model is meant. */
   usualServer?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Models {
   describe(profileId?: string): Promise<string>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
-  /** What a request's `model` means. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
+  /** Resolves a request's `model`. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
   resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
   /**
    * Before a session takes a profile: throws a `GatewayError` when no model would answer there for a reason that does not
@@ -42,29 +42,31 @@ function listed(names: readonly string[], name: string): string | undefined {
   return [name, `${name}:latest`].find((spelled) => names.includes(spelled));
 }
 
-/** A list of names that is believed for a while once it holds one. */
-function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, now: () => number) {
+/** A list of names that is cached for a while once it holds one. */
+function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, monotonicNow: () => number) {
   let known: { names: readonly string[]; at: number } | undefined;
   const fresh = async (signal: AbortSignal): Promise<readonly string[]> => {
     const names = await ask(signal);
-    known = { names, at: now() };
+    known = { names, at: monotonicNow() };
     return names;
   };
   return {
     fresh,
     names: async (signal: AbortSignal): Promise<readonly string[]> =>
-      known !== undefined && known.names.length > 0 && now() - known.at < LIST_KEPT_MS
+      known !== undefined && known.names.length > 0 && monotonicNow() - known.at < LIST_KEPT_MS
         ? known.names
         : await fresh(signal),
   };
 }
 
-/** `now` is a clock in milliseconds. */
-export function createModels(deps: ModelsDeps, now: () => number = () => performance.now()): Models {
+/** `monotonicNow` is a clock in milliseconds. */
+export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
   const { provider, usualServer } = deps;
-  const all = keptList((signal) => provider.models(signal), now);
+  const all = keptList((signal) => provider.models(signal), monotonicNow);
   const usual =
-    usualServer === undefined ? all : keptList((signal) => provider.models(signal, usualServer), now);
+    usualServer === undefined
+      ? all
+      : keptList((signal) => provider.models(signal, usualServer), monotonicNow);
   /** The server that would have it is asked anew: it may be away, not configured, or have just fetched the model. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);

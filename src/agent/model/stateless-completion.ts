@@ -19,7 +19,7 @@ import { addUsage, meterCall } from '../state/turn-usage.ts';
 import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
 
-/** What the model reads of a call that would have to wait for a human. */
+/** Result for the model of a call that would have to wait for a human. */
 const NOBODY_TO_ASK =
   'Not run: a person must allow it, and a completion without a session cannot wait for one (X-Session-Id names one).';
 
@@ -30,7 +30,7 @@ interface Completion {
   prepared: PreparedProfile;
   model: string;
   signal: AbortSignal;
-  /** What the gate looks at: the caller's words, and the results of the tools. */
+  /** Input of the approval gate: the caller's messages and the results of the tools. */
   rows: ContextRow[];
   /** Of all calls so far, those that broke included; undefined until the model has begun. */
   usage?: Usage;
@@ -188,7 +188,7 @@ async function runPure(
   return outcome;
 }
 
-/** Whose completions take turns at the model, and whose folder their tools see: the token's own. */
+/** The key by which completions take turns at the model, and whose folder their tools see: one per token. */
 function sessionOf(caller: Caller): SessionKey {
   return `stateless:${caller.tokenId}`;
 }

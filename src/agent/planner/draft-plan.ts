@@ -16,7 +16,7 @@ const MAX_ABOUT = 160;
 
 /**
  * Plans for a turn, or for a subagent; undefined when the request needs no plan, the model wrote none, or planning
- * failed, which is logged and told in a notice. `spent` grows with every call. Throws only `StoreError` and the
+ * failed, which is logged and sent as a notice. `spent` grows with every call. Throws only `StoreError` and the
  * signal's reason.
  */
 export async function draftPlan(
@@ -55,7 +55,7 @@ async function threePhases(
   }
 
   const tools = [...turn.prepared.tools.values()].map(({ name, description }) => offer(name, description));
-  // Without the tool there is nobody to hand a step to.
+  // Without the tool no other agent can take a step.
   const agents = turn.prepared.tools.has(SPAWN_TOOL)
     ? shared.deps.profiles().map(({ id, systemPrompt }) => offer(id, systemPrompt))
     : [];
@@ -65,7 +65,7 @@ async function threePhases(
     profiles: new Set(agents.map(({ name }) => name)),
   });
   if (written === undefined) {
-    turn.log.info('planning gave no numbered step');
+    turn.log.info('plan_without_steps');
     return undefined;
   }
   const { entry } = turn.rows.user;

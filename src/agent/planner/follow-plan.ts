@@ -66,7 +66,7 @@ export async function settlePlan(
   else emit({ type: 'plan_cancelled', reason: CANCELLED[reason] });
 }
 
-/** Why a plan is given up whose turn ended like this. */
+/** Reasons of a cancelled plan, by how its turn ended. */
 export const CANCELLED: Record<Exclude<TurnEndReason, 'completed'>, string> = {
   stopped: 'Stopped.',
   max_iterations: 'The limit of iterations was reached.',

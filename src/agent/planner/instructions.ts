@@ -1,4 +1,4 @@
-/** What the model is told in each phase of planning. */
+/** Instructions to the model for each phase of planning. */
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import { clipMiddle } from '../../lib/text.ts';
 

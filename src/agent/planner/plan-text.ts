@@ -1,9 +1,9 @@
-/** A plan in words: as the model reads it, as people read it, and as a todo list. */
+/** A plan as text: for the model, for people, and as a todo list. */
 import type { Plan, PlanStep } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
 import type { Todo } from '../../contracts/notes.ts';
 
-/** The plan as the model finds it in its context: its own words, an assistant message (N-25). */
+/** The plan as it stands in the model's context: an assistant message (N-25). */
 export function planForModel(plan: Plan): string {
   const steps = plan.steps.map(
     (step, index) => `${index + 1}. [${executorTag(step)}] ${todoText(step.description)}`,
@@ -64,7 +64,7 @@ function executorWords({ executor }: PlanStep): string {
   }
 }
 
-/** The words of a step are text, whatever marks are in them. */
+/** Escapes Markdown: the description of a step is plain text. */
 function escaped(words: string): string {
   return words.replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
 }

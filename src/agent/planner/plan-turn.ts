@@ -27,10 +27,10 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
     }
   }
   if (turn.plan === undefined) return;
-  // Whoever watches the resumed run of a turn has not seen the plan of its first one.
+  // A listener of the resumed turn has not seen the plan of its first attempt.
   emit({ type: 'plan_ready', plan: turn.plan });
   emit({ type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) });
-  // It was over before this run of the turn began, and its process may have died before anybody knew.
+  // It was over before this attempt began, and its process may have died before the event went out.
   if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
   if (turn.plan.state === 'cancelled') emit({ type: 'plan_cancelled', reason: turn.plan.reason ?? '' });
 }

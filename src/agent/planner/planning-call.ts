@@ -22,17 +22,17 @@ export const MAX_PLANNING_CHARS = 24_000;
 /** Before the first call. */
 export const NOTHING_SPENT: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
-/** Whoever plans: a turn, or a subagent that has the same things. */
+/** The parts of a turn, or of a subagent, that planning reads. */
 export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> & Pick<Turn, 'signal'>;
 
 export interface PlanningCall extends ShownCall {
-  /** What the model is told, after the user's message. */
+  /** The instruction after the user's message. */
   instruction: string;
   /** Grows with what the call costs. */
   spent: Spent;
 }
 
-/** What planning has cost so far, broken calls included. */
+/** Cost of planning so far, broken calls included. */
 export interface Spent {
   usage: Usage;
 }
@@ -80,7 +80,7 @@ async function planningRequest(
 ): Promise<{ request: ChatRequest; estimated: number }> {
   const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
     part,
-    // The room for the answer is planning's own, whatever the profile keeps free for its answers.
+    // Planning reserves its own answer length, whatever the profile reserves for its answers.
     profile: { ...turn.profile, maxTokens: undefined },
   });
   const { messages, tokens } = fitPrompt(

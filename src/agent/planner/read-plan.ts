@@ -1,4 +1,4 @@
-/** Reads a plan out of the model's words: milestones, and numbered steps with their executors (N-20, N-21). */
+/** Reads a plan out of the model's text: milestones, and numbered steps with their executors (N-20, N-21). */
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import type { StepExecutor } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
@@ -14,13 +14,13 @@ export interface WrittenPlan {
   steps: { description: string; executor: StepExecutor }[];
 }
 
-/** What a step may name. */
+/** Names that a step may use. */
 export interface KnownExecutors {
   tools: ReadonlySet<string>;
   profiles: ReadonlySet<string>;
 }
 
-/** What is read of one line. */
+/** The executor found in one line. */
 const MAX_LINE_CHARS = 1_000;
 
 const NUMBERED = /^\s*\W{0,5}(?:\d{1,4}[.)]|step\s+\d{1,4}\s*[.):–—-])\s*(.*)$/i;
@@ -73,7 +73,7 @@ function firstStepLine(lines: readonly string[]): number {
 interface Named {
   kind: 'tool' | 'agent' | 'self';
   name: string;
-  /** The words that name it, to be taken out of the description. */
+  /** The matched text, to be removed from the description. */
   words: string;
 }
 

@@ -8,13 +8,13 @@ import type { SessionRecord } from '../../contracts/records.ts';
 import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
 
-/** How long the model servers may take to say what they have, in milliseconds. */
+/** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;
 /** Names of models shown by `/model`. */
 export const MODELS_SHOWN = 30;
 
 export interface ProfileCommandDeps {
-  profiles: Pick<Profiles, 'list' | 'faults'>;
+  profiles: Pick<Profiles, 'list' | 'errors'>;
   ledger: Pick<Ledger, 'session' | 'updateSession'>;
   events: Pick<EventBus, 'emit'>;
   models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
@@ -41,10 +41,10 @@ export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
 async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
   const record = await deps.ledger.session(call.session);
   const current = known(deps, record?.profileId)?.id ?? 'default';
-  const faults = deps.profiles.faults();
-  const broken = 'Some profiles cannot be used as they are now; what they said before stays.';
-  // What stands in the files is for those who write them.
-  const told = call.owner ? faults.map((fault) => `- ${fault}`) : [];
+  const errors = deps.profiles.errors();
+  const broken = 'The files of some profiles have errors; their last valid content stays in use.';
+  // Details of the files are for owners, who write them.
+  const details = call.owner ? errors.map((error) => `- ${error}`) : [];
   return [
     `Profile: \`${current}\``,
     deps.profiles
@@ -52,7 +52,7 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
       .map((profile) => profileLine(profile, current))
       .join('\n'),
     ...(call.owner ? ['Switch with /profile ID.'] : []),
-    ...(faults.length === 0 ? [] : [[broken, ...told].join('\n')]),
+    ...(errors.length === 0 ? [] : [[broken, ...details].join('\n')]),
   ].join('\n\n');
 }
 
@@ -135,7 +135,7 @@ function ownersOnly(call: CommandCall): void {
   );
 }
 
-/** A session that nobody has written into yet is made, and belongs to the token that speaks. */
+/** Changes a session; a new one is created and belongs to the calling token. */
 async function change(
   { ledger }: ProfileCommandDeps,
   { session, tokenId }: CommandCall,

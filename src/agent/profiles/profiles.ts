@@ -11,7 +11,7 @@ export interface ProfilesOptions {
   /** `$GATEWAY_HOME/profiles`; it is made when it is missing. */
   folder: string;
   log: Log;
-  /** How often the files are looked at without being told, in milliseconds. */
+  /** Poll interval in milliseconds, beside the notifications of the file system. */
   pollMs?: number;
 }
 
@@ -20,8 +20,8 @@ export interface Profiles {
   open(rules: ProfileRules): Promise<void>;
   /** Empty before `open`; then `default` first, then the others by id. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];
-  /** What is wrong in the files now, by file and field; in use is what they said before. */
-  faults(): readonly string[];
+  /** Errors in the files now, by file and field; the last valid content stays in use. */
+  errors(): readonly string[];
   close(): Promise<void>;
 }
 
@@ -30,14 +30,14 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
   const kept = new Map<string, { source: string; profile: Profile }>();
   let list: readonly Profile[] = [];
   let watcher: ReturnType<typeof watchFolders> | undefined;
-  let faults: readonly string[] = [];
+  let errors: readonly string[] = [];
 
   const take = (reads: readonly ProfileRead[], usual: Profile): void => {
     for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
     for (const { id, source, profile } of reads) {
       if (profile === undefined || kept.get(id)?.source === source) continue;
       kept.set(id, { source, profile });
-      log.info({ profile: id }, 'profile loaded');
+      log.info({ profile: id }, 'profile_loaded');
     }
     const others = [...kept.values()].map(({ profile }) => profile).filter(({ id }) => id !== 'default');
     const next = [
@@ -45,13 +45,12 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
       ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     ];
     if (next.length !== list.length || next.some((profile, at) => profile !== list[at])) list = next;
-    note(reads.flatMap((read) => read.faults));
+    note(reads.flatMap((read) => read.errors));
   };
   const note = (found: readonly string[]): void => {
-    const news = found.filter((fault) => !faults.includes(fault));
-    if (news.length > 0)
-      log.error({ faults: news }, 'profiles cannot be used as they are; what they said before stays');
-    faults = found;
+    const news = found.filter((error) => !errors.includes(error));
+    if (news.length > 0) log.error({ errors: news }, 'profiles_invalid');
+    errors = found;
   };
 
   let last: Promise<void> = Promise.resolve();
@@ -70,7 +69,7 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
       try {
         await mkdir(folder, { recursive: true });
         await look(rules);
-        if (faults.length > 0) throw cannotBeUsed(faults);
+        if (errors.length > 0) throw cannotBeUsed(errors);
       } catch (error) {
         watcher.close();
         throw error instanceof ConfigError
@@ -79,7 +78,7 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
       }
     },
     list: () => list,
-    faults: () => faults,
+    errors: () => errors,
     async close() {
       watcher?.close();
       await last;
@@ -87,7 +86,7 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
   };
 }
 
-function cannotBeUsed(faults: readonly string[]): ConfigError {
-  const lines = faults.map((fault) => `  - ${fault}`).join('\n');
+function cannotBeUsed(errors: readonly string[]): ConfigError {
+  const lines = errors.map((error) => `  - ${error}`).join('\n');
   return new ConfigError('bad_profiles', `The profiles in GATEWAY_HOME cannot be used:\n${lines}`);
 }

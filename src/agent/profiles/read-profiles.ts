@@ -1,11 +1,11 @@
-/** Reads `profiles/` in GATEWAY_HOME: a folder is a profile, checked whole, every fault told by file and field. */
+/** Reads `profiles/` in GATEWAY_HOME: a folder is a profile, checked whole, every error reported by file and field. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
 import { PROFILE_ID, profileSchema } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 
-/** Profiles a house may have. */
+/** Most profiles that are read. */
 export const MAX_PROFILES = 100;
 /** Longest file of a profile, in bytes: a prompt is part of every call. */
 export const MAX_PROFILE_FILE_BYTES = 64 * 1024;
@@ -15,7 +15,7 @@ const PROMPT = 'system_prompt.md';
 const SUBAGENT_PROMPT = 'subagent_system_prompt.md';
 const FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
 
-/** What profiles are measured by. */
+/** Defaults and names that profiles are checked against. */
 export interface ProfileRules {
   /** The profile `default` when no folder says otherwise; persona and prompts of it stand in where a folder has none. */
   usual: Profile;
@@ -23,15 +23,15 @@ export interface ProfileRules {
   toolNames: readonly string[];
 }
 
-/** One folder. `profile` is undefined when it has faults; the same `source` always gives an equal profile. */
+/** One folder. `profile` is undefined when it has errors; the same `source` always gives an equal profile. */
 export interface ProfileRead {
   id: string;
   source: string;
   profile?: Profile | undefined;
-  faults: string[];
+  errors: string[];
 }
 
-/** All that lies in the folder of profiles. */
+/** Content of the profiles folder. */
 export interface ProfilesRead {
   reads: ProfileRead[];
   /** The folders in it, those that are no profile yet included. */
@@ -54,8 +54,8 @@ export async function readProfiles(folder: string, rules: ProfileRules): Promise
   return { reads, folders: ids.slice(0, MAX_PROFILES).map((id) => path.join(folder, id)) };
 }
 
-/** A file's words, why it cannot be read, or undefined when it is not there. */
-type Text = { words: string } | { fault: string } | undefined;
+/** The text of a file, the error that kept it from being read, or undefined when there is no file. */
+type Text = { content: string } | { error: string } | undefined;
 type Texts = Record<(typeof FILES)[number], Text>;
 
 async function readTexts(folder: string): Promise<Texts | undefined> {
@@ -68,32 +68,32 @@ async function readText(file: string): Promise<Text> {
   try {
     const { size } = await stat(file);
     if (size > MAX_PROFILE_FILE_BYTES) {
-      return { fault: `is too long: ${size} bytes, and ${MAX_PROFILE_FILE_BYTES} are allowed` };
+      return { error: `is too long: ${size} bytes, and ${MAX_PROFILE_FILE_BYTES} are allowed` };
     }
-    return { words: cleanText(await readFile(file, 'utf8')) };
+    return { content: cleanText(await readFile(file, 'utf8')) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
     // Neither the file nor, when this is no folder, anything below it.
-    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { fault: `cannot be read (${code})` };
+    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { error: `cannot be read (${code})` };
   }
 }
 
 function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead {
-  const faults: string[] = [];
+  const errors: string[] = [];
   if (!PROFILE_ID.test(id)) {
-    faults.push(`profiles/${id}: a profile's name has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
+    errors.push(`profiles/${id}: a profile's name has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
   }
-  const words = (name: (typeof FILES)[number]): string | undefined => {
+  const contentOf = (name: (typeof FILES)[number]): string | undefined => {
     const text = texts[name];
-    if (text !== undefined && 'fault' in text) faults.push(`profiles/${id}/${name}: ${text.fault}`);
-    return text !== undefined && 'words' in text ? text.words : undefined;
+    if (text !== undefined && 'error' in text) errors.push(`profiles/${id}/${name}: ${text.error}`);
+    return text !== undefined && 'content' in text ? text.content : undefined;
   };
-  const [config, systemPrompt, subagentSystemPrompt] = FILES.map(words);
-  const source = JSON.stringify([config, systemPrompt, subagentSystemPrompt, faults]);
-  const settings = readSettings(config ?? '{}', id, rules, (fault) =>
-    faults.push(`profiles/${id}/${CONFIG}: ${fault}`),
+  const [config, systemPrompt, subagentSystemPrompt] = FILES.map(contentOf);
+  const source = JSON.stringify([config, systemPrompt, subagentSystemPrompt, errors]);
+  const settings = readSettings(config ?? '{}', id, rules, (error) =>
+    errors.push(`profiles/${id}/${CONFIG}: ${error}`),
   );
-  if (settings === undefined || faults.length > 0) return { id, source, faults };
+  if (settings === undefined || errors.length > 0) return { id, source, errors };
   const { persona, ...usual } = rules.usual;
   const profile: Profile = {
     ...settings,
@@ -102,38 +102,38 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead
     systemPrompt: systemPrompt?.trim() ?? usual.systemPrompt,
     subagentSystemPrompt: subagentSystemPrompt?.trim() ?? usual.subagentSystemPrompt,
   };
-  return { id, source, profile, faults };
+  return { id, source, profile, errors };
 }
 
 function readSettings(
   config: string,
   id: string,
   { usual, toolNames }: ProfileRules,
-  fault: (text: string) => void,
+  report: (text: string) => void,
 ): ReturnType<typeof profileSchema.parse> | undefined {
   let given: unknown;
   try {
     given = JSON.parse(config);
   } catch (error) {
-    fault(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    report(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
   const { success, data, error } = profileSchema.safeParse(given);
   if (!success) {
-    for (const issue of error.issues) fault(`${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    for (const issue of error.issues) report(`${issue.path.join('.') || 'the file'}: ${issue.message}`);
     return undefined;
   }
   for (const field of ['enabledTools', 'subagentTools'] as const) {
     for (const name of data[field].filter((tool) => !toolNames.includes(tool))) {
-      fault(`${field}: there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
+      report(`${field}: there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
     }
   }
-  // What the default profile may do is said in the house's own config.json, unless its folder says it.
+  // The tools of the default profile stand in the gateway's config.json, unless its folder names them.
   const named = typeof given === 'object' && given !== null && 'enabledTools' in given;
   return id === 'default' && !named ? { ...data, enabledTools: usual.enabledTools } : data;
 }
 
 function tooMany(ids: readonly string[]): ProfileRead {
-  const fault = `profiles: there may be ${MAX_PROFILES} folders; ${ids.length} more are not read, from "${ids[0] ?? ''}" on`;
-  return { id: '', source: '', faults: [fault] };
+  const error = `profiles: there may be ${MAX_PROFILES} folders; ${ids.length} more are not read, from "${ids[0] ?? ''}" on`;
+  return { id: '', source: '', errors: [error] };
 }

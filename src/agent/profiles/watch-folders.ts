@@ -1,12 +1,12 @@
-/** Tells that something in some folders may have changed: soon where the system says so, later where it does not. */
+/** Reports that folders may have changed: soon where the file system notifies, else at the next poll. */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 
-/** An editor writes a file in several steps: one look for all of them, after this many milliseconds. */
+/** An editor writes a file in several steps: one read for all of them, after this many milliseconds. */
 const DEBOUNCE_MS = 150;
-/** How often it is looked without being told, in milliseconds: network disks and full tables of watches say nothing. */
+/** Poll interval in milliseconds: network disks and full watch tables send no notification. */
 export const POLL_MS = 5_000;
 
 export interface FolderWatch {
@@ -41,15 +41,12 @@ export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): F
         hear();
       });
       watcher.on('error', (error) => {
-        log.debug({ err: error, folder }, 'a folder can no longer be watched');
+        log.debug({ err: error, folder }, 'folder_watch_lost');
         leave(folder);
       });
       watchers.set(folder, watcher);
     } catch (error) {
-      log.debug(
-        { err: toGatewayError(error), folder },
-        'a folder cannot be watched; it is looked at by the clock',
-      );
+      log.debug({ err: toGatewayError(error), folder }, 'folder_watch_unavailable');
     }
   };
   return {
@@ -58,7 +55,7 @@ export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): F
       for (const folder of watchers.keys()) if (!paths.includes(folder)) leave(folder);
       const fresh = paths.filter((folder) => !watchers.has(folder));
       for (const folder of fresh) enter(folder);
-      // What was written between the look that found a folder and this moment was not heard.
+      // A write between the read that found the folder and this watch was not notified.
       if (fresh.length > 0) hear();
     },
     close() {

@@ -1,25 +1,25 @@
-/** The house's own words for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of its skills (B-05). */
+/** The operator's files for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of the skills (B-05). */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Log } from '../../contracts/log.ts';
-import { createKeptFiles } from './file-cache.ts';
-import type { FileText, KeptFiles } from './file-cache.ts';
+import { createFileCache } from './file-cache.ts';
+import type { FileText, FileCache } from './file-cache.ts';
 import { isSkillFolder, readSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
 
 /** Files that go into every prompt, in their order. */
 export const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
-/** Bytes of each that are read: all four leave room for a talk in a window of 16,384 tokens. */
+/** Bytes of each that are read: with all four, a window of 16,384 tokens still holds a conversation. */
 export const MAX_BOOTSTRAP_BYTES = 6_000;
 /** Skills that are listed. */
 export const MAX_SKILLS = 30;
-/** Bytes of a SKILL.md that are looked at for its name and description. */
+/** Bytes of a SKILL.md that are checked at for its name and description. */
 const FRONT_MATTER_BYTES = 4_096;
-/** How long what was read is believed before the files are looked at again, in milliseconds. */
-export const LOOK_EVERY_MS = 1_000;
+/** Time that the files are cached before they are checked again, in milliseconds. */
+export const CHECK_EVERY_MS = 1_000;
 
-/** A piece of the prompt; empty when there is nothing to say. */
+/** A section of the prompt; empty when there is none. */
 export interface PromptPart {
   content: string;
   tokens: number;
@@ -37,27 +37,27 @@ export interface BootstrapPrompt {
   skills: PromptPart;
 }
 
-/** For a house without files of its own. */
+/** The bootstrap prompt without a workspace folder. */
 export async function noBootstrapPrompt(): Promise<BootstrapPrompt> {
   return { bootstrap: NO_PART, skills: NO_PART };
 }
 
 /**
- * Gives the words of the house as they are in `folder` now. A file is read again when its time or size has changed; all
- * who ask within a second share one look. Never throws: what cannot be read is left out and logged.
+ * Gives the bootstrap prompt from the files in `folder` monotonicNow. A file is read again when its time or size has changed; all
+ * callers within a second share one check. Never throws: a file that cannot be read is left out and logged.
  */
 export function createBootstrapFiles(
   folder: string,
   log: Log,
-  now: () => number = () => performance.now(),
+  monotonicNow: () => number = () => performance.now(),
 ): () => Promise<BootstrapPrompt> {
-  const texts = createKeptFiles(MAX_BOOTSTRAP_BYTES, (read) => bootstrapText(read, log), log);
-  const skills = createKeptFiles(FRONT_MATTER_BYTES, ({ text }) => readSkill(text), log);
+  const texts = createFileCache(MAX_BOOTSTRAP_BYTES, (read) => bootstrapText(read, log), log);
+  const skills = createFileCache(FRONT_MATTER_BYTES, ({ text }) => readSkill(text), log);
   const listSkills = createSkillList(path.join(folder, 'skills'), skills, log);
   let parts: BootstrapPrompt = { bootstrap: NO_PART, skills: NO_PART };
-  let looked: { at: number; words: Promise<BootstrapPrompt> } | undefined;
+  let checked: { at: number; prompt: Promise<BootstrapPrompt> } | undefined;
 
-  const look = async (): Promise<BootstrapPrompt> => {
+  const check = async (): Promise<BootstrapPrompt> => {
     const read = BOOTSTRAP_FILES.map(async (name) => {
       const text = (await texts.read(path.join(folder, name))) ?? '';
       return text === '' ? [] : [`## ${name}\n\n${text}`];
@@ -71,23 +71,24 @@ export function createBootstrapFiles(
     return parts;
   };
   return () => {
-    if (looked === undefined || now() - looked.at >= LOOK_EVERY_MS) looked = { at: now(), words: look() };
-    return looked.words;
+    if (checked === undefined || monotonicNow() - checked.at >= CHECK_EVERY_MS)
+      checked = { at: monotonicNow(), prompt: check() };
+    return checked.prompt;
   };
 }
 
 /** The text of a bootstrap file, with a mark where it was cut. */
 function bootstrapText({ file, text, size }: FileText, log: Log): string {
-  const words = text.trim();
-  if (size <= MAX_BOOTSTRAP_BYTES) return words;
-  log.warn({ file, size, limit: MAX_BOOTSTRAP_BYTES }, 'a file of the house is too long and was cut');
+  const trimmed = text.trim();
+  if (size <= MAX_BOOTSTRAP_BYTES) return trimmed;
+  log.warn({ file, size, limit: MAX_BOOTSTRAP_BYTES }, 'prompt_file_truncated');
   const left = size - MAX_BOOTSTRAP_BYTES;
-  return `${words}\n[… ${left} more bytes of ${path.basename(file)} are left out: at most ${MAX_BOOTSTRAP_BYTES} are read …]`;
+  return `${trimmed}\n[… ${left} more bytes of ${path.basename(file)} are left out: at most ${MAX_BOOTSTRAP_BYTES} are read …]`;
 }
 
 /** The section that lists the skills in `folder` by name; empty when there are none. */
-function createSkillList(folder: string, files: KeptFiles<Skill>, log: Log): () => Promise<string> {
-  let faults = '';
+function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () => Promise<string> {
+  let reported = '';
   return async () => {
     const { names, refused } = await skillFolders(folder, log);
     const listed = names.slice(0, MAX_SKILLS);
@@ -98,11 +99,10 @@ function createSkillList(folder: string, files: KeptFiles<Skill>, log: Log): () 
     const left = names.length - listed.length;
     if (left > 0) lines.push(`- [… ${left} more skills are left out: at most ${MAX_SKILLS} are listed …]`);
     const found = [...refused, ...names.slice(MAX_SKILLS)].join(', ');
-    if (found !== faults && found !== '')
-      log.warn({ skills: found }, 'these skills are not listed: odd names, or too many');
-    faults = found;
+    if (found !== reported && found !== '') log.warn({ skills: found }, 'skills_not_listed');
+    reported = found;
     if (lines.length === 0) return '';
-    return `## Skills\n\nHow this house does certain things. Before you do one of them, read its file with read_file.\n\n${lines.join('\n')}`;
+    return `## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file.\n\n${lines.join('\n')}`;
   };
 }
 
@@ -121,7 +121,7 @@ async function skillFolders(folder: string, log: Log): Promise<{ names: string[]
     return { names: names.filter(isSkillFolder), refused: names.filter((name) => !isSkillFolder(name)) };
   } catch (error) {
     const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (!absent) log.warn({ err: error, folder }, 'the folder of the skills cannot be read');
+    if (!absent) log.warn({ err: error, folder }, 'skills_unreadable');
     return { names: [], refused: [] };
   }
 }

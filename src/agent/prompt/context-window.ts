@@ -1,4 +1,4 @@
-/** How much the model can read: windows, the budget, what is dropped to fit it, and estimates that learn. */
+/** The context window: its size, the budget of a prompt, what is dropped to fit it, and estimates that learn. */
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Profile } from '../../contracts/profile.ts';
@@ -42,20 +42,20 @@ export function inputBudget(window: number, profile: Profile, toolTokens: number
   return own - reserve - toolTokens;
 }
 
-/** How full a context is, in estimated tokens and in rows. */
+/** Size of a context, in estimated tokens and in rows. */
 export interface ContextSize {
   tokens: number;
   rows: number;
 }
 
-/** What a model call is made of. Groups are oldest first. */
+/** The parts of a model call. Groups are oldest first. */
 export interface Prompt {
   system: { content: string; tokens: number };
   /** Earlier turns. */
   history: readonly Group[];
   /** The message being answered; always kept. */
   current: Group;
-  /** What this turn has done so far. */
+  /** Answers and results of this turn so far. */
   steps: readonly Group[];
   /** A transient system message at the end; never stored. */
   note?: { content: string; tokens: number } | undefined;
@@ -148,7 +148,7 @@ const SCALE_LEARNS_FROM = 200;
 /** Models whose scale is remembered; the one learned longest ago goes first. */
 export const SCALE_MODELS = 100;
 
-/** How a model's real tokens relate to the estimate. */
+/** Ratio of a model's real tokens to the estimate. */
 export interface TokenScale {
   /** Real tokens per estimated token. */
   of(model: string): number;

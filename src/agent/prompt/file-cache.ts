@@ -14,17 +14,17 @@ export interface FileText {
   size: number;
 }
 
-export interface KeptFiles<T> {
-  /** What was made of the file; undefined when there is none or it cannot be read, which is logged. Never throws. */
+export interface FileCache<T> {
+  /** The value made of the file; undefined when there is no file or it cannot be read, which is logged. Never throws. */
   read(file: string): Promise<T | undefined>;
-  /** Forgets every file but these. */
+  /** Drops every file but these. */
   keepOnly(files: ReadonlySet<string>): void;
 }
 
 /** `make` turns a file's first `maxBytes` bytes into what is kept; it is called once per change. */
-export function createKeptFiles<T>(maxBytes: number, make: (read: FileText) => T, log: Log): KeptFiles<T> {
+export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T, log: Log): FileCache<T> {
   const kept = new Map<string, { mtimeMs: number; size: number; value: T }>();
-  const faults = new Map<string, string>();
+  const errors = new Map<string, string>();
 
   const readFrom = async (handle: FileHandle, file: string): Promise<T> => {
     const stats = await handle.stat();
@@ -43,25 +43,25 @@ export function createKeptFiles<T>(maxBytes: number, make: (read: FileText) => T
   return {
     async read(file) {
       try {
-        // O_NONBLOCK: a pipe that nobody writes to must not hold the thread.
+        // O_NONBLOCK: a pipe without a writer must not block the thread.
         await using handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
         const value = await readFrom(handle, file);
-        faults.delete(file);
+        errors.delete(file);
         return value;
       } catch (error) {
         kept.delete(file);
         const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
         const { message } = toGatewayError(error);
-        if (absent) faults.delete(file);
-        else if (faults.get(file) !== message) {
-          faults.set(file, message);
-          log.warn({ err: error, file }, 'a file of the house cannot be read');
+        if (absent) errors.delete(file);
+        else if (errors.get(file) !== message) {
+          errors.set(file, message);
+          log.warn({ err: error, file }, 'prompt_file_unreadable');
         }
         return undefined;
       }
     },
     keepOnly(files) {
-      for (const map of [kept, faults]) for (const file of map.keys()) if (!files.has(file)) map.delete(file);
+      for (const map of [kept, errors]) for (const file of map.keys()) if (!files.has(file)) map.delete(file);
     },
   };
 }

@@ -3,7 +3,7 @@ import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
 import type { ContextEntry } from '../../contracts/records.ts';
 
-/** What a message costs beside its words: its role and the marks around it. */
+/** Tokens of a message beside its text: its role and the marks around it. */
 const MESSAGE_OVERHEAD = 4;
 
 /** Messages that only make sense together: a user's message, or an answer with the results of its tool calls. */
@@ -120,7 +120,7 @@ function resultOf(entry: ContextEntry): string {
   return 'content' in entry ? entry.content : '';
 }
 
-/** What the model reads in place of a result that was never stored. */
+/** Text in place of a result that was never stored. */
 function missingResult(begun: boolean): string {
   return begun
     ? 'Outcome unknown: the call was begun and interrupted. It may or may not have taken effect.'

@@ -1,4 +1,4 @@
-/** What the house whispers to the model before an answer: transient system words, never stored (N-44 to N-46). */
+/** Nudges: transient system notes before a model call, never stored (N-44 to N-46). */
 import { estimateTokens } from '../../lib/tokens.ts';
 import { todoText } from '../../contracts/notes.ts';
 import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
@@ -7,7 +7,7 @@ import { failedIn, idleIterations, newestTodos, TODO_TOOL } from './todo-progres
 /** Open todos that a reminder names. */
 const MAX_NAMED = 5;
 
-/** Whoever iterates: a turn, or a subagent that has the same things. */
+/** The parts of a turn, or of a subagent, that nudges read. */
 export type Iterating = Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'rows'> & { prepared: { tools: Pick<TurnContext['prepared']['tools'], 'has'> } };
 
@@ -27,7 +27,7 @@ export function notesFor(turn: Iterating, n: number): { content: string; tokens:
   return content === '' ? undefined : { content, tokens: estimateTokens(content) };
 }
 
-/** How many model calls are left (N-32). */
+/** The number of model calls that are left (N-32). */
 function budgetNote({ profile }: Iterating, n: number): string | undefined {
   if (!profile.iterationBudgetEnabled) return undefined;
   const max = profile.maxIterations;

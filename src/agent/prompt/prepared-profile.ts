@@ -1,4 +1,4 @@
-/** What a profile's every call shares, made once: its system prompt and the schemas of its tools (N-68, N-72). */
+/** The parts that all calls of a profile share, made once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/profile.ts';

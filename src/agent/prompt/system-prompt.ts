@@ -1,4 +1,4 @@
-/** What a call tells the model before the conversation: profile, house, what is remembered, skills; never stored (B-05). */
+/** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
@@ -16,34 +16,33 @@ export const MEMORY_TOKENS = 1_000;
 /** The heading of what is remembered (N-69). */
 export const MEMORY_HEADING = '## What I remember about the user';
 
-/** What a turn reads besides its conversation, gathered once, while it starts. */
-export interface PromptContext {
-  house: BootstrapPrompt;
+/** The parts of the prompt that are not the conversation, loaded once per turn. */
+export interface PromptContext extends BootstrapPrompt {
   memory: PromptPart;
-  /** A fact that strangers' words may have made is among them. */
+  /** Untrusted text may have made one of the memories. */
   untrusted: boolean;
 }
 
-/** Where the promptContext come from. */
+/** Sources of a prompt context. */
 interface Sources {
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   deps: { memories: Pick<MemoryStore, 'recall'>; log: Log };
 }
 
-/** About whom and to whom a turn speaks. */
+/** The user a turn answers, and the audience that reads it. */
 export interface Listener {
   userId: string;
   place: 'private' | 'group';
-  /** What they said. */
+  /** The text of the message. */
   said: string;
-  /** Whether anything is remembered about them. */
+  /** True when memories about them exist. */
   remembers: boolean;
 }
 
-/** Gathers the promptContext. Never throws: a turn is better without its memory than not at all. */
+/** Loads the prompt context. Never throws: a turn is better without its memory than not at all. */
 export async function loadPromptContext(sources: Sources, listener: Listener): Promise<PromptContext> {
-  const [house, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources.deps, listener)]);
-  return { house, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
+  const [files, facts] = await Promise.all([sources.bootstrapPrompt(), recall(sources.deps, listener)]);
+  return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
 }
 
 /** In a group others read the answer: what is remembered about one of them stays out. */
@@ -87,10 +86,13 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
 }
 
 /** The system message of a call: everything in its order, in one message, as some models' templates want it. */
-export function systemPart(prepared: PreparedProfile, { house, memory }: PromptContext): PromptPart {
+export function systemPart(
+  prepared: PreparedProfile,
+  { bootstrap, memory, skills: listed }: PromptContext,
+): PromptPart {
   // Without the tool there is no way to read a skill.
-  const skills = prepared.tools.has('read_file') ? house.skills : NO_PART;
-  const parts = [prepared.system, house.bootstrap, memory, skills].filter(({ content }) => content !== '');
+  const skills = prepared.tools.has('read_file') ? listed : NO_PART;
+  const parts = [prepared.system, bootstrap, memory, skills].filter(({ content }) => content !== '');
   return {
     content: parts.map(({ content }) => content).join('\n\n'),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens + 1, 0),

@@ -1,4 +1,4 @@
-/** What a turn's rows tell of its todo list: all of it is read from the journal, so that a resumed turn counts the same. */
+/** Progress of a turn in its todo list, read from the journal, so that a resumed turn counts the same. */
 import { readTodos } from '../../contracts/notes.ts';
 import type { Todo } from '../../contracts/notes.ts';
 import type { TurnRows } from '../state/turn-state.ts';
@@ -23,7 +23,7 @@ function viewsOf(rows: TurnRows): TodoView[] {
     if (entry.kind !== 'tool_result' || entry.toolName !== TODO_TOOL || entry.isError) continue;
     const items = readTodos(entry.content);
     const before = views.at(-1)?.items;
-    // Nobody knows what the first call found: whatever is not mere reading counts as a change.
+    // The list before the first call is unknown: anything but reading counts as a change.
     const looks = rows.answer(iteration)?.toolCalls[entry.callIndex]?.args['action'] === 'list';
     const progress = before === undefined ? !looks : !sameTodos(before, items);
     const known = new Set(before?.filter(isFailed).map(({ text }) => text));
@@ -38,7 +38,7 @@ export function newestTodos(rows: TurnRows): Todo[] | undefined {
   return viewsOf(rows).at(-1)?.items;
 }
 
-/** How many iterations before the n-th, one after another, brought no progress in the todo list (N-37, N-54). */
+/** Counts the iterations right before the n-th that brought no progress in the todo list (N-37, N-54). */
 export function idleIterations(rows: TurnRows, n: number): number {
   const views = viewsOf(rows).filter(({ iteration, progress }) => progress && iteration < n);
   return n - 1 - (views.at(-1)?.iteration ?? 0);

@@ -6,7 +6,7 @@ const PARAGRAPH = '\n\n';
 /** Grows with the deltas and forgets those of a call that is repeated. */
 export class Reply {
   #text = '';
-  /** Where the open call began in `#text`; undefined when none is open. */
+  /** Start of the open call in `#text`; undefined when none is open. */
   #start: number | undefined;
   #callText = '';
 
@@ -15,31 +15,31 @@ export class Reply {
     return this.#text;
   }
 
-  /** What the open call has said, without the paragraph before it. */
+  /** Text of the open call, without the paragraph before it. */
   get callText(): string {
     return this.#callText;
   }
 
-  /** True between `begin` and `end`. */
+  /** True between `openCall` and `closeCall`. */
   get open(): boolean {
     return this.#start !== undefined;
   }
 
-  begin(): void {
+  openCall(): void {
     this.#start = this.#text.length;
     this.#callText = '';
   }
 
-  /** Adds words of the open call; gives the delta to show. */
-  add(words: string): string {
-    const delta = this.#callText === '' && this.#text !== '' ? PARAGRAPH + words : words;
-    this.#callText += words;
+  /** Adds text of the open call; gives the delta to show. */
+  addText(text: string): string {
+    const delta = this.#callText === '' && this.#text !== '' ? PARAGRAPH + text : text;
+    this.#callText += text;
     this.#text += delta;
     return delta;
   }
 
   /** Closes the call; gives its deltas, joined. */
-  end(): string {
+  closeCall(): string {
     const shown = this.#text.slice(this.#start ?? this.#text.length);
     this.#start = undefined;
     this.#callText = '';
@@ -47,23 +47,23 @@ export class Reply {
   }
 
   /** Takes back what the open call said. */
-  reset(): void {
+  discardCall(): void {
     this.#text = this.#text.slice(0, this.#start);
     this.#start = undefined;
     this.#callText = '';
   }
 
   /** Takes back everything. */
-  forget(): void {
+  discardAll(): void {
     this.#start = 0;
-    this.reset();
+    this.discardCall();
     this.#text = '';
   }
 
   /** A whole text at once: an answer from the journal. */
-  say(text: string): string {
-    this.begin();
-    if (text !== '') this.add(text);
-    return this.end();
+  addCall(text: string): string {
+    this.openCall();
+    if (text !== '') this.addText(text);
+    return this.closeCall();
   }
 }

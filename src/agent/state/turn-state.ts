@@ -18,7 +18,7 @@ import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
 import type { UnjournaledUsage } from './turn-usage.ts';
 
-/** Which turn it is, for whom it answers, and where. */
+/** Identity of a turn: its lane and ids, its user, its address. */
 export interface TurnIdentity {
   /** The head of the lane that it holds. */
   fence: Fence;
@@ -27,20 +27,20 @@ export interface TurnIdentity {
   /** Set in a subagent: the turn that made it. */
   parentTurnId?: string | undefined;
   sessionKey: SessionKey;
-  /** Where the answer goes. */
+  /** The address that the answer goes to. */
   address: Address;
-  /** Who is answered, the same in every chat. */
+  /** The user who is answered, the same in every chat. */
   userId: string;
   /** As the platform names them. */
   userName?: string | undefined;
   /** Found at the first tool call: who is an owner may stand in the database. */
   userRole?: UserRole | undefined;
-  /** Whether others read the answer. */
+  /** In a group others read the answer. */
   place: 'private' | 'group';
   log: Log;
 }
 
-/** What the model is asked with. A switched profile, or a compressed history, changes it between two calls. */
+/** Input of the model's calls. A switched profile, or a compressed history, changes it between two of them. */
 export interface TurnContext {
   profile: Profile;
   prepared: PreparedProfile;
@@ -48,25 +48,25 @@ export interface TurnContext {
   askedModel?: string | undefined;
   /** Found at the first model call when nothing named one. */
   model?: string | undefined;
-  /** What is read besides the conversation. */
+  /** The parts of the prompt that are not the conversation. */
   promptContext: PromptContext;
   /** Earlier turns. */
   history: readonly Group[];
   /** The rows they are made of. */
   past: readonly ContextRow[];
-  /** How a plan of this turn is followed: the session's mode when the turn began. */
+  /** Mode in which a plan of this turn is followed: the session's when the turn began. */
   mode: ExecutionMode;
   /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
   silentToken?: string | undefined;
 }
 
-/** What the turn has done so far, this run of it or one before a crash. */
+/** State of a turn so far, from this attempt or from one before a crash. */
 export interface TurnProgress {
   rows: TurnRows;
   reply: Reply;
   /** Of calls that broke or were stopped after the model had begun to answer, and of those beside the conversation. */
   costs: UnjournaledUsage;
-  /** An earlier run of this turn may have put words on screen that are not in the journal. */
+  /** An earlier attempt of this turn may have shown text that is not in the journal. */
   restarted: boolean;
   /** The last answer met the limit of its length. */
   cutOff: boolean;
@@ -74,11 +74,11 @@ export interface TurnProgress {
   planned?: boolean | undefined;
   /** The turn's plan as it stands, once there is one. */
   plan?: Plan | undefined;
-  /** What humans were asked in this turn, newest first. */
+  /** Approvals asked for in this turn, newest first. */
   approvals: readonly TurnApproval[];
   /**
-   * What its user writes meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are
-   * turns whose messages joined this one and that nobody was told of yet.
+   * Messages of its user that arrive meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are
+   * turns whose messages joined this one without a `messages_joined` yet.
    */
   joining?: { payload: TurnPayload; unreported: string[] } | undefined;
 }
@@ -126,7 +126,7 @@ export class TurnRows {
     this.#steps = rest.filter((row) => !isOfPlan(row));
   }
 
-  /** What the steps of the plan said and did in conversations of their own; the turn's loop reads none of it. */
+  /** Rows of the plan's steps, from conversations of their own; the turn's loop reads none of them. */
   get ofPlan(): readonly ContextRow[] {
     return this.#ofPlan;
   }
@@ -214,7 +214,7 @@ function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Ans
   return rows.flatMap(({ iteration, entry }) => (entry.kind === 'assistant' ? [{ iteration, entry }] : []));
 }
 
-/** What the next turn of the session would read, with this one's own rows. */
+/** Size of what the next turn of the session would read, with this one's own rows. */
 export function contextSize({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
   const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
@@ -222,10 +222,10 @@ export function contextSize({ history, past, rows }: TurnContext & TurnProgress)
   return { tokens: sum(history) + sum(own), rows: past.length + own.length };
 }
 
-/** What the journal's answers said, joined as it was on screen. */
+/** The text of the journal's answers, joined as it was shown. */
 export function replySoFar(rows: TurnRows): Reply {
   const reply = new Reply();
-  for (const { entry } of rows.answers()) reply.say(entry.content);
+  for (const { entry } of rows.answers()) reply.addCall(entry.content);
   return reply;
 }
 

@@ -1,4 +1,4 @@
-/** What model calls cost: as the server reports it, else estimated, because a local model is never free. */
+/** Cost of model calls: as the server reports it, else estimated, because a local model is never free. */
 import type { Ledger } from '../../contracts/ledger.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatChunk, ChatRequest, Usage } from '../../contracts/provider.ts';
@@ -6,7 +6,7 @@ import type { ContextEntry } from '../../contracts/records.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 
-/** What was seen of a call from here. */
+/** Observations of a call on this side. */
 export interface SeenCall {
   /** The prompt's tokens, as estimated. */
   promptTokens: number;
@@ -16,19 +16,19 @@ export interface SeenCall {
   ms: number;
 }
 
-/** Fills in what the server did not report; `told` is undefined for a call that broke before its end. */
-export function reckonUsage(told: Usage | undefined, seen: SeenCall): Usage {
-  const promptTokens = told?.promptTokens || Math.round(seen.promptTokens);
-  const completionTokens = told?.completionTokens || estimateTokens(seen.said);
-  const modelMs = told?.modelMs || Math.round(seen.ms);
-  const estimated = promptTokens !== told?.promptTokens || completionTokens !== told.completionTokens;
+/** Fills in what the server did not report; `reported` is undefined for a call that broke before its end. */
+export function completeUsage(reported: Usage | undefined, seen: SeenCall): Usage {
+  const promptTokens = reported?.promptTokens || Math.round(seen.promptTokens);
+  const completionTokens = reported?.completionTokens || estimateTokens(seen.said);
+  const modelMs = reported?.modelMs || Math.round(seen.ms);
+  const estimated = promptTokens !== reported?.promptTokens || completionTokens !== reported.completionTokens;
   return { promptTokens, completionTokens, modelMs, ...(estimated && { estimated }) };
 }
 
 /** Watches the chunks of one call. */
 export interface CallMeter {
   see(chunk: ChatChunk): void;
-  /** What it cost so far; undefined until the model has begun. */
+  /** Cost so far; undefined until the model has begun. */
   spent(): Usage | undefined;
 }
 
@@ -39,25 +39,25 @@ export function meterCall(
   since: number = performance.now(),
 ): CallMeter {
   const parts: string[] = [];
-  let told: Usage | undefined;
+  let reported: Usage | undefined;
   let heard = false;
   return {
     see(chunk) {
       heard = true;
-      if (chunk.type === 'done') told = chunk.usage;
+      if (chunk.type === 'done') reported = chunk.usage;
       else parts.push(chunk.type === 'tool_call' ? JSON.stringify(chunk.call.args) : chunk.delta);
     },
     spent() {
       if (!heard) return undefined;
       const words = request.messages.map(({ content }) => content).join('');
       const promptTokens = estimateTokens(words) + toolTokens;
-      return reckonUsage(told, { promptTokens, said: parts.join(''), ms: performance.now() - since });
+      return completeUsage(reported, { promptTokens, said: parts.join(''), ms: performance.now() - since });
     },
   };
 }
 
 /**
- * Writes down what no row tells of a turn that is left here and taken up elsewhere: its end will not know. Throws
+ * Stores the cost that no row holds of a turn that is left here and continued elsewhere: its end will not know it. Throws
  * `StoreError`.
  */
 export async function recordUnreported(
@@ -66,11 +66,12 @@ export async function recordUnreported(
 ): Promise<void> {
   const whose = { turnId: parentTurnId ?? turnId, session, userId };
   const purpose = parentTurnId === undefined ? 'turn' : 'subagent';
-  for (const spent of costs.take().spent ?? []) await ledger.noteUsage({ ...spent, ...whose, purpose });
+  for (const spent of costs.takeUnreported().spent ?? [])
+    await ledger.noteUsage({ ...spent, ...whose, purpose });
 }
 
 /**
- * What a turn's calls cost, by model: its answers and what was spent beside them, those from before a crash included.
+ * Cost of a turn's calls, by model: its answers and what was spent beside them, those from before a crash included.
  * `model` is that of answers which do not name theirs.
  */
 export function usageOf(
@@ -83,19 +84,19 @@ export function usageOf(
 }
 
 /**
- * What a turn's calls cost that leave no answer in its journal: broken ones, corrections, explanations, summaries. The
- * next row that is journaled anyway takes along what no row tells yet, so a death loses the calls since that row, and
- * nothing is told twice.
+ * Cost of the calls of a turn that leave no answer in its journal: broken ones, corrections, explanations, summaries. The
+ * next row that is journaled anyway takes along what no row holds yet, so a death loses the calls since that row, and
+ * nothing is reported twice.
  */
 export class UnjournaledUsage {
   readonly #all: ModelUsage[];
-  /** So many of them stand in the journal, or elsewhere. */
-  #told: number;
+  /** Number of them that stand in the journal, or elsewhere. */
+  #reported: number;
 
   /** Goes on where a journal stands. */
   constructor(journal: readonly { entry: ContextEntry }[] = []) {
     this.#all = journal.flatMap(({ entry }) => ('spent' in entry ? (entry.spent ?? []) : []));
-    this.#told = this.#all.length;
+    this.#reported = this.#all.length;
   }
 
   add(spent: ModelUsage): void {
@@ -107,10 +108,10 @@ export class UnjournaledUsage {
     return this.#all;
   }
 
-  /** What no row tells yet, by model, for a row that is journaled next; then one does. */
-  take(): { spent?: ModelUsage[] } {
-    const spent = sumByModel(this.#all.slice(this.#told));
-    this.#told = this.#all.length;
+  /** The cost that no row holds yet, by model, for the row that is journaled next; from then on it counts as reported. */
+  takeUnreported(): { spent?: ModelUsage[] } {
+    const spent = sumByModel(this.#all.slice(this.#reported));
+    this.#reported = this.#all.length;
     return spent.length === 0 ? {} : { spent };
   }
 }

@@ -47,7 +47,7 @@ async function handleSubagent(
     const result = await work(shared, head, payload, signal);
     return { kind: 'finished', step: await report(shared, head, payload, result) };
   } catch (error) {
-    // Whoever holds the lane next goes on from the journal.
+    // The next owner of the lane continues from the journal.
     if (error instanceof LaneAbort && error.code === 'shutdown') return { kind: 'released' };
     throw error;
   }
@@ -118,13 +118,13 @@ async function report(
     deadLetter,
   };
   const { heads, seq } = await shared.deps.subagents.finish(head, finish);
-  const say = (body: EventBody): void => shared.deps.events.emit(session, body, { agentId });
+  const emit = (event: EventBody): void => shared.deps.events.emit(session, event, { agentId });
   if (seq === undefined) {
-    say({ type: 'subagent_completed', result: STOPPED, completedNormally: false });
+    emit({ type: 'subagent_completed', result: STOPPED, completedNormally: false });
     return { heads };
   }
   const { text, completedNormally } = result;
-  say({ type: 'subagent_completed', result: text, completedNormally });
+  emit({ type: 'subagent_completed', result: text, completedNormally });
   const { content, senderName } = announcement.message;
   shared.deps.events.emit(session, { type: 'message_received', content, seq, senderName });
   return { heads };

@@ -1,4 +1,4 @@
-/** A subagent: a turn of its own inside another one, with a journal and events of its own and nobody who reads it (N-04, N-06). */
+/** A subagent: a turn of its own inside another one, with its own journal and events and no message of its own (N-04, N-06). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
@@ -22,9 +22,7 @@ import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
 
-const NOTHING = { bootstrap: NO_PART, skills: NO_PART };
-
-/** What a subagent is given: all of it is handed over, nothing is around it (N-12). */
+/** Everything a subagent works with, as arguments: nothing is ambient (N-12). */
 export interface Child extends Pick<
   Turn,
   | 'sessionKey'
@@ -41,16 +39,16 @@ export interface Child extends Pick<
   | 'restarted'
 > {
   agentId: string;
-  /** What its journal is fenced by: the lane of its turn, or its own. */
+  /** The fence of its journal: the lane of its turn, or its own. */
   fence: Fence;
   parentTurnId: string;
-  /** What its turn may use. */
+  /** Tools that its turn may use. */
   tools: ReadonlySet<string>;
   profile: Profile;
   task: string;
-  /** Whose words the task may hold, where the turn has read others than its user's. */
+  /** The source of the task, where the turn has read others than its user. */
   source: TextSource | undefined;
-  /** Others' words that are not among the rows have made the task. */
+  /** Untrusted text that is not among the rows was read before the task was written. */
   untrusted: boolean;
   /** Milliseconds it may take from now on. */
   timeMs: number;
@@ -58,11 +56,11 @@ export interface Child extends Pick<
   emit: Emit;
 }
 
-/** What came of it. `completedNormally` is false at the iteration limit, out of time or tokens, stopped, or failed; the text says which. */
+/** The result. `completedNormally` is false at the iteration limit, out of time or tokens, stopped, or failed; the text says which. */
 export interface Ephemeral {
   text: string;
   completedNormally: boolean;
-  /** What its calls cost, by model. */
+  /** Cost of its calls, by model. */
   usage: readonly ModelUsage[];
   /** Its journal knew the result already. */
   known: boolean;
@@ -82,8 +80,8 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
     if (ended !== undefined) return { ...ended, usage: usageOf(turn), known: true };
     let last: EventBody['type'] | undefined;
     const result = await runTurn(own, turn, { planning: true }, (event) => {
-      bounds.watch(event);
-      // It is the parent's turn that has started, not another one; and a plan of its own is not the session's list.
+      bounds.count(event);
+      // The parent's turn has started, not another one; and a plan of its own is not the session's todo list.
       const isParents =
         event.type === 'turn_started' || (event.type === 'todo_changed' && last === 'plan_ready');
       if (!isParents) child.emit(event);
@@ -95,11 +93,11 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
       await recordUnreported(shared.deps.ledger, turn);
     throw error;
   } finally {
-    bounds.end();
+    bounds.stop();
   }
 }
 
-/** The same agent, writing into the subagent's journal instead of the session's. A plan of its own is nobody else's. */
+/** The same agent, writing into the subagent's journal instead of the session's. Its own plan is not stored as the session's. */
 function ownShared(shared: AgentShared, child: Child): AgentShared {
   const { subagents, ledger } = shared.deps;
   const { agentId, sessionKey: session, parentTurnId: turnId, userId } = child;
@@ -136,8 +134,8 @@ function childTurn(
     userId: child.userId,
     userName: child.userName,
     place: child.place,
-    // Its prompt is its profile's and its task is all that it knows.
-    promptContext: { house: NOTHING, memory: NO_PART, untrusted: child.untrusted },
+    // Its prompt is its profile's, and its task is all it knows.
+    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: child.untrusted },
     profile,
     prepared: shared.prepare(profile),
     model: child.model,
@@ -174,10 +172,10 @@ function resultOf(turn: TurnProgress, result: TurnResult): Pick<Ephemeral, 'text
 }
 
 interface Bounds {
-  /** Ends with the reason that the subagent's text gives. */
+  /** Aborts with the reason that the subagent's text gives. */
   signal: AbortSignal;
-  watch: Emit;
-  end(): void;
+  count: Emit;
+  stop(): void;
 }
 
 /** Time and tokens; the iterations are the profile's. */
@@ -189,19 +187,19 @@ function startBounds({ timeMs }: Child, journal: readonly ContextRecord[]): Boun
   };
   const timer = setTimeout(late, Math.max(0, timeMs));
   let tokens = 0;
-  const count = (usage: Usage | undefined): void => {
+  const addUsage = (usage: Usage | undefined): void => {
     tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0);
     if (tokens < SUBAGENT_TOKENS) return;
     const text = `The subagent used up its ${SUBAGENT_TOKENS} tokens. Give it a smaller task.`;
     controller.abort(new GatewayError('subagent_tokens', text));
   };
-  for (const { entry } of journal) if (entry.kind === 'assistant') count(entry.usage);
+  for (const { entry } of journal) if (entry.kind === 'assistant') addUsage(entry.usage);
   return {
     signal: controller.signal,
-    watch: (body) => {
-      if (body.type === 'stream_end') count(body.usage);
+    count: (body) => {
+      if (body.type === 'stream_end') addUsage(body.usage);
     },
-    end: () => clearTimeout(timer),
+    stop: () => clearTimeout(timer),
   };
 }
 

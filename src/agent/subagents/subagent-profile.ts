@@ -1,11 +1,11 @@
-/** What a profile is in a subagent: its other prompt, its other limit, and never a tool that the parent has not. */
+/** A profile as a subagent has it: its other prompt, its other limit, and never a tool that the parent has not. */
 import type { Profile } from '../../contracts/profile.ts';
 import { NOT_FOR_SUBAGENTS } from '../../contracts/subagents.ts';
 
 /** The tools of a subagent: the profile's own list for it, else its usual one, as far as the parent has them (N-11, B-32). */
 export function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
-  const wished = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
-  return wished.filter((name) => parents.has(name) && !NOT_FOR_SUBAGENTS.includes(name));
+  const requested = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
+  return requested.filter((name) => parents.has(name) && !NOT_FOR_SUBAGENTS.includes(name));
 }
 
 /** Gives the profile of a subagent, the same object each time, so that what is prepared for it is kept as long as the profile itself. */

@@ -1,4 +1,4 @@
-/** The subagents of one turn: who may be made, those it waits for, those it lets go into the background. */
+/** The subagents of one turn: the limits on them, those it waits for, and those it starts in the background. */
 import type { TurnEmitter } from '../../contracts/bus.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
@@ -20,7 +20,7 @@ import { isInterruption, runEphemeral } from './run-subagent.ts';
 import type { Ephemeral } from './run-subagent.ts';
 import type { Subagents, Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** How long a turn that ends waits for its subagent to end with it, in milliseconds. */
+/** Longest wait of a turn that ends for its subagent to end with it, in milliseconds. */
 const ENDING_MS = 5_000;
 
 /** Makes the subagents of a turn. `profileId` is the profile that this turn alone was asked for, if any. */
@@ -30,26 +30,26 @@ export function createSubagents(
   emitter: TurnEmitter,
   profileId: string | undefined,
 ): Subagents {
-  const crowd = new SubagentSlots(shared, turn);
+  const slots = new SubagentSlots(shared, turn);
   return {
     forCall: (reader, callKey, signal) =>
-      callOf({ shared, turn, reader, emitter, profileId, crowd }, callKey, signal),
+      callOf({ shared, turn, reader, emitter, profileId, slots }, callKey, signal),
   };
 }
 
 interface Parent {
   shared: AgentShared;
   turn: Turn;
-  /** Whose words make the task. */
+  /** The turn, or the part of one, that wrote the task. */
   reader: TurnContext & TurnProgress;
   emitter: TurnEmitter;
   profileId: string | undefined;
-  crowd: SubagentSlots;
+  slots: SubagentSlots;
 }
 
 function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentCall {
   const agentId = agentIdOf(parent.turn.sessionKey, callKey);
-  const show = showOnce(parent.emitter, agentId);
+  const show = eventsOf(parent.emitter, agentId);
   let ended: Promise<unknown> = Promise.resolve();
   let interruption: Error | undefined;
   return {
@@ -64,26 +64,26 @@ function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentC
     },
     async settled() {
       const late = new AbortController();
-      const patience = pause(ENDING_MS, late.signal);
-      await Promise.race([ended, patience]);
+      const timeout = pause(ENDING_MS, late.signal);
+      await Promise.race([ended, timeout]);
       late.abort();
       if (interruption !== undefined) throw interruption;
-      show.end('It was left behind: its turn has ended.', false);
+      show.end('Abandoned: the turn that made it has ended.', false);
     },
   };
 }
 
-/** The two events around a subagent's own ones, each once (B-46). */
+/** The events of a subagent with the two around them, each once (B-46). */
 interface Show {
   begin(profileId: string, task: string): void;
   say(body: EventBody): void;
   /** Nothing is seen of it after this. */
   end(result: string, completedNormally: boolean): void;
-  /** Who works on it in the background shows the rest. */
-  letGo(): void;
+  /** Its background run shows the rest. */
+  detach(): void;
 }
 
-function showOnce(emitter: TurnEmitter, agentId: string): Show {
+function eventsOf(emitter: TurnEmitter, agentId: string): Show {
   let open = false;
   const say = (body: EventBody): void => {
     if (open) emitter.emit(body, { agentId });
@@ -98,7 +98,7 @@ function showOnce(emitter: TurnEmitter, agentId: string): Show {
       say({ type: 'subagent_completed', result, completedNormally });
       open = false;
     },
-    letGo: () => void (open = false),
+    detach: () => void (open = false),
   };
 }
 
@@ -110,7 +110,7 @@ interface Call {
 }
 
 async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise<SpawnOutcome> {
-  const { shared, crowd } = parent;
+  const { shared, slots } = parent;
   const tooLong = request.task.length > MAX_TASK_CHARS;
   if (tooLong) return refused(`A task has at most ${MAX_TASK_CHARS} characters.`);
   const profile = await profileOf(parent, request.profileId);
@@ -118,14 +118,14 @@ async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise
     const names = shared.deps.profiles().map(({ id }) => id);
     return refused(`There is no profile "${request.profileId}". Profiles: ${names.join(', ')}.`);
   }
-  const leave = await crowd.enter(call.callKey, call.agentId);
-  if (typeof leave === 'string') return refused(leave);
+  const release = await slots.acquire(call.callKey, call.agentId);
+  if (typeof release === 'string') return refused(release);
   try {
     return request.background
       ? await startInBackground(parent, call, request.task, profile)
       : await waitFor(parent, call, request.task, profile);
   } finally {
-    leave();
+    release();
   }
 }
 
@@ -184,7 +184,7 @@ async function runToResult(
     profile,
     model: modelOf({ shared, turn, reader, ...parent }, profile),
     task,
-    // What the turn has read is what the task was made of.
+    // The task was made of all that the turn has read.
     source: sourceOfTask(reader),
     past: [...reader.past, reader.rows.user, ...reader.rows.steps],
     approvals: turn.approvals,
@@ -239,21 +239,21 @@ async function startInBackground(
     );
   }
   show.begin(profile.id, task);
-  show.letGo();
+  show.detach();
   if (started.kind === 'started') background.run(started);
   return { kind: 'started', agentId };
 }
 
-/** What may be private as well, then what anybody may have written. */
+/** Sources that may be private first, then those that anybody may have written. */
 const STRANGEST_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
 
-/** Whose words the turn has read besides its user's: in what it says now, they may be anywhere. */
+/** The strangest source that the turn has read besides its user: its text may stand anywhere in the task. */
 function sourceOfTask(reader: TurnContext & TurnProgress): TextSource | undefined {
   const { sources } = turnTaint(reader);
   return STRANGEST_FIRST.find((source) => sources.has(source));
 }
 
-/** How many of them there are. */
+/** Counts the subagents of a turn against their limits. */
 class SubagentSlots {
   readonly #shared: AgentShared;
   readonly #turn: TurnIdentity & TurnProgress;
@@ -273,18 +273,18 @@ class SubagentSlots {
     );
   }
 
-  /** Takes a place, and gives the leaving of it; or why there is none. */
-  async enter(callKey: string, agentId: string): Promise<(() => void) | string> {
+  /** Takes a slot and gives the function that releases it, or the reason why none is free. */
+  async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
     if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
       return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one has made them. Do the rest yourself.`;
     }
     this.#made.add(callKey);
     this.#waitedFor.add(callKey);
-    const leave = (): void => void this.#waitedFor.delete(callKey);
+    const release = (): void => void this.#waitedFor.delete(callKey);
     const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
     const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
-    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return leave;
-    leave();
+    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
+    release();
     return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are at work already: at most so many may be at once.`;
   }
 }

@@ -9,7 +9,7 @@ import { failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Thrown where a turn must wait for a human; nothing of it may go on before the dispatcher has parked it. */
+/** Thrown where a turn must wait for a human; nothing of it may go on before the turn handler has parked it. */
 export class ApprovalWait extends Error {
   readonly subject: ApprovalSubject;
 
@@ -31,14 +31,14 @@ export interface GatedCall {
   agentId?: string | undefined;
 }
 
-/** What the gate needs of a turn. */
+/** The parts of a turn that the gate reads. */
 type Gated = TurnIdentity &
   Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'approvals'> &
   Pick<Turn, 'mayAsk'> &
   TaintSeen;
 
-/** Where a turn's taint is read from. */
+/** The parts of a turn that its taint is derived from. */
 type TaintSeen = Pick<TurnContext, 'past' | 'promptContext'> & Pick<TurnProgress, 'rows'>;
 
 /**
@@ -65,7 +65,7 @@ export function passGate(turn: Gated, call: GatedCall): Outcome | undefined {
   return failure(`Not run: what was approved was another call of ${tool.name} than this one.`);
 }
 
-/** What the turn's context holds of others' words by now. */
+/** The taint of the turn's context by now. */
 export function turnTaint({ past, rows, promptContext }: TaintSeen): ReturnType<typeof taintOf> {
   return taintOf([...past, rows.user, ...rows.steps], promptContext.untrusted ? ['local'] : []);
 }

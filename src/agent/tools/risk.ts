@@ -1,9 +1,9 @@
 /**
- * How dangerous one tool call is, by its final arguments and by what its turn has read (S-17).
+ * The risk of one tool call, by its final arguments and by what its turn has read (S-17).
  *
- * What asks, and why. A call that its tool calls `dangerous` always does: it can do what cannot be taken back. Once the
- * context holds words of others (pages, search results, files, programs' output, memories, other agents, forwarded or
- * group messages), those words may be what asks: then every call that is felt outside the session is dangerous, too, for
+ * Calls that need an approval, and why. A call that its tool calls `dangerous` always does: it can do what cannot be taken back. Once the
+ * context holds text of others (pages, search results, files, programs' output, memories, other agents, forwarded or
+ * group messages), that text may be what asks: then every call with an effect outside the session is dangerous, too, for
  * it could carry out what a stranger wants, or carry away what the chat holds. A page may still be read when the people
  * of the chat named its address or a search listed it; a search may still be made with words that public pages gave.
  * Calls that stay in the session, such as reading and ordinary writing of its own files, never ask, unless the profile
@@ -17,13 +17,13 @@ import type { Taint } from './taint.ts';
 
 export interface Judgement {
   risk: ToolRisk;
-  /** Why it is more than safe, as a sentence for people. */
+  /** The reason why it is more than safe, as a sentence for people. */
   warning: string;
 }
 
 const CLEAN = taintOf([]);
 
-/** How people know the sources. */
+/** Names of the sources for people. */
 const SOURCE_WORDS: Readonly<Record<TextSource, string>> = {
   web: 'web pages',
   local: 'files, programs, memories or other agents',
@@ -52,7 +52,7 @@ function isFeltOutside(tool: Tool, args: unknown, taint: Taint): boolean {
   return 'address' in reach ? !taint.isNamed(reach.address) : !taint.isPublic(reach.query);
 }
 
-/** Whether a call waits for a human under this profile. No profile lets a dangerous one pass (S-45). */
+/** True when a call waits for a human under this profile. No profile lets a dangerous one pass (S-45). */
 export function mustAsk({ approvals }: Pick<Profile, 'approvals'>, { risk }: Judgement): boolean {
   return risk === 'dangerous' || (risk === 'caution' && approvals === 'caution');
 }

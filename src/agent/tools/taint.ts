@@ -1,23 +1,23 @@
 /**
- * Whose words a turn has read besides its user's: derived from the rows of its context, so that every node, and every
+ * The sources of text that a turn has read besides its user: derived from the rows of its context, so that every node, and every
  * restart, comes to the same, and from whether unverified memories stand in its prompt.
  */
 import type { TextSource } from '../../contracts/risk.ts';
 import type { ContextRow } from '../prompt/history.ts';
 
 export interface Taint {
-  /** Empty = nothing but the user's own words and the house's. */
+  /** Empty = nothing but text of the user and of the gateway. */
   sources: ReadonlySet<TextSource>;
   /**
    * True for an address that cannot have been made up to carry something away: somebody of the chat named it as it is,
    * or the search service listed it.
    */
   isNamed(address: string): boolean;
-  /** True for words that tell nobody anything: each stands on a page that was read, or is too short to matter. */
+  /** True for words that give nothing away: each stands on a page that was read, or is too short to matter. */
   isPublic(words: string): boolean;
 }
 
-/** What a result of `web_search` looks like: an indented line that is an address and nothing else. */
+/** A result of `web_search`: an indented line that is an address and nothing else. */
 const LISTED = /^ {3}(https?:\S+)$/gm;
 /** Longest word of a user's that is taken for an address, in UTF-16 units. */
 const MAX_ADDRESS_CHARS = 2_048;

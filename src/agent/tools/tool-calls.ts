@@ -26,8 +26,8 @@ export async function runToolCalls(
     const leaving = new AbortController();
     const signal = AbortSignal.any([turn.signal, leaving.signal]);
     const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
-    // What ends one of them ends the turn: the others are left where they can be taken up again.
-    await runSideBySide(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
+    // An error of one ends the turn: the others stop where they can be continued later.
+    await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
   }
   turn.signal.throwIfAborted();
 }
@@ -36,10 +36,10 @@ export async function runToolCalls(
  * Runs the tasks at the same time, at most `width` at once. When one of them throws, `leave` is called, no further one
  * begins, the others are waited for, and the first error is thrown.
  */
-export async function runSideBySide(
+export async function runConcurrently(
   tasks: readonly (() => Promise<void>)[],
   width: number,
-  leave: () => void,
+  onFailure: () => void,
 ): Promise<void> {
   const waiting = tasks.values();
   const failures: unknown[] = [];
@@ -50,7 +50,7 @@ export async function runSideBySide(
         await task();
       } catch (error) {
         failures.push(error);
-        leave();
+        onFailure();
       }
     }
   };
@@ -108,7 +108,7 @@ async function runCall(
   emit: Emit,
 ): Promise<Outcome> {
   const checked = checkCall(call, turn.prepared.tools);
-  // What was begun before a crash may have taken effect, though a reload or a switched profile has taken the tool away.
+  // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const begun = turn.rows.intended(n, callIndex);
   if ('refusal' in checked) return begun ? outcomeUnknown(call.name, emit) : checked.refusal;
   const { tool, args } = checked;
@@ -116,7 +116,7 @@ async function runCall(
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const callKey = `${turn.turnId}.${n}.${callIndex}`;
   if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, emit);
-  // What was begun had passed the gate.
+  // A call that was begun had passed the gate.
   const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
   const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
   if (refusal !== undefined) return refusal;
@@ -142,7 +142,7 @@ async function runCall(
     tainted: turnTaint(turn).sources.size > 0,
     signal: turn.toolSignal,
     log: turn.log,
-    // A tool that was left behind is heard no more: its call has its result.
+    // Events of an abandoned tool are dropped: its call has its result.
     emit: (event) => {
       if (running) emit(event);
     },

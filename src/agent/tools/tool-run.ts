@@ -7,11 +7,11 @@ import type { TextSource } from '../../contracts/risk.ts';
 import type { Tool, ToolContext, ToolResult } from '../../contracts/tool.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 
-/** What the model reads of one call. */
+/** Result of one call, for the model. */
 export interface Outcome {
   content: string;
   isError: boolean;
-  /** Whose words it holds, where they are not the house's. */
+  /** The source of its text, where it is not the gateway itself. */
   source?: TextSource | undefined;
 }
 
@@ -76,7 +76,7 @@ async function runOut(tool: Tool, args: unknown, ctx: ToolContext, limitMs: numb
   }
 }
 
-/** A result that says what went wrong. */
+/** Makes an error result. */
 export function failure(text: string): Outcome {
   return { content: readable(text), isError: true };
 }

@@ -1,4 +1,4 @@
-/** Work that follows a turn and delays nobody: a list of workers, run one after another once the turn has ended (N-65). */
+/** Work after a turn that does not delay it: a list of workers, run one after another once the turn has ended (N-65). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
@@ -11,26 +11,26 @@ import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-stat
 /** Sessions whose workers run at one time. A turn that ends beyond them has none; the next turn of its session looks again. */
 export const MAX_AFTER_TURNS = 16;
 
-/** What is left of a turn. */
+/** The parts of a turn that its workers read. */
 export type EndedTurn = TurnIdentity & TurnContext & TurnProgress;
 
-/** What a worker is given (N-66). */
+/** Input of a worker (N-66). */
 export interface WorkerContext {
   /** The turn that has ended; nothing of it may be changed. */
   turn: EndedTurn;
   reason: TurnEndReason;
-  /** What the next turn of the session would read, in estimated tokens and rows. */
+  /** Size of the context that the next turn of the session would read. */
   size: ContextSize;
   /** Aborts when the gateway shuts down. */
   signal: AbortSignal;
 }
 
-/** What a worker gives back: its events are emitted in the session, after the `turn_ended` of the turn. */
+/** Output of a worker: its events are emitted in the session, after the `turn_ended` of the turn. */
 export interface WorkerResult {
   events: readonly EventBody[];
 }
 
-/** One of them. `run` may throw: that is logged, and the next worker runs. */
+/** A worker. An error that `run` throws is logged, and the next worker runs. */
 export interface AfterTurnWorker {
   readonly name: string;
   run(context: WorkerContext): Promise<WorkerResult>;

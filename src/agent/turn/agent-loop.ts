@@ -15,7 +15,7 @@ import { runToolCalls } from '../tools/tool-calls.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** How a turn ended. `text` is what people read; the rows to commit with it are still fresh in the turn. */
+/** Result of a turn. People read `text`; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {
   reason: TurnEndReason;
   text: string;
@@ -31,7 +31,7 @@ export const EMPTY_ANSWER = 'The model gave an empty answer. Please ask again, p
 /** The mark on an answer that met the limit of its length. */
 export const CUT_OFF_MARK = '*(cut off: the answer reached its greatest length)*';
 
-/** What a turn does besides its tool-calling loop. */
+/** Options of a turn. */
 export interface TurnOptions {
   /** Plans first where the profile wants it (N-14); never for cron and whole completions (N-02, N-03). */
   planning: boolean;
@@ -50,7 +50,7 @@ export async function runTurn(
 ): Promise<TurnResult> {
   emit({ type: 'turn_started' });
   if (turn.restarted) {
-    // What was said after the last journaled answer is said anew, or not at all.
+    // Text after the last journaled answer is streamed again, or not at all.
     emit({ type: 'stream_reset', msgId: openMsgId(turn) });
     emit({ type: 'stream_reset', msgId: endMsgId(turn) });
   }
@@ -69,7 +69,7 @@ export async function runTurn(
   return result;
 }
 
-/** The sources' steps 1-8; what the journal holds is not done again. */
+/** The tool-calling loop; an answer that the journal holds is not asked for again. */
 async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<TurnResult> {
   for (let n = 1; n <= turn.profile.maxIterations; n += 1) {
     turn.signal.throwIfAborted();
@@ -83,7 +83,7 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
   return endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
 }
 
-/** What the end of a turn reads. */
+/** The parts of a turn that its end reads. */
 type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken'>;
 
 function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
@@ -94,7 +94,7 @@ function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult
   return { reason: 'completed', text: turn.reply.text, isError: false };
 }
 
-/** Ends a turn that was stopped or failed; what belongs to another node, to a restart or to the dead letters goes on up. */
+/** Ends a turn that was stopped or failed; rethrows what belongs to another node, to a restart or to the dead letters. */
 function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
   if (error instanceof LaneAbort) {
     const { code } = error;
@@ -111,13 +111,13 @@ function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
 }
 
 /**
- * Keeps what an open call has said, adds a last sentence of the house, and ends. Of a turn that has shown nothing so far
- * the beginning of its quiet token is taken back, and only what needs a person's attention is said.
+ * Keeps the text of an open call, adds a last sentence of the gateway, and ends. Of a turn that has shown nothing so far
+ * the beginning of its silent token is taken back, and only text that needs a person's attention is sent.
  */
 function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   const { reason, text, isError } = end;
   if (isSilent(turn.silentToken, turn.reply.text)) {
-    turn.reply.forget();
+    turn.reply.discardAll();
     emit({ type: 'snapshot', text: '' });
     if (reason !== 'failed' && reason !== 'max_iterations') return { reason, text: '', isError: false };
   }
@@ -128,10 +128,10 @@ function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
     if (content !== '') {
       turn.rows.add(turn.rows.answers().length + 1, { kind: 'assistant', content, toolCalls: [], msgId });
     }
-    emit({ type: 'stream_end', msgId, content: turn.reply.end(), usage });
+    emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage });
   }
   const msgId = endMsgId(turn);
-  const delta = turn.reply.say(text);
+  const delta = turn.reply.addCall(text);
   emit({ type: 'stream_start', msgId });
   emit({ type: 'stream_chunk', msgId, delta });
   emit({ type: 'stream_end', msgId, content: delta, usage });
@@ -142,12 +142,12 @@ function openMsgId(turn: EndingTurn): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
-/** The id of the house's own last sentence. */
+/** The id of the gateway's own last sentence. */
 function endMsgId(turn: TurnIdentity): string {
   return `${turn.turnId}.end`;
 }
 
-/** Why a turn that met its limit stopped, and what it did (N-42, B-08). */
+/** The text of a turn that met its limit: the reason, and the tools it used (N-42, B-08). */
 function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
@@ -157,7 +157,7 @@ function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   return `${limit} Tools used so far: ${done}.${next}`;
 }
 
-/** What a person reads when a turn failed. */
+/** The text of a turn that failed. */
 export function failureText(error: GatewayError): string {
   return `Sorry, this could not be answered. ${error.message}`;
 }

@@ -1,4 +1,4 @@
-/** What people read of a question: before it is decided, with the buttons, and afterwards, with who decided (S-37). */
+/** The message that asks for an approval, with its buttons, and the same message once somebody decided (S-37). */
 import { buttonValue } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject } from '../../contracts/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
@@ -34,7 +34,7 @@ export function decidedFor(record: ApprovalRecord): DeliveryPayload | undefined 
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
-/** One line that says what became of a question. */
+/** The decision in one line. */
 function verdictOf({ state, expired, decidedBy, decidedName }: ApprovalRecord): string {
   if (expired) return 'Not run: nobody answered in time.';
   if (decidedBy === 'stop') return 'Not run: stopped.';
@@ -64,7 +64,7 @@ function deliveryOf(
   return { ref: `approval:${id}`, message };
 }
 
-/** Characters that are not seen, or that turn the text around them, are shown by their numbers: what is read is what runs. */
+/** Shows invisible and direction-changing characters by their code points: the text that is read is the text that runs. */
 function visible(text: string): string {
   return text.replaceAll(/[^\P{C}\n]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

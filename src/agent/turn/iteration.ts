@@ -51,7 +51,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       continue;
     }
     turn.cutOff = response.finishReason === 'length';
-    emit({ type: 'stream_end', msgId, content: turn.reply.end(), usage: response.usage });
+    emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await keepAnswer(shared, turn, n, response);
   }
 }
@@ -70,7 +70,7 @@ async function keepAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
-    ...turn.costs.take(),
+    ...turn.costs.takeUnreported(),
   };
   turn.rows.add(n, answer);
   for (const [callIndex, call] of response.toolCalls.entries()) {
@@ -87,7 +87,7 @@ async function keepAnswer(
   return answer;
 }
 
-/** How far the repeats of one call have gone. */
+/** State of the repeats of one call. */
 interface Tries {
   /** The prompt was refused as too long once (B-11). */
   shrunk: boolean;
@@ -117,7 +117,7 @@ async function prepareRepeat(
   const waitMs = error instanceof ProviderError ? pauseAfter(error, call.heard, tries, limits) : undefined;
   if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
   if (turn.reply.open) {
-    turn.reply.reset();
+    turn.reply.discardCall();
     emit({ type: 'stream_reset', msgId: call.msgId });
   }
   if (waitMs > 0 && tries.waits === 1) {
@@ -129,7 +129,7 @@ async function prepareRepeat(
 }
 
 /**
- * How long to wait before a failed call is repeated, or undefined to give up. An overflow is repeated at once with a
+ * Gives the wait in milliseconds before a failed call is repeated, or undefined to give up. An overflow is repeated at once with a
  * shorter prompt, a stream that broke after its first chunk at once and once (it had begun, so the server is there), a
  * server that refuses with growing pauses up to `modelWaitMs` in all. Silence before the first chunk is not repeated:
  * the user has waited two minutes by then.
@@ -158,7 +158,7 @@ function pauseAfter(
   return now - tries.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
 }
 
-/** Builds the context of one call (N-43, N-44): what the server's window and the profile leave room for. */
+/** Builds the context of one call (N-43, N-44): as much as the server's window and the profile allow. */
 async function makeRequest(
   shared: AgentShared,
   turn: Turn,
@@ -193,13 +193,13 @@ async function makeRequest(
   return { request, estimated: tokens + toolTokens };
 }
 
-/** The system prompt; while the model follows a plan by itself, with the words of that mode (S-44). */
+/** The system prompt; while the model follows a plan by itself, with the prompt of that mode (S-44). */
 function systemOf({ prepared, promptContext, plan }: TurnContext & TurnProgress): PromptPart {
   const system = systemPart(prepared, promptContext);
   return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 
-/** The turn's own groups. The plan stays with the message it was made for, unless it would crowd out what follows. */
+/** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little for what follows. */
 function ownGroups({ rows }: TurnProgress, planBudget: number): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {

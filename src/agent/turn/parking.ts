@@ -1,4 +1,4 @@
-/** A turn that waits for a human: how it is left, and what is told once it goes on (DESIGN: parked turn). */
+/** Parked turns: released until a human decides, and announced when they continue. */
 import { randomBytes } from 'node:crypto';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
@@ -7,7 +7,7 @@ import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
- * Leaves the turn to whoever decides: journal, question and released head are one commit. The id is all a button needs
+ * Parks the turn until somebody decides: journal, question and released head are one commit. The id is all a button needs
  * to name the question, so nobody can guess one (128 bits). Throws `StoreError`.
  */
 export async function parkTurn(
@@ -26,8 +26,8 @@ export async function parkTurn(
 }
 
 /**
- * Says what became of the question the turn waited for, whoever decided it, nobody in time included: on the screen it
- * was asked on and to whoever watches. Repeated after a crash, the screen is changed once. Throws `StoreError`.
+ * Announces the decision the turn waited for, an expiry included: in the message that asked for it and as an event.
+ * Repeated after a crash, the message is changed once. Throws `StoreError`.
  */
 export async function announceDecision(
   { deps }: AgentShared,
@@ -45,7 +45,7 @@ export async function announceDecision(
   await deps.ledger.enqueue(record.address, delivery);
 }
 
-/** The call has its result already: it was told of when that was made. */
+/** True when the call has its result already: the decision was announced before that was made. */
 function isAnswered(turn: TurnIdentity & TurnProgress, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.

@@ -12,14 +12,14 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
-/** Nobody is kept waiting for the end of a burst for longer than this, in milliseconds. */
+/** Longest wait for the end of a burst, in milliseconds. */
 export const COLLECT_MOST_MS = 6_000;
 /** Messages taken into a turn at a time; the others follow at its next iteration, or run by themselves. */
 export const MAX_JOINED = 50;
 /** Characters that several messages may have together as one, in UTF-16 units: as many as one message may have. */
 export const MAX_JOINED_CHARS = 100_000;
 
-/** One that is taken in. */
+/** A message that joins the turn. */
 interface Joining {
   seq: number;
   turnId: string;
@@ -27,7 +27,7 @@ interface Joining {
   source: TextSource | undefined;
 }
 
-/** What a turn begins with: the words of all messages of a burst, when there was more than one. */
+/** The input a turn begins with: the text of all messages of a burst, when there was more than one. */
 export interface InitialInput {
   words?: { content: string; source: TextSource | undefined };
   joined: string[];
@@ -35,7 +35,7 @@ export interface InitialInput {
 
 /**
  * Gathers what waits behind a turn that has not begun: after a quiet moment in mode `collect`, at once in mode `steer`.
- * The words of all become its one message, journaled with the taking. Throws `StoreError`.
+ * The texts of all become its one message, journaled in the same commit. Throws `StoreError`.
  */
 export async function collectBurst(
   shared: AgentShared,
@@ -55,7 +55,7 @@ export async function collectBurst(
   const joined = joinable(waiting, payload, own.content.length);
   if (joined.length === 0) return none;
   const content = [own, ...joined].map((one) => one.content).join('\n');
-  // What is not the user's own in one of them is not in all of them.
+  // A foreign source of one of them counts for all of them.
   const source = own.source ?? joined.find((one) => one.source !== undefined)?.source;
   const rows = [contextRow(0, { kind: 'user', content, source })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
@@ -63,7 +63,7 @@ export async function collectBurst(
 }
 
 /**
- * Before an iteration: takes in what its user wrote meanwhile, in mode `steer`, and tells of all that has joined. Throws
+ * Before an iteration: takes in the messages its user sent meanwhile, in mode `steer`, and emits `messages_joined`. Throws
  * `StoreError`.
  */
 export async function takeSteering(
@@ -101,8 +101,8 @@ async function steer(
 }
 
 /**
- * The messages at the front that may become part of a turn: from the same person in the same place, without wishes of
- * their own, as far as their words have room. What another person wrote never acts in this one's name.
+ * The messages at the front that may become part of a turn: from the same person in the same place, without options of
+ * their own, up to `MAX_JOINED_CHARS`. A message of another person never acts in this one's name.
  */
 function joinable(waiting: WaitingBehind, head: TurnPayload, used: number): Joining[] {
   const taken: Joining[] = [];
@@ -126,7 +126,7 @@ function isSame(a: TurnPayload, b: TurnPayload): boolean {
   );
 }
 
-/** Nothing was asked for that only a turn of its own can give. */
+/** True when the message asks for nothing that only a turn of its own can give. */
 function isPlain({ message, entry, model, profileId, mode }: TurnPayload): boolean {
   const asksForMore = model !== undefined || profileId !== undefined || mode !== undefined;
   return message.channel !== 'system' && entry === 'runStream' && !asksForMore;

@@ -1,4 +1,4 @@
-/** Turns that may have nothing to say: an answer that is only the quiet token opens no screen and leaves nothing behind. */
+/** Turns that may have nothing to say: an answer that is only the silent token shows nothing and stores nothing. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { LiveTurn } from '../../contracts/delivery.ts';
 import type { Emit } from '../deps.ts';
@@ -9,41 +9,41 @@ import type { TurnResult } from './agent-loop.ts';
 export const MAX_HELD = 200;
 
 export interface LiveOutputStart {
-  /** Undefined = the turn speaks from the start. */
+  /** Undefined = the turn is shown from the start. */
   silentToken: string | undefined;
-  /** What the turn has said before a crash. */
+  /** Text of the turn from before a crash. */
   textSoFar: string;
   open: () => LiveTurn;
   emit: Emit;
 }
 
-/** Where a turn is seen. */
+/** Output of a turn. */
 export interface LiveOutput {
   readonly emit: Emit;
-  /** The result as it is to be committed: without a text when the turn was quiet. */
-  end(result: TurnResult): OutputResult;
+  /** The result as it is to be committed: without a text when the turn was silent. */
+  finish(result: TurnResult): OutputResult;
   /** As `LiveTurn.settle`. */
   settle(): Promise<void>;
 }
 
 export interface OutputResult extends TurnResult {
-  quiet: boolean;
+  silent: boolean;
 }
 
-/** Opens the screen at once, or, with a quiet token, as soon as the text can no longer be that token. Never throws. */
+/** Opens the live message at once, or, with a silent token, as soon as the text can no longer be that token. Never throws. */
 export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutputStart): LiveOutput {
   let live: LiveTurn | undefined;
-  let unheard = textSoFar;
+  let earlierText = textSoFar;
   let held: EventBody[] = [];
 
-  const speak = (): void => {
+  const goLive = (): void => {
     live = open();
-    if (unheard !== '') emit({ type: 'snapshot', text: unheard });
+    if (earlierText !== '') emit({ type: 'snapshot', text: earlierText });
     for (const body of held) emit(body);
     held = [];
   };
-  const said = (): string =>
-    unheard + held.map((body) => (body.type === 'stream_chunk' ? body.delta : '')).join('');
+  const shownText = (): string =>
+    earlierText + held.map((body) => (body.type === 'stream_chunk' ? body.delta : '')).join('');
   const hold = (body: EventBody): void => {
     switch (body.type) {
       case 'turn_started':
@@ -61,24 +61,24 @@ export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutpu
         emit(body);
         break;
       case 'snapshot':
-        unheard = body.text;
+        earlierText = body.text;
         held = held.filter(({ type }) => !type.startsWith('stream_'));
         break;
       default:
         if (held.length < MAX_HELD || body.type === 'stream_chunk') held.push(body);
-        if (silentToken !== undefined && !mayBeSilent(said(), silentToken)) speak();
+        if (silentToken !== undefined && !mayBeSilent(shownText(), silentToken)) goLive();
     }
   };
-  // From the start nothing is unheard: whoever watches is given the text so far.
+  // Live from the start: listeners are given the text so far.
   if (!isSilent(silentToken, textSoFar)) live = open();
   return {
     emit: silentToken === undefined ? emit : (event) => (live === undefined ? hold(event) : emit(event)),
-    end(result) {
+    finish(result) {
       if (live === undefined && silentToken !== undefined && isSilentReply(result.text, silentToken)) {
-        return { ...result, text: '', quiet: true };
+        return { ...result, text: '', silent: true };
       }
-      if (live === undefined) speak();
-      return { ...result, quiet: false };
+      if (live === undefined) goLive();
+      return { ...result, silent: false };
     },
     settle: async () => await live?.settle(),
   };

@@ -1,9 +1,9 @@
-/** The word with which a turn says that it has nothing to say, as models write it. */
+/** The token that means "nothing to say", as models write it. */
 
-/** Text longer than this speaks, whatever it is made of, in UTF-16 units. */
+/** Text longer than this is shown, whatever it is made of, in UTF-16 units. */
 export const MAX_SILENT_CHARS = 400;
 
-/** True of a turn with a quiet token while its text may still become that token: nobody has been shown a word of it. */
+/** True of a turn with a silent token while its text may still become that token: nothing of it has been shown. */
 export function isSilent(silentToken: string | undefined, text: string): boolean {
   return silentToken !== undefined && mayBeSilent(text, silentToken);
 }
@@ -13,7 +13,7 @@ function letters(text: string): string {
   return text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** True while the text may still become the token, once or more often (each model call of a turn may say it). */
+/** True while the text may still become the token, once or more often (each model call of a turn may write it). */
 export function mayBeSilent(text: string, token: string): boolean {
   if (text.length > MAX_SILENT_CHARS) return false;
   const one = letters(token);

@@ -1,4 +1,4 @@
-/** From the head of an `in:` lane to its commit: opens the turn, shows it growing, ends it (DESIGN: life of a message). */
+/** From the head of an `in:` lane to its commit: opens the turn, runs it while its answer grows, ends it. */
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -62,7 +62,7 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
     let result: OutputResult;
     try {
       const planning = payload.entry !== 'run';
-      result = output.end(await runTurn(shared, turn, { planning }, output.emit));
+      result = output.finish(await runTurn(shared, turn, { planning }, output.emit));
     } finally {
       // Nothing of the turn is on its way to the platform after this.
       await output.settle();
@@ -76,7 +76,7 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
       await recordUnreported(ledger, turn);
       return await parkTurn(shared, turn, emitter, error);
     }
-    // Whoever holds the lane next goes on from the journal.
+    // The next owner of the lane continues from the journal.
     if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
     await recordUnreported(ledger, turn);
     return { kind: 'released' };
@@ -125,7 +125,7 @@ function startTurn(
     costs: new UnjournaledUsage(opened.journal),
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
     cutOff: false,
-    // Read like a person's word: a mode that an older house kept is refused with its new name (S-03).
+    // Read like user input: a mode name of an older version is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
     planned: opened.planned,
     plan: opened.plan,
@@ -135,7 +135,7 @@ function startTurn(
   };
 }
 
-/** Where the events of the turn go: its channel, where the answer grows, and whoever listens. */
+/** Opens the output of the turn: the live message of its channel, and the event bus. */
 function openOutput(
   shared: AgentShared,
   start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter },
@@ -173,10 +173,10 @@ async function commit(
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
-    // Of a quiet turn the model needs to remember nothing, unless its journal has begun.
-    entries: result.quiet && fresh.includes(turn.rows.user) ? [] : fresh,
+    // The model needs to remember nothing of a silent turn, unless its journal has begun.
+    entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     hadAgents: [...turn.rows.steps, ...turn.rows.ofPlan].some(({ entry }) => entry.kind === 'tool_intent'),
-    outbound: result.quiet ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+    outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
   });
 }
 
@@ -192,7 +192,7 @@ function deliveryOf(
   return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
 }
 
-/** Ends a turn that cannot be run, and says so to whoever waits for it. A head that cannot be read is only taken away. */
+/** Ends a turn that cannot be run and answers with the reason. A head that cannot be read is only finished. */
 async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
   const { ledger, lanes, events, log } = shared.deps;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');

@@ -53,7 +53,7 @@ export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
   return new GatewayError('bad_payload', `A queued message cannot be read: ${z.prettifyError(read.error)}`);
 }
 
-/** What the user said, with the files named that came along. */
+/** The user's text, with the names of attached files. */
 export function messageText(message: InboundMessage): string {
   const files = message.media.map(
     ({ kind, name }) => `[attached ${kind}${name === undefined ? '' : `: ${name}`}]`,

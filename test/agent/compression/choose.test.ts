@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   byTurn,
   chooseTurns,
-  CROWDED_ROWS,
+  MAX_UNSUMMARIZED_ROWS,
   shouldCompressAfterTurn,
   exceedsThreshold,
   KEEP_ROWS,
@@ -83,8 +83,10 @@ describe('choosing', () => {
     const profile = { ...defaultProfile(), compressionThreshold: 0.5 };
     expect(exceedsThreshold(profile, { tokens: 500, rows: 2 }, 1_000)).toBe(false);
     expect(exceedsThreshold(profile, { tokens: 501, rows: 2 }, 1_000)).toBe(true);
-    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: CROWDED_ROWS - 1 }, 1_000)).toBe(false);
-    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: CROWDED_ROWS }, 1_000)).toBe(true);
+    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: MAX_UNSUMMARIZED_ROWS - 1 }, 1_000)).toBe(
+      false,
+    );
+    expect(shouldCompressAfterTurn(profile, { tokens: 5, rows: MAX_UNSUMMARIZED_ROWS }, 1_000)).toBe(true);
     const off = { ...profile, compressionEnabled: false };
     expect(shouldCompressAfterTurn(off, { tokens: 9_999, rows: 999 }, 1_000)).toBe(false);
   });

@@ -17,7 +17,7 @@ const failure: Failure = {
   before: '[s1] Do part 1: ok',
   consecutiveFailures: 2,
 };
-const hands: AvailableExecutors = {
+const executors: AvailableExecutors = {
   tools: new Map([
     ['probe', 'Probes a part.'],
     ['list_dir', 'Lists a folder.'],
@@ -26,7 +26,7 @@ const hands: AvailableExecutors = {
 };
 
 const answering = (reply: string): Promise<AgentCorrection> =>
-  analyzeFailure(async () => reply, failure, hands);
+  analyzeFailure(async () => reply, failure, executors);
 
 describe('the correction call', () => {
   it('sends its own system prompt and one message, and nothing of the chat (S-10, S-14)', async () => {
@@ -37,7 +37,7 @@ describe('the correction call', () => {
         return '{"action":"skip","reason":"not needed"}';
       },
       { ...failure, refusal: 'There is room for 0 more steps.' },
-      hands,
+      executors,
     );
     expect(calls).toHaveLength(1);
     expect(calls[0]?.system).toBe(CORRECTION_PROMPT);
@@ -196,7 +196,7 @@ describe('the correction call', () => {
 
   it('turns a failed call into abort with its reason (S-11)', async () => {
     const away = new ProviderError('unavailable', 'The model server is away.');
-    const correction = await analyzeFailure(() => Promise.reject(away), failure, hands);
+    const correction = await analyzeFailure(() => Promise.reject(away), failure, executors);
     expect(correction).toEqual({
       action: 'abort',
       reason: expect.stringContaining('The model server is away.'),
@@ -206,7 +206,7 @@ describe('the correction call', () => {
         throw new TypeError('odd');
       },
       failure,
-      hands,
+      executors,
     );
     expect(await thrown).toMatchObject({ action: 'abort', reason: expect.stringContaining('odd') });
   });

@@ -7,7 +7,7 @@ import {
   MAX_ADDED_STEPS,
   promoteProtoStep,
   replaceStepCommand,
-  roomFor,
+  stepsLeft,
 } from '../../../src/agent/executor/edits.ts';
 import type { PlanEdit, ProtoStep } from '../../../src/agent/executor/edits.ts';
 import type { Plan } from '../../../src/contracts/plan.ts';
@@ -61,16 +61,19 @@ describe('an edit of a plan', () => {
   it('says so when no more steps may be added, and adds none (S-18)', () => {
     let plan = testPlan(2);
     for (let n = 0; n < MAX_ADDED_STEPS; n += 1) {
-      expect(roomFor(plan)).toBe(MAX_ADDED_STEPS - n);
+      expect(stepsLeft(plan)).toBe(MAX_ADDED_STEPS - n);
       plan = deepFreeze(planOf(insertSteps(plan, 's1', [proto(`${n}`)], classifyByName)));
     }
     expect(insertSteps(plan, 's1', [proto('one more')], classifyByName)).toEqual({
-      kind: 'no_room',
+      kind: 'too_many_steps',
       left: 0,
     });
     const twoLeft = testPlan(12, { originalLength: 4 });
     const three = [proto('a'), proto('b'), proto('c')];
-    expect(insertStepsBefore(twoLeft, 's1', three, classifyByName)).toEqual({ kind: 'no_room', left: 2 });
+    expect(insertStepsBefore(twoLeft, 's1', three, classifyByName)).toEqual({
+      kind: 'too_many_steps',
+      left: 2,
+    });
   });
 
   it('names a step that is not there', () => {

@@ -85,7 +85,7 @@ it('finds tool calls in any chunk, not only the last (N-50)', async () => {
 
 it('begins later words of a turn with a paragraph, in the delta itself', async () => {
   const reply = new Reply();
-  reply.say('Before.');
+  reply.addCall('Before.');
   const { events } = await play(says('Af', 'ter.'), reply);
   const shown = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
   expect(shown).toEqual(['\n\nAf', 'ter.']);
@@ -125,13 +125,13 @@ it('cuts off an answer without end, and keeps a bounded number of tool calls', a
 
 it('takes back what an open call said, and nothing else', () => {
   const reply = new Reply();
-  reply.say('kept');
-  reply.begin();
-  reply.add('void');
-  reply.reset();
+  reply.addCall('kept');
+  reply.openCall();
+  reply.addText('void');
+  reply.discardCall();
   expect(reply.text).toBe('kept');
-  reply.begin();
-  expect(reply.add('again')).toBe('\n\nagain');
-  expect(reply.end()).toBe('\n\nagain');
+  reply.openCall();
+  expect(reply.addText('again')).toBe('\n\nagain');
+  expect(reply.closeCall()).toBe('\n\nagain');
   expect(reply.text).toBe('kept\n\nagain');
 });

@@ -142,7 +142,7 @@ it('ignores hidden folders, plain files and folders that hold no file of a profi
   await writeFile(path.join(folder, '.git', 'config.json'), 'nonsense');
   const profiles = await open();
   expect(ids(profiles)).toEqual(['default']);
-  expect(profiles.faults()).toEqual([]);
+  expect(profiles.errors()).toEqual([]);
 });
 
 it('reads changes, new folders and removals while it runs; what did not change stays the same object (N-73)', async () => {
@@ -164,25 +164,25 @@ it('reads changes, new folders and removals while it runs; what did not change s
 it('sees by the clock what the system does not tell', async () => {
   const profiles = await open(30);
   await rm(folder, { recursive: true });
-  await vi.waitFor(() => expect(profiles.faults()).toHaveLength(1), WAIT);
+  await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
   await write('coder', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder']), WAIT);
-  expect(profiles.faults()).toEqual([]);
+  expect(profiles.errors()).toEqual([]);
 });
 
 it('keeps what a file said before while it cannot be used, says so once in the log, and mends itself', async () => {
   await write('coder', 'config.json', { maxIterations: 7 });
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });
-  await vi.waitFor(() => expect(profiles.faults()).toHaveLength(1), WAIT);
-  expect(profiles.faults()[0]).toMatch(/^profiles\/coder\/config\.json: maxIterations: /);
+  await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
+  expect(profiles.errors()[0]).toMatch(/^profiles\/coder\/config\.json: maxIterations: /);
   expect(find(profiles, 'coder')?.maxIterations).toBe(7);
   await write('poet', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder', 'poet']), WAIT);
   expect(logged.filter((line) => line.includes('maxIterations'))).toHaveLength(1);
   await write('coder', 'config.json', { maxIterations: 8 });
   await vi.waitFor(() => expect(find(profiles, 'coder')?.maxIterations).toBe(8), WAIT);
-  expect(profiles.faults()).toEqual([]);
+  expect(profiles.errors()).toEqual([]);
 });
 
 it('never serves the prompt from before a reload, and builds an unchanged one only once (N-72)', async () => {
@@ -208,7 +208,7 @@ it(`reads ${MAX_PROFILES} folders and says that there are more`, async () => {
   expect(profiles.list()).toHaveLength(MAX_PROFILES + 1);
   await write(all.at(-1)!, 'config.json', {});
   await vi.waitFor(
-    () => expect(profiles.faults()).toEqual([expect.stringMatching(/100 folders; 1 more.*"p100"/)]),
+    () => expect(profiles.errors()).toEqual([expect.stringMatching(/100 folders; 1 more.*"p100"/)]),
     WAIT,
   );
   expect(profiles.list()).toHaveLength(MAX_PROFILES + 1);

@@ -6,11 +6,11 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createBootstrapFiles,
-  LOOK_EVERY_MS,
+  CHECK_EVERY_MS,
   MAX_BOOTSTRAP_BYTES,
   MAX_SKILLS,
 } from '../../../src/agent/prompt/bootstrap-files.ts';
-import { createKeptFiles } from '../../../src/agent/prompt/file-cache.ts';
+import { createFileCache } from '../../../src/agent/prompt/file-cache.ts';
 import { MAX_DESCRIPTION_CHARS, readSkill } from '../../../src/agent/prompt/skill.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
@@ -47,26 +47,26 @@ describe('bootstrap files', () => {
     const { words, write, folder, pass } = await house({ 'AGENTS.md': 'old words' });
     const first = await words();
     expect(first.bootstrap.content).toContain('old words');
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     expect((await words()).bootstrap, 'unchanged: the same object').toBe(first.bootstrap);
     await write('AGENTS.md', 'new words');
     await utimes(path.join(folder, 'AGENTS.md'), 1, 2_000);
-    pass(LOOK_EVERY_MS - 1);
+    pass(CHECK_EVERY_MS - 1);
     expect((await words()).bootstrap).toBe(first.bootstrap);
     pass(1);
     expect((await words()).bootstrap.content).toBe('## AGENTS.md\n\nnew words');
     await write('TOOLS.md', 'hammer');
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     expect((await words()).bootstrap.content).toContain('hammer');
     await rm(path.join(folder, 'AGENTS.md'));
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     expect((await words()).bootstrap.content).toBe('## TOOLS.md\n\nhammer');
   });
 
   it('are not read again while their time and size stay (N-72)', async () => {
     const { folder, write } = await house({ 'AGENTS.md': 'words' });
     let made = 0;
-    const kept = createKeptFiles(100, ({ text }) => [text, (made += 1)], testLog());
+    const kept = createFileCache(100, ({ text }) => [text, (made += 1)], testLog());
     const file = path.join(folder, 'AGENTS.md');
     await kept.read(file);
     expect(await kept.read(file)).toEqual(['words', 1]);
@@ -87,7 +87,7 @@ describe('bootstrap files', () => {
     expect(content).toContain(`more bytes of SOUL.md are left out: at most ${MAX_BOOTSTRAP_BYTES}`);
     expect(content).not.toContain('\ufffd');
     expect(Buffer.byteLength(content)).toBeLessThan(2 * MAX_BOOTSTRAP_BYTES + 200);
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     await words();
     expect(log.filter((line) => line.includes('too long'))).toHaveLength(1);
   });
@@ -99,7 +99,7 @@ describe('bootstrap files', () => {
     await symlink('loop.md', path.join(folder, 'TOOLS.md'));
     await symlink('TOOLS.md', path.join(folder, 'loop.md'));
     expect((await words()).bootstrap.content).toBe('## USER.md\n\nAnn.');
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     await words();
     expect(log.filter((line) => line.includes('cannot be read'))).toHaveLength(3);
   });
@@ -120,7 +120,7 @@ describe('skills', () => {
     expect(skills.content).not.toContain('The body');
     expect(skills.content).not.toContain('empty');
     await write('skills/weather/SKILL.md', skill('weather', 'Look out of the window instead'));
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     expect((await words()).skills.content).toContain('window');
     expect((await (await house()).words()).skills.content).toBe('');
   });
@@ -135,7 +135,7 @@ describe('skills', () => {
     expect(content.match(/SKILL\.md\)/g)).toHaveLength(MAX_SKILLS);
     expect(content).toContain('1 more skills are left out');
     expect(content).not.toContain('od d');
-    pass(LOOK_EVERY_MS);
+    pass(CHECK_EVERY_MS);
     await words();
     expect(log.filter((line) => line.includes('not listed'))).toHaveLength(1);
   });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { reckonUsage } from '../../../src/agent/state/turn-usage.ts';
+import { completeUsage } from '../../../src/agent/state/turn-usage.ts';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
@@ -31,8 +31,8 @@ it.each([
   ['no prompt', usage(0, 8, 7), { ...usage(90, 8, 7), estimated: true }],
   ['nothing', usage(0, 0, 0), { ...usage(90, 10, 400), estimated: true }],
   ['not its end', undefined, { ...usage(90, 10, 400), estimated: true }],
-])('takes what a server tells and estimates the rest: it told %s', (_told, told, reckoned) => {
-  expect(reckonUsage(told, seen)).toEqual(reckoned);
+])('takes what a server tells and estimates the rest: it reported %s', (_told, reported, reckoned) => {
+  expect(completeUsage(reported, seen)).toEqual(reckoned);
 });
 
 /** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */

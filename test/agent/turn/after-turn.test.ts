@@ -28,7 +28,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     log: testLog(lines),
     profile,
     prepared: createPreparation([])(profile),
-    promptContext: { house: { bootstrap: NO_PART, skills: NO_PART }, memory: NO_PART, untrusted: false },
+    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     history: [{ messages: [], tokens: past[0]?.tokens ?? 0 }],
     past,
     mode: 'planner',

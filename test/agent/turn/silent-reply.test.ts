@@ -1,4 +1,4 @@
-/** Turns that may keep quiet: the token is neither shown nor kept, and anything else comes whole. */
+/** Turns that may keep silent: the token is neither shown nor kept, and anything else comes whole. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_HELD, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
@@ -35,13 +35,13 @@ function screenOf(over: { silentToken?: string | undefined; textSoFar?: string }
     for (const delta of deltas) screen.emit({ type: 'stream_chunk', msgId: 'm1', delta });
     screen.emit({ type: 'stream_end', msgId: 'm1', content: deltas.join(''), usage });
   };
-  const end = (text: string) => screen.end({ reason: 'completed', text, isError: false });
+  const end = (text: string) => screen.finish({ reason: 'completed', text, isError: false });
   return { screen, seen, say, end };
 }
 const chunks = (events: EventBody[]): string =>
   events.map((event) => (event.type === 'stream_chunk' ? event.delta : '')).join('');
 
-describe('a screen with a quiet token', () => {
+describe('a screen with a silent token', () => {
   it.each([
     'HEARTBEAT_OK',
     '**HEARTBEAT_OK**',
@@ -52,7 +52,7 @@ describe('a screen with a quiet token', () => {
   ])('stays closed for %j, letter by letter', async (answer) => {
     const { screen, seen, say, end } = screenOf();
     say(...answer.split(''));
-    expect(end(answer)).toMatchObject({ text: '', quiet: true });
+    expect(end(answer)).toMatchObject({ text: '', silent: true });
     await screen.settle();
     expect(seen).toEqual({ opened: 0, settled: 0, events: [] });
   });
@@ -62,7 +62,7 @@ describe('a screen with a quiet token', () => {
     async (answer) => {
       const { screen, seen, say, end } = screenOf();
       say(...answer.split(''));
-      expect(end(answer)).toMatchObject({ text: answer, quiet: false });
+      expect(end(answer)).toMatchObject({ text: answer, silent: false });
       await screen.settle();
       expect(seen).toMatchObject({ opened: 1, settled: 1 });
       expect(chunks(seen.events)).toBe(answer);
@@ -74,8 +74,8 @@ describe('a screen with a quiet token', () => {
       const all = [TOKEN.slice(0, cut), ...deltas];
       const { seen, say, end } = screenOf();
       say(...all);
-      const { quiet } = end(all.join(''));
-      return quiet ? seen.opened === 0 && chunks(seen.events) === '' : chunks(seen.events) === all.join('');
+      const { silent } = end(all.join(''));
+      return silent ? seen.opened === 0 && chunks(seen.events) === '' : chunks(seen.events) === all.join('');
     });
     expect(fc.check(told)).toMatchObject({ failed: false });
     const { seen, screen } = screenOf();
@@ -91,7 +91,7 @@ describe('a screen with a quiet token', () => {
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
     screen.emit({ type: 'stream_reset', msgId: 'm1' });
     say('HEARTBEAT_OK');
-    expect(end(TOKEN).quiet).toBe(true);
+    expect(end(TOKEN).silent).toBe(true);
     expect(seen.opened).toBe(0);
   });
 
@@ -132,7 +132,7 @@ describe('a screen with a quiet token', () => {
   });
 });
 
-describeEmbedded('a turn with a quiet token', (databases) => {
+describeEmbedded('a turn with a silent token', (databases) => {
   it('that has nothing to say leaves no answer, no delivery and nothing to remember', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
     const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });

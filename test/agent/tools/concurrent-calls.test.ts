@@ -1,11 +1,11 @@
 /** Calls that run at the same time: nothing lost, never more than the width, and one that fails ends them all. */
 import { describe, expect, it } from 'vitest';
-import { runSideBySide } from '../../../src/agent/tools/tool-calls.ts';
+import { runConcurrently } from '../../../src/agent/tools/tool-calls.ts';
 
 const ignore = (): void => undefined;
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('calls side by side', () => {
+describe('concurrent calls', () => {
   it('all run to their end, each in its own order', async () => {
     const all: string[] = [];
     const count = (name: string, to: number) => async (): Promise<void> => {
@@ -14,7 +14,7 @@ describe('calls side by side', () => {
         all.push(`${name}${n}`);
       }
     };
-    await runSideBySide([count('a', 3), count('b', 5), count('c', 0)], 2, ignore);
+    await runConcurrently([count('a', 3), count('b', 5), count('c', 0)], 2, ignore);
     expect(all.filter((value) => value.startsWith('a'))).toEqual(['a0', 'a1', 'a2']);
     expect(all.filter((value) => value.startsWith('b'))).toEqual(['b0', 'b1', 'b2', 'b3', 'b4']);
     expect(all).toHaveLength(8);
@@ -29,7 +29,7 @@ describe('calls side by side', () => {
       open -= 1;
     };
     const nine = Array.from({ length: 9 }, () => one);
-    await runSideBySide(nine, 3, ignore);
+    await runConcurrently(nine, 3, ignore);
     expect(most).toBe(3);
   });
 
@@ -45,7 +45,7 @@ describe('calls side by side', () => {
       throw new Error('broken');
     };
     const never = async (): Promise<void> => void order.push('began');
-    const all = runSideBySide([patient, broken, never], 2, () => left.resolve());
+    const all = runConcurrently([patient, broken, never], 2, () => left.resolve());
     await expect(all).rejects.toThrow('broken');
     expect(order).toEqual(['left']);
   });

@@ -1,9 +1,9 @@
-/** What a step says while it is done: seen as thinking, because it is for the plan and not for the answer. */
+/** Text of a step while it runs: shown as thinking, because it belongs to the plan and not to the answer. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { Emit } from '../deps.ts';
 
-/** What people read above the words of a step. */
+/** Title of the thinking of a step. */
 export function stepTitle({ index, description }: PlanStep): string {
   return `Step ${index + 1}: ${description}`;
 }
@@ -12,10 +12,10 @@ export function stepTitle({ index, description }: PlanStep): string {
  * Passes a step's events on, its model calls as thinking under `title`, one piece of it a call; a call that says nothing,
  * because it only calls a tool, is not seen.
  */
-export class StepWords {
+export class StepThinking {
   readonly #title: string;
   readonly #emit: Emit;
-  /** The call whose words are being shown. */
+  /** The call whose text is being shown. */
   #open: string | undefined;
   /** The model's own thinking came last: its answer begins a paragraph. */
   #mused = false;
