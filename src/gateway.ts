@@ -22,7 +22,14 @@ import {
 } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand, meterUsage, startLoopMonitor } from './ops/index.ts';
+import {
+  channelHealth,
+  createHealth,
+  createMetrics,
+  createUsageCommand,
+  meterUsage,
+  startLoopMonitor,
+} from './ops/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createAccessPolicy, createCreatorAccess, createEgress, ensureFirstToken } from './security/index.ts';
@@ -280,7 +287,7 @@ function createApi({
     approvals,
     ledger,
     bus,
-    gatekeeper: security.accessPolicy,
+    accessPolicy: security.accessPolicy,
     events,
     commands: listingOf(commands),
     lanes: store.lanes,
