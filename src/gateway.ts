@@ -276,7 +276,7 @@ function createApi(parts: ApiParts) {
     approvals,
     ledger,
     bus,
-    gatekeeper: security.accessPolicy,
+    accessPolicy: security.accessPolicy,
     events,
     commands: listingOf(commands),
     lanes: store.lanes,

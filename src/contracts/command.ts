@@ -1,20 +1,23 @@
-/** What a command is: words that begin with `/` and act at once, past the queue, without a model. */
+/** Commands: messages that begin with `/` and act at once, past the queue, without a model. */
+import { GatewayError } from './errors.ts';
+import type { Ledger } from './ledger.ts';
 import type { Address, SessionKey } from './message.ts';
+import type { SessionRecord } from './records.ts';
 
 /** One use of a command. */
 export interface CommandCall {
   session: SessionKey;
-  /** Where it was written: replies and later news go there. */
+  /** Chat it was written in: replies and later notices go there. */
   address: Address;
-  /** Who wrote it, as the transport tells: `42`, or `token:<id>` over HTTP. */
+  /** Sender as the transport names it: `42`, or `token:<id>` over HTTP. */
   senderId: string;
   /** The sender's user id across chats: `telegram:42`, `token:<id>`. */
   userId: string;
   /** Display only. */
   senderName?: string | undefined;
-  /** Whether others read the reply; absent = they do. */
+  /** In a private chat nobody else reads the reply; absent = others may. */
   place?: 'private' | 'group' | undefined;
-  /** An owner of the house (HTTP: scope `admin`). */
+  /** An owner of the gateway (HTTP: scope `admin`). */
   owner: boolean;
   /** Everything behind the command's name, trimmed. */
   args: string;
@@ -22,7 +25,7 @@ export interface CommandCall {
   tokenId?: string | undefined;
 }
 
-/** How a command shows in the lists of the channels. */
+/** A command as the channels list it. */
 export interface CommandListing {
   /** Lower-case letters, without the slash. */
   name: string;
@@ -37,4 +40,21 @@ export interface Command extends CommandListing {
   /** Known, but in no list: an app sends it by itself (Telegram's Start button). */
   unlisted?: boolean | undefined;
   run(call: CommandCall): Promise<string>;
+}
+
+/**
+ * Changes the session a command was written in. One that has no messages yet is made, and belongs to the token that
+ * writes. Throws `GatewayError('try_again')` when somebody else made it at this moment, or `StoreError`.
+ */
+export async function changeSession(
+  ledger: Pick<Ledger, 'updateSession'>,
+  { session, tokenId }: Pick<CommandCall, 'session' | 'tokenId'>,
+  change: Parameters<Ledger['updateSession']>[1],
+): Promise<SessionRecord> {
+  const changed = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
+  if (changed !== undefined) return changed;
+  throw new GatewayError(
+    'try_again',
+    'Somebody else has just started this conversation: please send that again.',
+  );
 }

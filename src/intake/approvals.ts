@@ -1,4 +1,4 @@
-/** Deciding: who may answer a question, and carrying the answer out, whichever door it comes by. */
+/** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
 import type { ApprovalRecord, Approvals, ApprovalStore, Decided, Decider } from '../contracts/approvals.ts';
 import type { MessageBus } from '../contracts/bus.ts';
 import type { LaneStore } from '../contracts/lanes.ts';
@@ -11,7 +11,7 @@ export interface ApprovalsDeps {
   log: Log;
 }
 
-/** Makes the house's answer to questions. */
+/** Makes `Approvals`. */
 export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Approvals {
   return {
     pending: (filter) => store.pendingApprovals(filter),
@@ -19,37 +19,37 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
       const record = await store.approval(id);
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
       if (refusal !== undefined) {
-        log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'decision refused');
+        log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'approval_decision_refused');
         return refusal;
       }
       if (await lanes.decide(id, decision, by.userId, by.name)) {
         bus.sweepSoon();
         return { kind: 'decided', decision };
       }
-      // Somebody was faster, or the time was over.
-      const now = await store.approval(id);
-      if (now === undefined) return { kind: 'unknown' };
-      return standing(now) ?? { kind: 'expired' };
+      // Somebody else decided first, or it expired.
+      const current = await store.approval(id);
+      if (current === undefined) return { kind: 'unknown' };
+      return outcomeOf(current) ?? { kind: 'expired' };
     },
   };
 }
 
-/** Why this person's answer changes nothing; undefined when it may. */
+/** Reason why this decision changes nothing; undefined when it may. */
 function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
   if (by.pressed === true && by.at?.address !== record.address) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
-  return standing(record);
+  return outcomeOf(record);
 }
 
-/** How a question that no longer waits stands. */
-function standing(record: ApprovalRecord): Decided | undefined {
+/** Outcome of a request that is not pending any more; undefined while it is. */
+function outcomeOf(record: ApprovalRecord): Decided | undefined {
   if (record.expired) return { kind: 'expired' };
   return record.state === 'pending' ? undefined : { kind: 'settled', record };
 }
 
 /**
- * Owners decide everything. Others what was asked in a chat of theirs alone: in the private chat it was asked in, where
- * nobody else can press or write, or in a session their own token made.
+ * Owners decide everything. Others decide what was asked of them alone: in the private chat it was asked in, where
+ * nobody else can press or write, or in a session that their own token made.
  */
 function isEntitled(record: ApprovalRecord, { owner, tokenId, userId, at }: Decider): boolean {
   if (owner) return true;
@@ -58,7 +58,7 @@ function isEntitled(record: ApprovalRecord, { owner, tokenId, userId, at }: Deci
   return record.userId === userId || record.userId === 'system';
 }
 
-/** What people read of an answer's outcome; at most 200 characters. */
+/** Describes the outcome of a decision for users, in at most 200 characters. */
 export function describeDecided(decided: Decided): string {
   switch (decided.kind) {
     case 'decided':
@@ -66,23 +66,23 @@ export function describeDecided(decided: Decided): string {
     case 'settled':
       return `Nothing changed: ${howSettled(decided.record)}.`;
     case 'expired':
-      return 'Too late: nobody answered in time, and it was not run.';
+      return 'This request expired; nothing was run.';
     case 'unknown':
-      return 'This question is no longer there. Nothing was changed.';
+      return 'This request no longer exists. Nothing was changed.';
     case 'elsewhere':
       return 'This button belongs to another chat. Nothing was changed.';
     case 'forbidden':
-      return 'This is not yours to decide: an owner of this bot must.';
+      return 'Only an owner of this bot can decide this.';
     default:
       return decided satisfies never;
   }
 }
 
-/** Longest name shown of who decided. */
+/** Longest name shown of the user who decided. */
 const MAX_NAME = 60;
 
 function howSettled({ state, decidedBy, decidedName }: ApprovalRecord): string {
   if (decidedBy === 'stop') return 'it was stopped';
   const who = (decidedName ?? decidedBy ?? 'somebody').replaceAll(/[\p{C}`]/gu, '').slice(0, MAX_NAME);
-  return `it was ${state} already, by ${who.toWellFormed()}`;
+  return `it was already ${state} by ${who.toWellFormed()}`;
 }

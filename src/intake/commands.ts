@@ -1,4 +1,4 @@
-/** The commands that every house has: they act past the queue, without a model. Other rooms bring more of them. */
+/** The commands of every gateway: they act past the queue, without a model. Other modules bring more of them. */
 import type { MessageBus } from '../contracts/bus.ts';
 import type { Command, CommandListing } from '../contracts/command.ts';
 import type { LaneStore, StopResult } from '../contracts/lanes.ts';
@@ -16,18 +16,18 @@ export interface CommandDeps {
   epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined): Promise<string>;
-  /** What is wrong in the files of the profiles. */
+  /** Errors in the files of the profiles. */
   profileFaults(): readonly string[];
 }
 
-/** Most of a subagent's task that `/status` repeats, in UTF-16 units. */
+/** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
 const TASK_SHOWN = 120;
 
-/** What somebody reads who opens the chat for the first time. */
+/** Greeting of a user who opens the chat for the first time. */
 export const GREETING =
   'Hello! Write to me as you would to a person; I answer right here. You can also send:';
 
-/** Finds the command a message is, if it is one: `/stop`, also with words behind it; nothing else begins a command. */
+/** Finds the command in a message: `/stop`, with or without arguments behind it; nothing else begins a command. */
 export type CommandReader = (content: string) => { command: Command; args: string } | undefined;
 
 /** Makes the reader of a list of commands. */
@@ -54,16 +54,16 @@ export function createCommands(deps: CommandDeps, more: readonly Command[] = [])
       description: 'Start a fresh conversation',
       run: async ({ session }) => {
         const stopped = describeStop(await stopSession(deps, session, true), '');
-        return `${stopped}${stopped === '' ? '' : ' '}This is a new conversation; I have let go of the old one.`;
+        return `${stopped}${stopped === '' ? '' : ' '}This is a new conversation.`;
       },
     },
     {
       name: 'status',
-      description: 'What is running and what waits',
+      description: 'Show what is running and what is queued',
       run: ({ session }) => describeStatus(deps, session),
     },
     ...more,
-    { name: 'help', description: 'This list', run: () => Promise.resolve(help(all)) },
+    { name: 'help', description: 'List the commands', run: () => Promise.resolve(help(all)) },
     {
       name: 'start',
       description: 'Say hello',
@@ -89,7 +89,7 @@ function helpLine({ name, argument, description }: CommandListing): string {
   return `/${name}${argument === undefined ? '' : ` ${argument.name}`} - ${description}`;
 }
 
-/** Stops a session: the mark is committed before this resolves, then the node that runs the turn is told. */
+/** Stops a session: the mark is committed before this resolves, then the node that runs the turn is notified. */
 export async function stopSession(
   deps: Pick<CommandDeps, 'lanes' | 'bus'>,
   session: SessionKey,
@@ -126,13 +126,13 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
     ...agents.map((agent) => agentLine(agent, deps.epochNow())),
-    ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have faults: /profile tells which.']),
+    ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have errors: /profile lists them.']),
   ].join('\n');
 }
 
 function agentLine({ profileId, task, deadline }: RunningSubagent, now: number): string {
-  const words = oneLine(task);
-  const shown = words.length <= TASK_SHOWN ? words : `${words.slice(0, TASK_SHOWN).toWellFormed()}…`;
+  const line = oneLine(task);
+  const shown = line.length <= TASK_SHOWN ? line : `${line.slice(0, TASK_SHOWN).toWellFormed()}…`;
   const minutes = Math.max(0, Math.ceil((deadline - now) / 60_000));
   return `In the background, at most ${minutes} min more: ${profileId}: ${shown}`;
 }

@@ -1,4 +1,4 @@
-/** The house as the doors see it: one object, every session method behind an owner check. */
+/** The gateway as channels see it: one object, every session method behind an owner check. */
 import type { Caller, AccessPolicy } from '../contracts/access.ts';
 import type { Approvals, Decider } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
@@ -24,10 +24,10 @@ import { readMode } from '../contracts/plan.ts';
 import { refuseWhilePlanRuns } from './modes.ts';
 import { actOnPlan } from './plan-control.ts';
 
-/** Most rows a page of messages or sessions holds; a higher wish is lowered (DESIGN §7). */
+/** Most rows a page of messages or sessions holds; a higher limit is lowered. */
 export const MAX_PAGE = 200;
 
-/** How long the model servers may take to say what they have, in milliseconds. */
+/** Longest time for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 10_000;
 
 export interface GatewayApiDeps {
@@ -36,7 +36,7 @@ export interface GatewayApiDeps {
   commands: readonly CommandListing[];
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
-  gatekeeper: Pick<AccessPolicy, 'authenticate'>;
+  accessPolicy: Pick<AccessPolicy, 'authenticate'>;
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
@@ -57,7 +57,7 @@ export interface GatewayApiDeps {
   metrics: () => Promise<string>;
 }
 
-/** Makes the doors' view of the house. Methods throw only `GatewayError`. */
+/** Makes the API. Methods throw only `GatewayError`. */
 export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   const visible = async (caller: Caller, key: SessionKey): Promise<SessionRecord | undefined> => {
     const record = await deps.ledger.session(key);
@@ -67,7 +67,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
     commands: deps.commands,
-    authenticate: (authorization) => deps.gatekeeper.authenticate(authorization),
+    authenticate: (authorization) => deps.accessPolicy.authenticate(authorization),
     resolveModel: (model, signal) => deps.models.resolve(model, signal),
     async stop(caller, key) {
       return (await visible(caller, key)) === undefined ? undefined : await stopSession(deps, key, false);

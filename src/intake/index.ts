@@ -21,7 +21,7 @@ import { createReceive } from './receive.ts';
 export { listingOf } from './commands.ts';
 export { createGatewayApi } from './gateway-api.ts';
 export { createLeader } from './leader.ts';
-export { createFollowChatMigration } from './moves.ts';
+export { createFollowChatMigration } from './chat-migration.ts';
 export { createSendSystemMessage } from './system-messages.ts';
 
 export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultModel' | 'profileFaults'> {
@@ -38,7 +38,7 @@ export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultM
   log: Log;
 }
 
-/** What other modules use of the intake. */
+/** The intake as the composition root wires it. */
 export interface Intake {
   receive: Receive;
   approvals: Approvals;
@@ -61,7 +61,7 @@ export function createIntake(options: IntakeOptions): Intake {
     commands,
     approvals,
     buttons: [createPlanButtons(planControl)],
-    gatekeeper: options.accessPolicy,
+    accessPolicy: options.accessPolicy,
     ledger,
     bus,
     events,

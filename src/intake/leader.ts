@@ -1,4 +1,4 @@
-/** Who receives for a bot: the node that holds the lane `poll:<channel>:<bot id>`, and nobody else. */
+/** Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it. */
 import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
@@ -9,12 +9,12 @@ import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Receive } from '../contracts/receive.ts';
 
-/** Longest pause between two attempts to learn who a bot token belongs to. */
+/** Longest pause between two attempts to identify a bot token, in milliseconds. */
 const IDENTIFY_CAP_MS = 30_000;
-/** How long one attempt may take. */
+/** Longest duration of one attempt, in milliseconds. */
 const IDENTIFY_TIMEOUT_MS = 15_000;
-/** A channel that could not begin to receive is tried again after this. */
-const START_AGAIN_MS = 10_000;
+/** Pause before a channel that could not begin to receive is started again, in milliseconds. */
+const RESTART_MS = 10_000;
 
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
@@ -24,20 +24,20 @@ export interface LeaderDeps {
   log: Log;
 }
 
-/** Leads channels that have an identity. */
+/** Runs the channels of which one node at a time may receive. */
 export interface Leader {
   /** Runs the heads of `poll:` lanes: receives for as long as the head is held. */
   handler: LaneHandler;
-  /** Enters a channel for leadership, as soon as its platform says whose the token is. Ends with `signal`. Never throws. */
+  /** Queues a channel for leadership, as soon as its platform has identified the token. Ends with `signal`. Never throws. */
   enter(channel: Channel, signal: AbortSignal): Promise<void>;
-  /** How a channel stands, with what keeps it from being entered. */
+  /** Health of a channel, with what keeps it from receiving. */
   health(channel: Channel): ChannelHealth;
 }
 
 /** Makes the leader. */
 export function createLeader(deps: LeaderDeps): Leader {
   const waiting = new Map<string, ChannelHealth>();
-  /** Channels this node receives for now. */
+  /** Names of the channels this node receives for now. */
   const led = new Set<string>();
   return {
     handler: {
@@ -58,13 +58,15 @@ export function createLeader(deps: LeaderDeps): Leader {
         state: 'starting',
         detail: 'waits to receive; another node may be receiving now',
       });
-      await take(deps, channel, identity, signal, (health) => waiting.set(channel.name, health));
+      await queueForLeadership(deps, channel, identity, signal, (health) =>
+        waiting.set(channel.name, health),
+      );
     },
   };
 }
 
-/** Queues for the lane until the store takes it: one that is away now is back sooner or later. */
-async function take(
+/** Queues for the lane until the store accepts it: one that is away now is back sooner or later. */
+async function queueForLeadership(
   deps: LeaderDeps,
   channel: Channel,
   identity: string,
@@ -77,16 +79,16 @@ async function take(
       const payload = { channel: channel.name };
       deps.bus.runHeads(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
       return;
-    } catch (error) {
-      const fault = toGatewayError(error);
-      report({ state: 'degraded', detail: fault.message });
-      deps.log.error({ err: fault, channel: channel.name }, 'the channel waits for the store to be led');
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      report({ state: 'degraded', detail: error.message });
+      deps.log.error({ err: error, channel: channel.name }, 'leader_queue_failed');
       await pause(backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
     }
   }
 }
 
-/** Asks whose the token is until the platform answers; undefined when it says "nobody's" or the house closes. */
+/** Identifies the token, asking until the platform answers; undefined when it is refused or the gateway stops. */
 async function identify(
   channel: Channel,
   signal: AbortSignal,
@@ -99,25 +101,22 @@ async function identify(
       const limit = AbortSignal.any([signal, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS)]);
       const identity = await channel.identify?.(limit);
       if (identity !== undefined)
-        log.info({ channel: channel.name, bot: identity.name, botId: identity.id }, 'bot identified');
+        log.info({ channel: channel.name, bot: identity.name, botId: identity.id }, 'bot_identified');
       return identity?.id;
-    } catch (error) {
+    } catch (thrown) {
       if (signal.aborted) return undefined;
-      const fault = toGatewayError(error);
-      const dead = fault instanceof ChannelError && fault.code === 'unauthorized';
-      report({ state: dead ? 'dead' : 'degraded', detail: fault.message });
-      log.error(
-        { err: fault, channel: channel.name },
-        dead ? 'channel refused' : 'channel not reachable yet',
-      );
-      if (dead) return undefined;
-      await pause(fault.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
+      const error = toGatewayError(thrown);
+      const refused = error instanceof ChannelError && error.code === 'unauthorized';
+      report({ state: refused ? 'dead' : 'degraded', detail: error.message });
+      log.error({ err: error, channel: channel.name }, refused ? 'channel_refused' : 'channel_unreachable');
+      if (refused) return undefined;
+      await pause(error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
     }
   }
   return undefined;
 }
 
-/** Holds the head until the node loses it or the house closes; the head itself never ends. */
+/** Holds the head until the node loses it or the gateway stops; the head itself never ends. */
 async function lead(
   deps: LeaderDeps,
   led: Set<string>,
@@ -130,7 +129,7 @@ async function lead(
     return {
       kind: 'retry',
       error: new ChannelError('unavailable', `Channel ${name} is off on this node.`),
-      delayMs: START_AGAIN_MS,
+      delayMs: RESTART_MS,
     };
   }
   try {
@@ -142,10 +141,10 @@ async function lead(
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
     return { kind: 'released' };
-  } catch (error) {
-    const fault = toGatewayError(error);
-    deps.log.error({ err: fault, channel: name }, 'the channel could not begin to receive');
-    return { kind: 'retry', error: fault, delayMs: START_AGAIN_MS };
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    deps.log.error({ err: error, channel: name }, 'channel_start_failed');
+    return { kind: 'retry', error, delayMs: RESTART_MS };
   } finally {
     led.delete(name);
     await channel.stop();

@@ -1,4 +1,4 @@
-/** `/memory`, `/verify` and `/forget`: what is remembered about a user is theirs to see, to vouch for and to take back. */
+/** `/memory`, `/verify` and `/forget`: users see, confirm and delete what is remembered about them. */
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
@@ -9,12 +9,12 @@ export const MAX_LISTED = 50;
 /** Characters of a fact in the list. */
 const MAX_LINE_CHARS = 300;
 
-/** The commands over the store. */
+/** Makes the commands. */
 export function createMemoryCommands(memories: MemoryStore): readonly Command[] {
   return [
     {
       name: 'memory',
-      description: 'What I remember about you, or what of it matches some words',
+      description: 'Show what I remember about you, or search it',
       argument: { name: 'words', description: 'Words to look for', required: false },
       async run(call) {
         checkPlace(call);
@@ -27,25 +27,27 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
     },
     {
       name: 'verify',
-      description: 'Say that an unverified thing I remember about you is right',
+      description: 'Confirm a fact I am unsure about',
       argument: { name: 'number', description: 'The number /memory shows', required: true },
       async run(call) {
         checkPlace(call);
         const number = numberIn(call.args);
         if (number === undefined) return 'Write /verify with a number that /memory shows.';
         const found = await memories.verifyMemory(call.userId, number);
-        return found ? `Number ${number} is your own word now.` : nothingUnder(number);
+        return found ? `Number ${number} is confirmed.` : nothingUnder(number);
       },
     },
     {
       name: 'forget',
-      description: 'Forget one thing I remember about you, or all',
+      description: 'Forget one fact about you, or all',
       argument: { name: 'number', description: 'The number /memory shows, or "all"', required: true },
       async run(call) {
         const which = call.args.toLowerCase();
         if (which === 'all') {
           const gone = await memories.forget(call.userId, 'all');
-          return gone === 0 ? 'There was nothing to forget.' : `I have forgotten all of it (${gone}).`;
+          return gone === 0
+            ? 'There was nothing to forget.'
+            : `I have forgotten everything about you (${gone}).`;
         }
         const number = numberIn(which);
         if (number === undefined) return 'Write /forget with a number that /memory shows, or /forget all.';
@@ -69,27 +71,27 @@ function checkPlace({ place }: CommandCall): void {
   if (place === 'private') return;
   throw new GatewayError(
     'not_here',
-    'Others read this chat. Ask me in a private one what I remember about you.',
+    'Others can read this chat. Ask me in a private one what I remember about you.',
   );
 }
 
 function listed(found: readonly MemoryRecord[], words: string): string {
   if (found.length === 0) {
-    return words === '' ? 'I remember nothing about you yet.' : 'I remember nothing with these words.';
+    return words === '' ? 'I remember nothing about you yet.' : 'I remember nothing that matches.';
   }
   const lines = found.slice(0, MAX_LISTED).map(({ id, text, untrusted }) => {
     const short = oneLine(text).slice(0, MAX_LINE_CHARS).toWellFormed();
     const cut = short.length < oneLine(text).length ? '…' : '';
     return `- **${id}**: ${plain(short)}${cut}${untrusted ? ' *(unverified)*' : ''}`;
   });
-  const more = found.length > MAX_LISTED ? '\n\nThere is more: /memory and some words find it.' : '';
+  const more = found.length > MAX_LISTED ? '\n\nThere is more: search it with /memory and some words.' : '';
   const doubt = found.some(({ untrusted }) => untrusted)
-    ? '\n\nWhile something is unverified, what reaches beyond a chat asks you first. /verify and a number: it is right.'
+    ? '\n\nWhile a fact is unverified, tools that reach beyond this chat ask you first. Confirm it with /verify and its number.'
     : '';
-  return `What I remember about you (/forget and a number takes one away):\n\n${lines.join('\n')}${doubt}${more}`;
+  return `What I remember about you (/forget and a number deletes one):\n\n${lines.join('\n')}${doubt}${more}`;
 }
 
-/** Without Markdown's marks having any effect: what a page left in a memory must not become a link. */
+/** Escapes Markdown: text that a web page put into a memory must not become a link. */
 function plain(text: string): string {
   return text.replaceAll(/[\\`*_[\]<>~|#!&:]/g, String.raw`\$&`);
 }

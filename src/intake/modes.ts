@@ -1,5 +1,6 @@
-/** How plans are followed in a session: read from people's words, changed between two plans, never during one (S-40). */
+/** Execution mode of a session: shown and changed by `/mode`, between two plans, never during one (S-40). */
 import type { EventBus } from '../contracts/bus.ts';
+import { changeSession } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/ledger.ts';
@@ -7,7 +8,6 @@ import type { SessionKey } from '../contracts/message.ts';
 import { MODES, readMode } from '../contracts/plan.ts';
 import type { ExecutionMode } from '../contracts/plan.ts';
 import type { PlanStore } from '../contracts/plan-store.ts';
-import { changeSession } from './change-session.ts';
 
 export interface ModeDeps {
   ledger: Pick<Ledger, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
@@ -15,14 +15,14 @@ export interface ModeDeps {
   events: Pick<EventBus, 'emit'>;
 }
 
-/** What each mode does, for people. */
+/** Each mode as users read it. */
 const ABOUT: Readonly<Record<ExecutionMode, string>> = {
   planner: 'the model follows its plan by itself',
   teacher: 'each step is explained and waits for your Run',
   agentic: 'steps run by themselves, and a failed one is repaired',
 };
 
-/** Throws `GatewayError('plan_running')` while a plan of the session is being carried out. */
+/** Throws `GatewayError('plan_running')` while a plan of the session runs. */
 export async function refuseWhilePlanRuns(
   { plans, ledger }: Pick<ModeDeps, 'plans' | 'ledger'>,
   session: SessionKey,
@@ -32,7 +32,7 @@ export async function refuseWhilePlanRuns(
   if ((await ledger.turn(latest.turnId))?.state === 'done') return;
   throw new GatewayError(
     'plan_running',
-    'A plan is being carried out: its mode cannot change before it has ended. /stop ends it.',
+    'A plan is running: the mode can change once it has ended. /stop ends it.',
   );
 }
 

@@ -1,4 +1,4 @@
-/** Whose session is it: a session's key is a name, never an authority. */
+/** Ownership of sessions: a session's key is a name, never an authority. */
 import type { Caller } from '../contracts/access.ts';
 import type { SessionRecord } from '../contracts/records.ts';
 

@@ -1,4 +1,4 @@
-/** What people do to a plan while it is carried out: let a step run, leave it out, pause, go on, stop; by words or by buttons. */
+/** Control of a running plan by its users: run or skip a step, pause, resume, stop; by command, button or API. */
 import type { Approvals, ApprovalRecord, Decider } from '../contracts/approvals.ts';
 import type { MessageBus } from '../contracts/bus.ts';
 import type { PressHandler } from '../contracts/receive.ts';
@@ -22,8 +22,8 @@ export interface PlanControlDeps {
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
 }
 
-/** Questions of one session that are looked through for the plan's own; it has at most one. */
-const QUESTIONS = 20;
+/** Pending requests of one session that are searched for the plan's own; it has at most one. */
+const MAX_REQUESTS = 20;
 
 /**
  * Acts on a plan of a session that the asker may see; with `stepId` a skip is meant for that step and no later one. What
@@ -46,12 +46,12 @@ export async function actOnPlan(
   if (plan.mode === 'planner') {
     return no('In planner mode the model follows its plan by itself: it can only be stopped.');
   }
-  const questions = await deps.approvals.pending({ session, limit: QUESTIONS });
-  const waiting = questions.find((question) => question.plan?.id === plan.id);
+  const requests = await deps.approvals.pending({ session, limit: MAX_REQUESTS });
+  const waiting = requests.find((request) => request.plan?.id === plan.id);
   switch (action) {
     case 'run':
     case 'resume':
-      return await goOn(deps, record, waiting, by);
+      return await resume(deps, record, waiting, by);
     case 'pause':
       return await pause(deps, record, waiting);
     case 'skip':
@@ -61,7 +61,7 @@ export async function actOnPlan(
   }
 }
 
-async function goOn(
+async function resume(
   deps: PlanControlDeps,
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
@@ -72,9 +72,9 @@ async function goOn(
     return await decide(deps, waiting, 'approved', by, text);
   }
   const { pause: wished } = await deps.plans.planRequests(plan.id);
-  if (wished !== true) return no('The plan runs; nothing of it waits for you.');
+  if (wished !== true) return no('The plan is running; no step waits for you.');
   await deps.plans.requestOnPlan(plan.id, { pause: false });
-  return yes('The plan does not pause.');
+  return yes('The plan will not pause.');
 }
 
 async function pause(
@@ -82,9 +82,9 @@ async function pause(
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
 ): Promise<PlanAnswer> {
-  if (waiting !== undefined) return no('The plan waits already.');
+  if (waiting !== undefined) return no('The plan is waiting already.');
   if ((await deps.plans.planRequests(plan.id)).pause === true)
-    return no('The plan pauses before its next step already.');
+    return no('The plan will already pause before its next step.');
   await deps.plans.requestOnPlan(plan.id, { pause: true });
   return yes('The plan pauses before its next step.');
 }
@@ -101,14 +101,14 @@ async function skip(
   if (stepId !== undefined && stepId !== step.id)
     return no('The plan is at another step by now. Nothing was changed.');
   if (waiting?.plan?.wait === 'step')
-    return await decide(deps, waiting, 'denied', by, 'The step is left out.');
-  const place = `Step ${step.index + 1}`;
+    return await decide(deps, waiting, 'denied', by, 'The step is skipped.');
+  const name = `Step ${step.index + 1}`;
   if ((await deps.plans.planRequests(plan.id)).skip === step.id)
-    return no(`${place} is to be left out already.`);
+    return no(`${name} will already be skipped.`);
   await deps.plans.requestOnPlan(plan.id, { skip: step.id });
   if (step.status === 'running')
-    return yes(`${place} is running. If it fails, it is left out and not repaired.`);
-  return yes(`${place} is left out.`);
+    return yes(`${name} is running. If it fails, it is skipped and not repaired.`);
+  return yes(`${name} is skipped.`);
 }
 
 async function decide(
@@ -139,25 +139,25 @@ export function createPlanCommands(deps: PlanControlDeps & ModeDeps): Command[] 
   });
   return [
     modeCommand(deps),
-    make('run', 'Let the next step of the plan run'),
-    make('skip', 'Leave a step of the plan out'),
+    make('run', 'Run the next step of the plan'),
+    make('skip', 'Skip a step of the plan'),
     make('pause', 'Pause the plan before its next step'),
-    make('resume', 'Let a paused plan go on'),
+    make('resume', 'Resume a paused plan'),
   ];
 }
 
-/** Acts on the buttons under a plan's card: as the commands do, but only on the plan and the step they stand for. */
+/** Makes the handler of the buttons under a plan's card: like the commands, but only for their own plan and step. */
 export function createPlanButtons(deps: PlanControlDeps): PressHandler {
   return async ({ value, address, place, userId, senderName, owner }) => {
-    const meant = readPlanButton(value);
-    if (meant === undefined) return undefined;
-    const record = await deps.plans.plan(meant.planId);
-    if (record === undefined) return 'This plan is no longer there. Nothing was changed.';
+    const press = readPlanButton(value);
+    if (press === undefined) return undefined;
+    const record = await deps.plans.plan(press.planId);
+    if (record === undefined) return 'This plan no longer exists. Nothing was changed.';
     if ((await deps.ledger.sessionOf(address)) !== record.session)
       return 'This button belongs to another chat. Nothing was changed.';
     const by: Decider = { userId, name: senderName, owner, at: { address, place } };
-    const stepId = meant.action === 'skip' ? meant.stepId : undefined;
-    return (await actOnPlan(deps, record, meant.action, by, stepId)).text;
+    const stepId = press.action === 'skip' ? press.stepId : undefined;
+    return (await actOnPlan(deps, record, press.action, by, stepId)).text;
   };
 }
 

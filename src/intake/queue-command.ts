@@ -1,13 +1,13 @@
-/** `/queue`: what becomes of messages that come while an answer is on its way. */
+/** `/queue`: how messages are handled that arrive while an answer is being written. */
+import { changeSession } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/ledger.ts';
 import type { QueueMode } from '../contracts/records.ts';
-import { changeSession } from './change-session.ts';
 
-/** Every mode, with what it means to the person who writes. */
+/** Every mode as users read it. */
 export const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
-  queue: 'each message is answered in its turn',
+  queue: 'each message gets its own answer, in order',
   steer: 'a message joins the running answer at its next step',
   interrupt: 'a message ends the running answer and is answered instead',
   collect: 'messages sent in one go are answered as one',
@@ -31,18 +31,18 @@ export interface QueueDeps {
   ledger: Pick<Ledger, 'session' | 'updateSession' | 'newSessions'>;
 }
 
-/** The command. It throws `GatewayError` for a mode that is none. */
+/** Makes the command. It throws `GatewayError` for an unknown mode. */
 export function queueCommand({ ledger }: QueueDeps): Command {
   return {
     name: 'queue',
-    description: 'What becomes of messages that come while an answer is on its way',
+    description: 'How to handle messages that arrive while I am answering',
     argument: { name: 'mode', description: modes().join(', '), required: false },
     async run(call) {
       const { session, args } = call;
       if (args === '') {
-        const { queueMode: now } = (await ledger.session(session)) ?? ledger.newSessions;
-        const lines = modes().map((mode) => `${mode === now ? '▶' : '·'} ${mode} - ${QUEUE_MODES[mode]}`);
-        return [`Messages while I answer: ${now}.`, ...lines].join('\n');
+        const { queueMode: current } = (await ledger.session(session)) ?? ledger.newSessions;
+        const lines = modes().map((mode) => `${mode === current ? '▶' : '·'} ${mode} - ${QUEUE_MODES[mode]}`);
+        return [`Messages while I answer: ${current}.`, ...lines].join('\n');
       }
       const mode = readQueueMode(args);
       await changeSession(ledger, call, { queueMode: mode });

@@ -1,7 +1,7 @@
-/** How often one sender may speak: a bucket of tokens for each, in bounded memory. */
+/** Rate limit per sender: a token bucket for each, in bounded memory. */
 import { Recent } from '../lib/recent.ts';
 
-/** Messages a Telegram or Discord sender may send in a minute, and how many of them at once (DESIGN §8). */
+/** Messages a Telegram or Discord sender may send in a minute, and how many of them at once. */
 export const MESSAGES_PER_MINUTE = 10;
 export const BURST = 5;
 /** Senders remembered at a time; a forgotten one starts with a full bucket. */

@@ -1,4 +1,4 @@
-/** The one way in: stranger? command? too much? Else the message is committed, and only then acknowledged. */
+/** `receive`: strangers, buttons, commands and floods are answered at once; any other message is committed, then acknowledged. */
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
@@ -15,25 +15,24 @@ import { createApprovalButtons } from './approval-commands.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
 import { maySee } from './ownership.ts';
-import { tellOfWaiting } from './waiting.ts';
+import { sendWaitingNotice } from './waiting-notice.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 
-/** Longest message that is taken, in UTF-16 units. */
+/** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
 
 export interface IntakeDeps {
-  /** All of the house's. */
+  /** The complete list. */
   commands: readonly Command[];
-  /** What turns wait for, and who answers it. */
   approvals: Approvals;
-  /** What acts on other buttons than those under questions: the first that knows one. */
+  /** Handlers of other buttons than those under approval requests: the first that knows one acts. */
   buttons?: readonly PressHandler[];
-  gatekeeper: Pick<AccessPolicy, 'authorize'>;
+  accessPolicy: Pick<AccessPolicy, 'authorize'>;
   ledger: Ledger;
   bus: MessageBus;
   events: EventBus;
   log: Log;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds that never jump back. */
   monotonicNow: () => number;
 }
 
@@ -42,37 +41,37 @@ export function createReceive(deps: IntakeDeps): Receive {
   const rules: Rules = { limit: createRateLimiter(deps.monotonicNow), read: readCommands(deps.commands) };
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
-    const receipt = await admit(deps, rules, message, options);
+    const receipt =
+      (await answerAtOnce(deps, rules, message, options)) ?? (await accept(deps, message, options));
     if (receipt.kind === 'refused') {
-      deps.log.info(
-        { channel: message.channel, chatId: message.chatId, code: receipt.code },
-        'message refused',
-      );
+      const { channel, chatId } = message;
+      deps.log.info({ channel, chatId, code: receipt.code }, 'message_refused');
     }
-    return isAnswered(receipt) ? await answer(deps, message, receipt) : receipt;
+    return hasReply(receipt) ? await queueReply(deps, message, receipt) : receipt;
   };
 }
 
-/** A receipt with words for the sender. */
-type Answered = Extract<Receipt, { kind: 'handled' | 'refused' }> & { reply: string };
+/** A receipt with a text for the sender. */
+type WithReply = Extract<Receipt, { kind: 'handled' | 'refused' }> & { reply: string };
 
-function isAnswered(receipt: Receipt): receipt is Answered {
+function hasReply(receipt: Receipt): receipt is WithReply {
   return 'reply' in receipt && receipt.reply !== undefined;
 }
 
-/** What a message is measured by. */
+/** Kept from message to message. */
 interface Rules {
   limit: ReturnType<typeof createRateLimiter>;
   read: CommandReader;
 }
 
-async function admit(
+/** Receipt of a message that starts no turn; undefined for one that is to be accepted. */
+async function answerAtOnce(
   deps: IntakeDeps,
   rules: Rules,
   message: InboundMessage,
   options: ReceiveOptions,
-): Promise<Receipt> {
-  const verdict = await deps.gatekeeper.authorize(message, options.caller);
+): Promise<Receipt | undefined> {
+  const verdict = await deps.accessPolicy.authorize(message, options.caller);
   if (verdict.kind !== 'allow') {
     const code = verdict.kind === 'pairing' ? 'pairing' : 'denied';
     return verdict.reply === undefined
@@ -83,24 +82,24 @@ async function admit(
   if (message.content.trim() === '') {
     return { kind: 'refused', code: 'empty', reply: 'I can only read text so far; this message had none.' };
   }
-  // What was passed on is nobody's order.
-  const meant = message.forwarded === true ? undefined : rules.read(message.content);
-  if (meant !== undefined) return await obey(deps, meant, message, options, verdict.owner);
+  // A forwarded message is not an instruction of its sender.
+  const use = message.forwarded === true ? undefined : rules.read(message.content);
+  if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
   if (message.content.length > MAX_MESSAGE_LENGTH) {
     return {
       kind: 'refused',
       code: 'too_large',
-      reply: `That message is too long: I take up to ${MAX_MESSAGE_LENGTH} characters.`,
+      reply: `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`,
     };
   }
   if (message.channel !== 'http') {
     const rate = rules.limit(`${message.channel}:${message.senderId}`, message.timestamp);
     if (!rate.allowed) return tooFast(rate.retryAfterMs, rate.tellUser);
   }
-  return await accept(deps, message, options);
+  return undefined;
 }
 
-/** Acts on a button; whatever comes of it is committed, and told to who pressed. */
+/** Acts on a button; its effect is committed, and the reply is for the user who pressed it. */
 async function press(
   deps: IntakeDeps,
   message: InboundMessage,
@@ -113,11 +112,11 @@ async function press(
     const reply = await handler(pressed);
     if (reply !== undefined) return { kind: 'handled', reply };
   }
-  return { kind: 'handled', reply: 'This button is not known here. Nothing was changed.' };
+  return { kind: 'handled', reply: 'This button is unknown. Nothing was changed.' };
 }
 
-/** Carries a command out; what keeps it from working is the reply. */
-async function obey(
+/** Runs a command; the reason why it failed is the reply. */
+async function runCommand(
   deps: IntakeDeps,
   { command, args }: NonNullable<ReturnType<CommandReader>>,
   message: InboundMessage,
@@ -146,11 +145,11 @@ function tooFast(retryAfterMs: number, tellUser: boolean): Receipt {
   return {
     kind: 'refused',
     code: 'rate_limited',
-    reply: `That was too fast, so I did not take it. Please send it again in ${seconds} s.`,
+    reply: `That was too fast, so I did not accept it. Please send it again in ${seconds} s.`,
   };
 }
 
-/** T1, then the sights: the lane runs only after the commit. */
+/** Commits the message (T1), then emits its events and runs its lane. */
 async function accept(deps: IntakeDeps, message: InboundMessage, options: ReceiveOptions): Promise<Receipt> {
   const accepted = await deps.ledger.accept({
     message,
@@ -168,32 +167,35 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
     return {
       kind: 'refused',
       code: 'queue_full',
-      reply: `${accepted.limit} of your messages are still waiting, so this one was not taken. Send /stop to drop them.`,
+      reply: `${accepted.limit} of your messages are still waiting, so this one was not accepted. Send /stop to drop them.`,
     };
   }
-  const { turnId, seq } = accepted;
+  const { session, turnId, laneSeq, seq } = accepted;
+  const { channel, chatId } = message;
+  const { kind } = accepted;
+  deps.log.debug({ channel, chatId, sessionKey: session, turnId, laneSeq }, `message_${kind}`);
   if (accepted.kind === 'duplicate') return { kind: 'duplicate', turnId, seq };
-  deps.events.emit(accepted.session, {
+  deps.events.emit(session, {
     type: 'message_received',
     content: message.content,
     seq,
     senderName: message.senderName,
   });
   if (accepted.position > 0)
-    deps.events.emit(accepted.session, { type: 'queue_position', position: accepted.position });
+    deps.events.emit(session, { type: 'queue_position', position: accepted.position });
   deps.bus.runHeads(accepted);
-  if (accepted.interrupts) deps.bus.notifyStop(`in:${accepted.session}`);
-  if (accepted.position > 0) await tellOfWaiting(deps, message, accepted.session);
+  if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
+  if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
   return { kind: 'accepted', turnId, seq, position: accepted.position };
 }
 
 /**
- * Queues the reply as a delivery, so that it is not lost either. Where the channel holds the asker's line (HTTP, a
- * Discord interaction, a pressed button), the reply stays in the receipt and the channel shows it.
+ * Queues the reply as a delivery, so that it is not lost either. Where the channel answers in place (HTTP, a Discord
+ * interaction, a pressed button), the reply stays in the receipt and the channel shows it.
  */
-async function answer(deps: IntakeDeps, message: InboundMessage, receipt: Answered): Promise<Receipt> {
-  const holdsLine = message.channel === 'http' || message.placeholder !== undefined;
-  if (holdsLine || message.button !== undefined) return receipt;
+async function queueReply(deps: IntakeDeps, message: InboundMessage, receipt: WithReply): Promise<Receipt> {
+  const answersInPlace = message.channel === 'http' || message.placeholder !== undefined;
+  if (answersInPlace || message.button !== undefined) return receipt;
   const { channel, chatId, threadId } = message;
   const outbound = {
     channel,

@@ -1,11 +1,11 @@
-/** The schedules as a door's callers see them: a token its own, in its own sessions; an admin all. */
+/** Schedules as HTTP callers see them: a token its own, in its own sessions; an admin all. */
 import type { Caller } from '../contracts/access.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { SessionRecord } from '../contracts/records.ts';
 import type { ScheduleApi, Schedules } from '../contracts/schedules.ts';
 import { isAdmin } from './ownership.ts';
 
-/** Makes the door's view; `visible` gives a session the caller may see. */
+/** Makes the API; `visible` gives a session the caller may see. */
 export function createScheduleApi(
   schedules: Schedules,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,

@@ -1,4 +1,4 @@
-/** The house's own way in: messages that no person wrote (a subagent's result, a schedule, a heartbeat) start turns, too. */
+/** System messages: what no person wrote (a subagent's result, a schedule, a heartbeat) starts turns, too. */
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/ledger.ts';
 import { systemInbound } from '../contracts/receive.ts';
@@ -10,7 +10,7 @@ export interface SystemMessageDeps {
   events: Pick<EventBus, 'emit'>;
 }
 
-/** Makes `announce`. It throws only `StoreError`. */
+/** Makes `SendSystemMessage`. It throws only `StoreError`. */
 export function createSendSystemMessage(deps: SystemMessageDeps): SendSystemMessage {
   return async (system) => {
     const { session, address, entry, content, senderName, silentToken } = system;

@@ -47,7 +47,7 @@ describePage("the buttons of a plan's panel", (guest) => {
       expect.stringContaining('at another step by now'),
     ]);
     await press('Skip step');
-    await reads('Step 1 is running. If it fails, it is left out and not repaired.');
+    await reads('Step 1 is running. If it fails, it is skipped and not repaired.');
     call.release();
     await turn.goOn(3);
     const plan = await turn.over();

@@ -96,7 +96,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await write('fragile', 'config.json', '{"description": "secret-snippet", oops');
     await told('/profile', /profiles\/fragile\/config\.json: is not JSON/);
     expect(await command('looks', '/profile')).toContain('Good words');
-    expect(await command('looks', '/status')).toContain('profiles have faults');
+    expect(await command('looks', '/status')).toContain('profiles have errors');
     const { profiles, ready } = await fixture().gateway.health();
     expect(ready).toBe(true);
     expect(profiles).toMatchObject({ state: 'degraded' });

@@ -85,7 +85,7 @@ it('forgets a number or all, and says when there was none', async () => {
   expect(await forget('7')).toBe('Forgotten: number 7.');
   expect(await forget('#7.')).toBe('Forgotten: number 7.');
   expect(await forget('8')).toContain('nothing under number 8');
-  expect(await forget('ALL')).toContain('all of it (1)');
+  expect(await forget('ALL')).toContain('everything about you (1)');
   expect(await forget('that thing')).toContain('/forget all');
   expect(await forget('')).toContain('/forget all');
   expect(asked).toHaveLength(4);
@@ -93,7 +93,7 @@ it('forgets a number or all, and says when there was none', async () => {
 
 it('takes the mark from a fact when its user says that it is right', async () => {
   const { verify, asked } = commands([fact(7, 'Likes tea', true)]);
-  expect(await verify('7')).toContain('your own word now');
+  expect(await verify('7')).toContain('is confirmed');
   expect(await verify('8')).toContain('nothing under number 8');
   expect(await verify('all')).toContain('Write /verify');
   await expect(verify('7', { place: 'group' })).rejects.toMatchObject({ code: 'not_here' });

@@ -25,15 +25,15 @@ function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decide
   };
   const question = { id: 'q', plan: { id: stored.id, stepId: 's1', wait: waits?.wait } };
   const did: string[] = [];
-  let wish: PlanRequest = {};
+  let request: PlanRequest = {};
   const deps: PlanControlDeps = {
     plans: {
       plan: async (id) => (id === stored.id ? record : undefined),
       latestPlan: async () => record,
-      planRequests: async () => wish,
+      planRequests: async () => request,
       requestOnPlan: async (_id, change) => {
-        did.push(`wish ${JSON.stringify(change)}`);
-        wish = { ...wish, ...change };
+        did.push(`request ${JSON.stringify(change)}`);
+        request = { ...request, ...change };
       },
     },
     approvals: {
@@ -79,8 +79,8 @@ describe('a button under the card of a plan', () => {
   it('pauses it, once, however often it is pressed', async () => {
     const { press, did } = houseOf(AGENTIC);
     expect(await press(value.pause)).toBe('The plan pauses before its next step.');
-    expect(await press(value.pause)).toBe('The plan pauses before its next step already.');
-    expect(did).toEqual(['wish {"pause":true}']);
+    expect(await press(value.pause)).toBe('The plan will already pause before its next step.');
+    expect(did).toEqual(['request {"pause":true}']);
   });
 
   it('skips the step it names, once, and never a later one', async () => {
@@ -89,9 +89,9 @@ describe('a button under the card of a plan', () => {
     expect(await press(value.skip('s2'))).toBe('The plan is at another step by now. Nothing was changed.');
     expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
     expect(did).toEqual([]);
-    expect(await press(value.skip('s1'))).toBe('Step 2 is left out.');
-    expect(await press(value.skip('s1'))).toBe('Step 2 is to be left out already.');
-    expect(did).toEqual(['wish {"skip":"s1"}']);
+    expect(await press(value.skip('s1'))).toBe('Step 2 is skipped.');
+    expect(await press(value.skip('s1'))).toBe('Step 2 will already be skipped.');
+    expect(did).toEqual(['request {"skip":"s1"}']);
   });
 
   it('stops it', async () => {
@@ -114,7 +114,7 @@ describe('a button under the card of a plan', () => {
       expect(await over.press(one)).toBe('This plan is over.');
     const { press, did } = houseOf(AGENTIC);
     expect(await press(value.stop.replace(':p', ':q'))).toBe(
-      'This plan is no longer there. Nothing was changed.',
+      'This plan no longer exists. Nothing was changed.',
     );
     expect(await press(value.stop, { address: 'telegram:2' })).toBe(
       'This button belongs to another chat. Nothing was changed.',
@@ -132,10 +132,10 @@ describe('a button under the card of a plan', () => {
 describe('a pause', () => {
   it('that has not begun is taken back by resuming', async () => {
     const { act, did } = houseOf(AGENTIC);
-    expect(await act('resume')).toEqual({ done: false, text: 'The plan runs; nothing of it waits for you.' });
+    expect(await act('resume')).toEqual({ done: false, text: 'The plan is running; no step waits for you.' });
     await act('pause');
-    expect(await act('resume')).toEqual({ done: true, text: 'The plan does not pause.' });
-    expect(did).toEqual(['wish {"pause":true}', 'wish {"pause":false}']);
+    expect(await act('resume')).toEqual({ done: true, text: 'The plan will not pause.' });
+    expect(did).toEqual(['request {"pause":true}', 'request {"pause":false}']);
   });
 
   it('lasts when somebody resumes who may not', async () => {
@@ -143,7 +143,7 @@ describe('a pause', () => {
       { ...AGENTIC, state: 'paused' },
       { wait: 'pause', answer: { kind: 'forbidden' } },
     );
-    expect(await act('resume')).toMatchObject({ done: false, text: expect.stringContaining('not yours') });
+    expect(await act('resume')).toMatchObject({ done: false, text: expect.stringContaining('Only an owner') });
     expect(did).toEqual(['forbidden approved']);
   });
 });

@@ -22,7 +22,7 @@ const OTHER: Caller = { tokenId: 'other', scopes: ['chat'] };
 function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: false }) {
   const clock = { ms: 0 };
   const hints: string[] = [];
-  const gatekeeper = {
+  const accessPolicy = {
     authorize: () => Promise.resolve(verdict),
     authenticate: () => Promise.resolve(undefined),
   };
@@ -42,7 +42,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     subagents: store.subagents,
     plans: store.plans,
     bus,
-    gatekeeper,
+    accessPolicy,
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
     log: silentLog,
     monotonicNow: () => clock.ms,

@@ -1,10 +1,10 @@
 /** `/profile` and `/model`: which profile and which model answer in a session; owners change them. */
 import type { EventBus } from '../../contracts/bus.ts';
+import { changeSession } from '../../contracts/command.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Ledger } from '../../contracts/ledger.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { SessionRecord } from '../../contracts/records.ts';
 import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
 
@@ -77,7 +77,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
   }
   ownersOnly(call);
   await deps.models.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
-  await change(deps, call, { profileId: profile.id });
+  await changeSession(deps.ledger, call, { profileId: profile.id });
   deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
   return `The profile is \`${profile.id}\` now, from the next message on.`;
 }
@@ -109,7 +109,7 @@ async function allModels(deps: ProfileCommandDeps, current: string): Promise<str
 async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
   ownersOnly(call);
   if (call.args === 'default') {
-    const record = await change(deps, call, { model: null });
+    const record = await changeSession(deps.ledger, call, { model: null });
     return `The model is the usual one again: \`${await deps.models.describe(record.profileId)}\`.`;
   }
   const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
@@ -119,7 +119,7 @@ async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise
       `"${call.args}" is a profile: switch to it with /profile ${call.args}.`,
     );
   }
-  await change(deps, call, { model });
+  await changeSession(deps.ledger, call, { model });
   return `The model is \`${model}\` now, from the next message on.`;
 }
 
@@ -132,19 +132,5 @@ function ownersOnly(call: CommandCall): void {
   throw new GatewayError(
     'forbidden',
     'Only an owner may change this: a person in access.owners of config.json, or a token with the scope "admin".',
-  );
-}
-
-/** Changes a session; a new one is created and belongs to the calling token. */
-async function change(
-  { ledger }: ProfileCommandDeps,
-  { session, tokenId }: CommandCall,
-  to: { profileId?: string; model?: string | null },
-): Promise<SessionRecord> {
-  const changed = await ledger.updateSession(session, to, { ownerTokenId: tokenId });
-  if (changed !== undefined) return changed;
-  throw new GatewayError(
-    'try_again',
-    'Somebody has begun this conversation just now: please send that again.',
   );
 }

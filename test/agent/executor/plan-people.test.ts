@@ -157,7 +157,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.act('run')).toEqual({ done: true, text: 'The step runs.' });
     expect(await people.resume()).toEqual(PARKED);
     expect(people.done).toEqual(['work']);
-    expect(await people.act('skip')).toEqual({ done: true, text: 'The step is left out.' });
+    expect(await people.act('skip')).toEqual({ done: true, text: 'The step is skipped.' });
     expect(await people.resume()).toEqual(PARKED);
     expect((await people.question()).plan).toMatchObject({ stepId: 's3' });
     await people.act('run');

@@ -80,8 +80,8 @@ describeGateway(
         shop.fails.set(room.tag, 1);
         const gate = await atWork(room);
         expect(room.card().buttons).toEqual(['Pause', 'Skip step 1', 'Stop']);
-        expect(await seat.press('Skip step 1')).toContain('If it fails, it is left out');
-        expect(await seat.press('Skip step 1')).toBe('Step 1 is to be left out already.');
+        expect(await seat.press('Skip step 1')).toContain('If it fails, it is skipped');
+        expect(await seat.press('Skip step 1')).toBe('Step 1 will already be skipped.');
         gate.release();
         await room.follow();
         await fixture().idle(seat.session);

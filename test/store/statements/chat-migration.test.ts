@@ -1,6 +1,6 @@
 /** What a chat keeps when its platform gives it another id. */
 import { expect, it } from 'vitest';
-import { createFollowChatMigration } from '../../../src/intake/moves.ts';
+import { createFollowChatMigration } from '../../../src/intake/chat-migration.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
@@ -57,6 +57,6 @@ describeEachDatabase('a chat that moves', (databases) => {
     await follow(MOVE);
     await follow(MOVE);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(true);
-    expect(lines.filter((line) => line.includes('put the new one in its place'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('Replace the old id in access.telegram.groups'))).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-/** Whoever writes while a turn waits for a human is told once what it waits for. */
+/** Notice for users who write while a turn waits for an approval. */
 import type { Approvals } from '../contracts/approvals.ts';
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../contracts/log.ts';
 import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 
-export interface WaitingDeps {
+export interface WaitingNoticeDeps {
   approvals: Pick<Approvals, 'pending'>;
   ledger: Pick<Ledger, 'enqueue'>;
   bus: LaneRunner;
@@ -15,9 +15,9 @@ export interface WaitingDeps {
   log: Log;
 }
 
-/** Once for each sender and question. The message is taken already: a failure here is only logged. Never throws. */
-export async function tellOfWaiting(
-  deps: WaitingDeps,
+/** Says once for each sender and request what the turn waits for. The message is committed already: a failure is only logged. Never throws. */
+export async function sendWaitingNotice(
+  deps: WaitingNoticeDeps,
   message: InboundMessage,
   session: SessionKey,
 ): Promise<void> {
@@ -39,6 +39,6 @@ export async function tellOfWaiting(
     );
     deps.bus.runHeads(step);
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error), session }, 'nobody was told what the turn waits for');
+    deps.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
   }
 }
