@@ -129,8 +129,13 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       const heads = new Map(claimed.map((head) => [head.lane, head]));
       expect([...heads.keys()].filter((lane) => !lane.startsWith('agent:')).toSorted()).toEqual(
         [
-          ...['in:discord:7', 'in:http:desk', 'in:telegram:-100', 'in:telegram:43', 'in:telegram:44'],
-          ...[`out:${CHAT}`, 'out:telegram:43'],
+          'in:discord:7',
+          'in:http:desk',
+          'in:telegram:-100',
+          'in:telegram:43',
+          'in:telegram:44',
+          `out:${CHAT}`,
+          'out:telegram:43',
         ].toSorted(),
       );
       expect(heads.get('in:http:desk')?.payload).toMatchObject({ message: { content: 'Waiting 1' } });
