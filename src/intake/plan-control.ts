@@ -139,8 +139,8 @@ export function createPlanCommands(deps: PlanControlDeps & ModeDeps): Command[] 
   });
   return [
     modeCommand(deps),
-    make('run', 'Let the next step of the plan run'),
-    make('skip', 'Leave a step of the plan out'),
+    make('run', 'Run the next step of the plan'),
+    make('skip', 'Skip a step of the plan'),
     make('pause', 'Pause the plan before its next step'),
     make('resume', 'Let a paused plan go on'),
   ];
