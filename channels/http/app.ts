@@ -1,21 +1,22 @@
-/** The door's table of routes, and the checks every request passes before one of them. */
+/** The table of routes, and the checks that every request passes before one of them. */
 import { Hono } from 'hono';
-import type { AllowList, RequestAuthenticator } from './callers.ts';
+import { checkHeaders } from './allow-list.ts';
+import type { AllowList } from './allow-list.ts';
+import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals } from './routes/approvals.ts';
-import { checkHeaders } from './callers.ts';
 import { completions } from './routes/completions.ts';
-import type { Door, HttpContext, HttpEnv, Route } from './http-api.ts';
-import { errorBody, faultHeaders, HttpFault, toFault } from './errors.ts';
-import { healthz, listCommands, listModels, metrics, readyz } from './bound-sessions.ts';
+import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
+import { errorBody, errorHeaders, HttpError, toHttpError } from './errors.ts';
+import { healthz, listCommands, listModels, metrics, readyz } from './routes/gateway.ts';
 import { actOnPlan } from './routes/plans.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
-import { listSchedules, makeSchedule, removeSchedule } from './routes/schedules.ts';
+import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
-  forgetSession,
+  deleteSession,
   listMessages,
   listSessions,
   postMessage,
@@ -35,7 +36,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
-  { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: forgetSession },
+  { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
   { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
@@ -45,23 +46,23 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
   { method: 'POST', path: '/v1/approvals/:id', scope: 'chat', handle: answerApproval },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
-  { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: makeSchedule },
+  { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
 ];
 
-/** What the app is made of; `allowed` is asked per request because the port is known only once it listens. */
+/** Parts of the app; `allowed` is called per request because the port is known only once the server listens. */
 export interface AppParts {
-  door: Door;
-  doorkeeper: RequestAuthenticator;
+  deps: HandlerDeps;
+  authenticator: RequestAuthenticator;
   page: PageFiles;
   allowed(): AllowList;
 }
 
-/** Makes the app. */
+/** Makes the app. Its answers are JSON, event streams and the files of the page; errors have OpenAI's shape. */
 export function createApp(parts: AppParts): Hono<HttpEnv> {
-  const { door, page } = parts;
+  const { deps, page } = parts;
   const app = new Hono<HttpEnv>();
-  const isReady = readiness(door);
+  const isReady = readiness(deps);
   const routes: Route[] = [
     ...API,
     { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, '/page/index.html') },
@@ -77,9 +78,9 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
     if (c.req.path.startsWith('/v1/')) {
-      // Answers here may be streams: asking only for their head would open one that nobody reads.
+      // Answers here may be streams: a HEAD request would open one that nobody reads.
       if (incoming.method === 'HEAD')
-        throw new HttpFault(405, 'method_not_allowed', 'HEAD is not for API routes.');
+        throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
       if (!(await isReady())) throw notReady();
     }
     await next();
@@ -87,35 +88,35 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   });
   for (const { method, path, scope, handle } of routes) {
     app.on(method, path, async (c) => {
-      if (scope !== undefined) c.set('caller', await parts.doorkeeper.admit(c.env.incoming, scope));
-      return await handle(c, door);
+      if (scope !== undefined) c.set('caller', await parts.authenticator.authorize(c.env.incoming, scope));
+      return await handle(c, deps);
     });
   }
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
     const allow = methods.map((route) => route.method).join(', ');
     app.all(path, (c) => {
       c.env.outgoing.setHeader('allow', allow);
-      throw new HttpFault(405, 'method_not_allowed', `This route takes ${allow}.`);
+      throw new HttpError(405, 'method_not_allowed', `This route takes ${allow}.`);
     });
   }
-  app.notFound(() => answerFault(new HttpFault(404, 'not_found', 'There is no such route.')));
+  app.notFound(() => answerError(new HttpError(404, 'not_found', 'There is no such route.')));
   app.onError((error, c) => {
-    const fault = toFault(error);
-    if (fault.status === 500)
-      door.log.error({ err: fault.cause ?? fault, path: c.req.path }, 'request failed');
-    return answerFault(fault);
+    const httpError = toHttpError(error);
+    if (httpError.status === 500)
+      deps.log.error({ err: httpError.cause ?? httpError, path: c.req.path }, 'http_request_failed');
+    return answerError(httpError);
   });
   return app;
 }
 
-function answerFault(fault: HttpFault): Response {
-  return new Response(JSON.stringify(errorBody(fault)), {
-    status: fault.status,
-    headers: faultHeaders(fault),
+function answerError(error: HttpError): Response {
+  return new Response(JSON.stringify(errorBody(error)), {
+    status: error.status,
+    headers: errorHeaders(error),
   });
 }
 
-/** An allowed origin other than our own gets to read the answers; undefined when the request goes on. */
+/** Lets an allowed origin read the answers; undefined when the request goes on. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {
   const { incoming, outgoing } = c.env;
   const { origin } = incoming.headers;
@@ -131,15 +132,15 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
   });
 }
 
-/** Asks the house until it once says yes; after that, what is missing says so by its own errors. */
-function readiness(door: Door): () => Promise<boolean> {
+/** Asks for the gateway's health until it is ready once; later failures have their own errors. */
+function readiness(deps: HandlerDeps): () => Promise<boolean> {
   let ready = false;
   return async () => {
-    ready ||= (await door.gateway.health()).ready;
+    ready ||= (await deps.gateway.health()).ready;
     return ready;
   };
 }
 
-function notReady(): HttpFault {
-  return new HttpFault(503, 'not_ready', 'The gateway is still starting; /readyz says what it waits for.');
+function notReady(): HttpError {
+  return new HttpError(503, 'not_ready', 'The gateway is still starting; /readyz says what it waits for.');
 }

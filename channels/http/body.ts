@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from './config.ts';
-import { HttpFault } from './errors.ts';
+import { HttpError } from './errors.ts';
 
 /**
  * The body, parsed and given the schema's shape: fields the schema does not name are gone, `__proto__` among them.
- * Throws `HttpFault` 415, 413 or 400, naming the field.
+ * Throws `HttpError` 415, 413 or 400, naming the field.
  */
 export async function readJson<Shape>(
   incoming: IncomingMessage,
@@ -15,7 +15,7 @@ export async function readJson<Shape>(
 ): Promise<Shape> {
   const type = incoming.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/json') {
-    throw new HttpFault(415, 'unsupported_media_type', 'Send the body as "Content-Type: application/json".', {
+    throw new HttpError(415, 'unsupported_media_type', 'Send the body as "Content-Type: application/json".', {
       param: 'content-type',
     });
   }
@@ -25,7 +25,7 @@ export async function readJson<Shape>(
   const [issue] = parsed.error.issues;
   const param = issue?.path.join('.') ?? '';
   const where = param === '' ? 'The body' : `"${param}"`;
-  throw new HttpFault(
+  throw new HttpError(
     400,
     'invalid_body',
     `${where}: ${issue?.message ?? 'not understood'}.`,
@@ -35,8 +35,8 @@ export async function readJson<Shape>(
 
 /** Collects the bytes, and stops looking at them once they are too many; the server drains the rest, so that the client can read the answer. */
 function readText(incoming: IncomingMessage, outgoing: ServerResponse): Promise<string> {
-  const tooLarge = (): HttpFault =>
-    new HttpFault(413, 'body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`);
+  const tooLarge = (): HttpError =>
+    new HttpError(413, 'body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`);
   if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   if (incoming.headers.expect !== undefined) outgoing.writeContinue();
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ function readText(incoming: IncomingMessage, outgoing: ServerResponse): Promise<
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks).toString('utf8')));
     const onClose = (): void =>
       settle(() =>
-        reject(new HttpFault(400, 'body_incomplete', 'The connection closed before the body was complete.')),
+        reject(new HttpError(400, 'body_incomplete', 'The connection closed before the body was complete.')),
       );
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
@@ -62,12 +62,12 @@ function readText(incoming: IncomingMessage, outgoing: ServerResponse): Promise<
 
 function parseJson(text: string): unknown {
   if (depthOf(text) > MAX_JSON_DEPTH) {
-    throw new HttpFault(400, 'body_too_deep', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+    throw new HttpError(400, 'body_too_deep', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
   }
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HttpFault(400, 'invalid_json', 'The body is not valid JSON.', { cause });
+    throw new HttpError(400, 'invalid_json', 'The body is not valid JSON.', { cause });
   }
 }
 

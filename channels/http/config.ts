@@ -12,34 +12,34 @@ export interface HttpConfig {
   allowedHosts: string[];
 }
 
-/** Largest request body, in bytes (DESIGN §7). */
+/** Largest request body, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Deepest nesting of a JSON body. */
 export const MAX_JSON_DEPTH = 64;
-/** Answer streams open at once, over all tokens (DESIGN §8). */
+/** Answer streams open at once, over all tokens. */
 export const MAX_STREAMS = 4_096;
 /** Sockets open at once; more are refused by the kernel's reset. */
 export const MAX_CONNECTIONS = 8_192;
 /** All request headers together, in bytes. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** How long a client may take to send its headers, and its whole request. */
+/** Time a client may take to send its headers, and its whole request. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** Bytes a stream's reader may lag behind before its connection is closed; it goes on with `Last-Event-ID`. */
 export const MAX_STREAM_BACKLOG_BYTES = 256 * 1024;
-/** How long a reader may take nothing at all before its connection is closed. */
+/** Time a reader may take nothing at all before its connection is closed. */
 export const MAX_STREAM_LAG_MS = 10_000;
-/** Silence after which a stream is pinged, so that nobody between takes it for dead. */
+/** Silence after which a stream is pinged, so that no proxy takes it for dead. */
 export const PING_MS = 15_000;
-/** How often the tokens behind open streams are asked whether they still hold: a revoked one is cut off within a second. */
+/** Time between two checks of the tokens behind open streams: a revoked one is cut off within a second. */
 export const RECHECK_MS = 900;
-/** How often a waiting answer looks whether its turn fell silent; a silent one is looked up: events are lossy, rows are not. */
+/** Time between two looks of a waiting answer for a turn without events, which is then read from the store: events may be lost, rows not. */
 export const TURN_POLL_MS = 1_000;
-/** How long the model server may take to say which models it has. */
+/** Time the model server may take to list its models. */
 export const MODELS_TIMEOUT_MS = 10_000;
-/** Wrong tokens looked at per address and minute; also the burst. */
+/** Wrong tokens checked per address and minute; also the burst. */
 export const WRONG_TOKENS_PER_MINUTE = 20;
-/** Addresses the limiter remembers; the longest quiet one is forgotten first. */
+/** Addresses the limiter remembers; the one that was quiet longest is dropped first. */
 export const MAX_LIMITED_ADDRESSES = 10_000;
 /** Longest `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY = 255;

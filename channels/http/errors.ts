@@ -1,4 +1,4 @@
-/** What a caller reads when something is refused or fails: OpenAI's error shape, with the status that fits. */
+/** Errors as callers read them: OpenAI's error shape, with the status that fits. */
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../../src/contracts/errors.ts';
 
@@ -7,8 +7,8 @@ export interface ErrorBody {
   error: { message: string; type: string; code: string; param: string | null };
 }
 
-/** A request this door refuses by itself; `param` names the field or header at fault. */
-export class HttpFault extends GatewayError {
+/** A request that the HTTP channel refuses; `param` names the field or header that is wrong. */
+export class HttpError extends GatewayError {
   readonly status: number;
   readonly param: string | null;
 
@@ -25,15 +25,15 @@ export class HttpFault extends GatewayError {
 }
 
 /** The answer to a session that is not there, or not the caller's: the two look the same. */
-export function noSession(key: string): HttpFault {
-  return new HttpFault(
+export function noSession(key: string): HttpError {
+  return new HttpError(
     404,
     'session_not_found',
     `There is no session "${key.slice(0, 80)}" that this token may see.`,
   );
 }
 
-/** Statuses of the house's error codes; a code that is not here is our own fault: 500. */
+/** Statuses of the gateway's error codes; a code that is not here is an error of our own: 500. */
 const STATUS: Record<string, number> = {
   bad_address: 400,
   bad_mode: 400,
@@ -54,7 +54,7 @@ const STATUS: Record<string, number> = {
   timeout_chunk: 504,
 };
 
-/** What OpenAI calls some of the house's codes; their clients look for these. */
+/** OpenAI's names of some codes; their clients look for these. */
 const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
@@ -69,30 +69,30 @@ const PARAMS: Record<string, string> = {
   context_overflow: 'messages',
 };
 
-/** Any error as a fault to answer with. What is not a `GatewayError` says nothing about itself. Never throws. */
-export function toFault(error: unknown): HttpFault {
-  if (error instanceof HttpFault) return error;
-  if (!(error instanceof GatewayError)) return internalFault(error);
+/** Any error as one to answer with. What is not a `GatewayError` says nothing about itself. Never throws. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (!(error instanceof GatewayError)) return internalError(error);
   const status = STATUS[error.code] ?? (error.retryable ? 503 : undefined);
-  if (status === undefined) return internalFault(error);
+  if (status === undefined) return internalError(error);
   const param = PARAMS[error.code];
-  return new HttpFault(status, OPENAI_CODES[error.code] ?? error.code, error.message, {
+  return new HttpError(status, OPENAI_CODES[error.code] ?? error.code, error.message, {
     cause: error,
     ...(param === undefined ? {} : { param }),
     ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
   });
 }
 
-function internalFault(cause: unknown): HttpFault {
-  return new HttpFault(500, 'internal', 'Something went wrong inside the gateway; its log says what.', {
+function internalError(cause: unknown): HttpError {
+  return new HttpError(500, 'internal', 'Something went wrong inside the gateway; its log says what.', {
     cause,
   });
 }
 
-/** The fault as a body or frame. */
-export function errorBody(fault: HttpFault): ErrorBody {
+/** The error as a body or frame. */
+export function errorBody(error: HttpError): ErrorBody {
   return {
-    error: { message: fault.message, type: typeOf(fault.status), code: fault.code, param: fault.param },
+    error: { message: error.message, type: typeOf(error.status), code: error.code, param: error.param },
   };
 }
 
@@ -104,20 +104,20 @@ function typeOf(status: number): string {
 }
 
 /** `Retry-After` in whole seconds. */
-function retryAfter(fault: HttpFault): string {
-  return String(Math.max(1, Math.ceil((fault.retryAfterMs ?? 1_000) / 1_000)));
+function retryAfter(error: HttpError): string {
+  return String(Math.max(1, Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)));
 }
 
-/** Writes the fault as a whole answer, unless something was sent already or nobody is there to read it. */
-export function sendFault(outgoing: ServerResponse, fault: HttpFault): void {
+/** Writes the error as a whole answer, unless something was sent already or the client has left. */
+export function sendError(outgoing: ServerResponse, error: HttpError): void {
   if (outgoing.headersSent || outgoing.destroyed) return;
-  outgoing.writeHead(fault.status, faultHeaders(fault)).end(JSON.stringify(errorBody(fault)));
+  outgoing.writeHead(error.status, errorHeaders(error)).end(JSON.stringify(errorBody(error)));
 }
 
-/** Headers of a fault's answer. */
-export function faultHeaders(fault: HttpFault): Record<string, string> {
+/** Headers of an error's answer. */
+export function errorHeaders(error: HttpError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
-  if (fault.status === 401) headers['www-authenticate'] = 'Bearer';
-  if (fault.retryable) headers['retry-after'] = retryAfter(fault);
+  if (error.status === 401) headers['www-authenticate'] = 'Bearer';
+  if (error.retryable) headers['retry-after'] = retryAfter(error);
   return headers;
 }

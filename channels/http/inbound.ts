@@ -1,4 +1,4 @@
-/** A request's message as the house takes it: whose session, under which id, and what came of it. */
+/** A request's message as the gateway receives it: its session, its id, and why it may be refused. */
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -6,9 +6,9 @@ import { isHttpSessionId, parseAddress } from '../../src/contracts/message.ts';
 import type { InboundMessage, Media, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
-import { HttpFault, noSession } from './errors.ts';
+import { HttpError, noSession } from './errors.ts';
 
-/** The message. `Idempotency-Key` names it, so that a repeat is answered like the first. Throws `HttpFault` 400. */
+/** The message. `Idempotency-Key` names it, so that a repeat is answered like the first. Throws `HttpError` 400. */
 export function toInbound(
   incoming: IncomingMessage,
   caller: Caller,
@@ -28,12 +28,12 @@ export function toInbound(
   };
 }
 
-/** The header, if there is one. Throws `HttpFault` 400. */
+/** The header, if there is one. Throws `HttpError` 400. */
 export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   const key = incoming.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && key.length <= MAX_IDEMPOTENCY_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new HttpFault(
+  throw new HttpError(
     400,
     'bad_idempotency_key',
     `Idempotency-Key must be 1 to ${MAX_IDEMPOTENCY_KEY} visible ASCII characters.`,
@@ -41,7 +41,7 @@ export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   );
 }
 
-/** The session a completion names by `X-Session-Id`, else by `user`; undefined = stateless. Throws `HttpFault` 400. */
+/** The session a completion names by `X-Session-Id`, else by `user`; undefined = stateless. Throws `HttpError` 400. */
 export function sessionIdOf(incoming: IncomingMessage, user: string | null | undefined): string | undefined {
   const header = incoming.headers['x-session-id'];
   const id = typeof header === 'string' ? header : user;
@@ -50,10 +50,10 @@ export function sessionIdOf(incoming: IncomingMessage, user: string | null | und
   throw badSessionId(header === undefined ? 'user' : 'x-session-id');
 }
 
-/** The id behind `http:` in a route's key. Throws `HttpFault` 400 for a key that takes no posted messages. */
+/** The id behind `http:` in a route's key. Throws `HttpError` 400 for a session that accepts no messages over HTTP. */
 export function postableId(key: string): string {
   if (!key.startsWith('http:')) {
-    throw new HttpFault(
+    throw new HttpError(
       400,
       'not_an_http_session',
       'Only sessions named http:<id> take messages over HTTP.',
@@ -67,7 +67,7 @@ export function postableId(key: string): string {
   throw badSessionId('key');
 }
 
-/** A route's key, if it could name a session at all. Throws `HttpFault` 404. */
+/** A route's key, if it could name a session at all. Throws `HttpError` 404. */
 export function readableKey(key: string): SessionKey {
   try {
     parseAddress(key);
@@ -80,8 +80,8 @@ export function readableKey(key: string): SessionKey {
   return address;
 }
 
-function badSessionId(param: string): HttpFault {
-  return new HttpFault(
+function badSessionId(param: string): HttpError {
+  return new HttpError(
     400,
     'bad_session_id',
     'A session id is 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-".',
@@ -100,8 +100,8 @@ const REFUSED = {
   empty: 400,
 } as const;
 
-/** Why a message was not taken. Somebody else's session looks like one that is not there. */
-export function refusal(receipt: Extract<Receipt, { kind: 'refused' }>, key: SessionKey): HttpFault {
+/** The error for a message that was refused. Somebody else's session looks like one that is not there. */
+export function refusal(receipt: Extract<Receipt, { kind: 'refused' }>, key: SessionKey): HttpError {
   if (receipt.code === 'denied') return noSession(key);
-  return new HttpFault(REFUSED[receipt.code], receipt.code, receipt.reply ?? 'The message was not taken.');
+  return new HttpError(REFUSED[receipt.code], receipt.code, receipt.reply ?? 'The message was not accepted.');
 }

@@ -1,4 +1,4 @@
-/** The HTTP door: the page, an OpenAI-compatible API and the sessions, on one port. */
+/** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
 import { createAdaptorServer } from '@hono/node-server';
 import { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -7,11 +7,12 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { createApp } from './app.ts';
-import { WrongTokenLimiter } from './attempts.ts';
-import { allowList, createDoorkeeper } from './callers.ts';
+import { WrongTokenLimiter } from './wrong-token-limiter.ts';
+import { createAuthenticator } from './authenticator.ts';
+import { allowList } from './allow-list.ts';
 import { HEADERS_TIMEOUT_MS, MAX_CONNECTIONS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from './config.ts';
 import type { HttpConfig } from './config.ts';
-import { errorBody, HttpFault } from './errors.ts';
+import { errorBody, HttpError } from './errors.ts';
 import { readPageFiles } from './page-files.ts';
 import { renderPlain } from './render.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -23,25 +24,25 @@ export interface HttpChannel extends Channel {
   readonly url: string | undefined;
 }
 
-/** How often slow requests are looked for. */
+/** Time between two looks for slow requests. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Time for answers that are being written when the door closes. */
+/** Time for answers that are being written when the channel stops. */
 const CLOSE_GRACE_MS = 250;
 
-/** Makes the door. Nothing is opened before `start`. */
+/** Makes the channel. Nothing is opened before `start`, which throws `ChannelError` when the port cannot be had. */
 export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpChannel {
   const limiter = new WrongTokenLimiter();
-  const doorkeeper = createDoorkeeper((authorization) => gateway.authenticate(authorization), limiter);
+  const authenticator = createAuthenticator((authorization) => gateway.authenticate(authorization), limiter);
   let running: { server: Server; streams: OpenStreams; url: string } | undefined;
   let health: ChannelHealth = { state: 'off' };
 
   async function start(receive: Receive): Promise<void> {
     health = { state: 'starting' };
-    const streams = new OpenStreams((authorization) => doorkeeper.stillHolds(authorization));
-    const door = { log, gateway, receive, streams };
+    const streams = new OpenStreams((authorization) => authenticator.isStillValid(authorization));
+    const deps = { log, gateway, receive, streams };
     let allowed = allowList(config, config.port);
     const page = await readPageFiles();
-    const app = createApp({ door, doorkeeper, page, allowed: () => allowed });
+    const app = createApp({ deps, authenticator, page, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
     try {
       const { port } = await listen(server, config);
@@ -52,9 +53,9 @@ export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpC
       log.info({ url: running.url }, 'http_listening');
     } catch (error) {
       streams.close();
-      const fault = listenFault(error, config);
-      health = { state: 'dead', detail: fault.message };
-      throw fault;
+      const channelError = listenError(error, config);
+      health = { state: 'dead', detail: channelError.message };
+      throw channelError;
     }
   }
 
@@ -114,7 +115,7 @@ function makeServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): 
   });
   if (!(server instanceof Server)) throw new TypeError('expected a plain HTTP server');
   server.maxConnections = MAX_CONNECTIONS;
-  // Without a listener node says "go on" by itself; here the body's size is looked at first.
+  // Without a listener Node answers "100 Continue" by itself; here the body's size is checked first.
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.on('clientError', refuseRaw);
   return server;
@@ -127,19 +128,19 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const [status, code, message] = RAW_FAULTS[error.code ?? ''] ?? [
+  const [status, code, message] = RAW_ERRORS[error.code ?? ''] ?? [
     400,
     'bad_request',
     'That is not valid HTTP.',
   ];
-  const body = JSON.stringify(errorBody(new HttpFault(status, code, message)));
+  const body = JSON.stringify(errorBody(new HttpError(status, code, message)));
   socket.end(
     `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );
 }
 
-const RAW_FAULTS: Record<string, [number, string, string]> = {
+const RAW_ERRORS: Record<string, [number, string, string]> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', `All headers together may have ${MAX_HEADER_BYTES} bytes.`],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request took too long to arrive.'],
 };
@@ -156,15 +157,15 @@ function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {
   });
 }
 
-/** Why nobody can listen there, and which setting mends it. */
-function listenFault(error: unknown, { host, port }: HttpConfig): ChannelError {
+/** Says why the address cannot be listened on, and which setting to change. */
+function listenError(error: unknown, { host, port }: HttpConfig): ChannelError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const mend: Record<string, string> = {
+  const advice: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is in use by another program; set PORT to a free one.`,
     EACCES: `Port ${port} needs more rights than this program has; set PORT to one above 1023.`,
     EADDRNOTAVAIL: `${host} is no address of this machine; set HOST to one, or to 127.0.0.1.`,
     ENOTFOUND: `${host} is no address that can be resolved; set HOST to one, or to 127.0.0.1.`,
   };
-  const message = mend[String(code)] ?? `Cannot listen on ${host}:${port} (HOST, PORT): ${String(code)}.`;
+  const message = advice[String(code)] ?? `Cannot listen on ${host}:${port} (HOST, PORT): ${String(code)}.`;
   return new ChannelError(code === 'EADDRINUSE' ? 'conflict' : 'rejected', message, { cause: error });
 }

@@ -1,7 +1,7 @@
 /** The answer streams that are open: bounded in number, written together, closed with the channel or their token. */
 import type { ServerResponse } from 'node:http';
 import { MAX_STREAMS, RECHECK_MS } from './config.ts';
-import { HttpFault } from './errors.ts';
+import { HttpError } from './errors.ts';
 import { EventStream } from './event-stream.ts';
 import type { StreamOwner } from './event-stream.ts';
 
@@ -24,10 +24,10 @@ export class OpenStreams {
     ];
   }
 
-  /** A stream on this response. Throws `HttpFault` 429 when there are too many. */
+  /** A stream on this response. Throws `HttpError` 429 when there are too many. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
     if (this.#streams.size >= MAX_STREAMS) {
-      throw new HttpFault(429, 'too_many_streams', `${MAX_STREAMS} streams are open already; close one.`, {
+      throw new HttpError(429, 'too_many_streams', `${MAX_STREAMS} streams are open already; close one.`, {
         retryAfterMs: 5_000,
       });
     }

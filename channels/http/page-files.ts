@@ -1,9 +1,9 @@
-/** The files of the page, read once and served from memory: nothing a request says can name another file. */
+/** The files of the page, read once and served from memory: no request can name another file. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { HttpContext } from './http-api.ts';
-import { HttpFault } from './errors.ts';
+import type { HttpContext } from './route.ts';
+import { HttpError } from './errors.ts';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -67,10 +67,10 @@ function toPageFile(name: string, body: Buffer<ArrayBuffer>): PageFile {
   return { body, headers };
 }
 
-/** Answers with a file, or 304 when the browser has it. Throws `HttpFault` 404. */
+/** Answers with a file, or 304 when the browser has it. Throws `HttpError` 404. */
 export function servePageFile(c: HttpContext, files: PageFiles, urlPath: string): Response {
   const file = files.get(urlPath);
-  if (file === undefined) throw new HttpFault(404, 'not_found', 'There is no such file.');
+  if (file === undefined) throw new HttpError(404, 'not_found', 'There is no such file.');
   if (c.req.header('if-none-match') === file.headers['etag']) return c.body(null, 304, file.headers);
   return c.body(file.body, 200, file.headers);
 }

@@ -1,50 +1,50 @@
-/** One turn followed from its acceptance to its end, exactly as it is stored, over an event bus that may lose things. */
+/** Follows one turn from its acceptance to its end, exactly as it is stored, over an event bus that may lose events. */
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
 import type { Usage } from '../../src/contracts/provider.ts';
 import { TURN_POLL_MS } from './config.ts';
-import { HttpFault, toFault } from './errors.ts';
+import { HttpError, toHttpError } from './errors.ts';
 
-/** How a turn ended: `text` is the stored one, `lastWords` its end: why, when the turn failed. */
+/** The end of a turn: `text` is the stored one, `lastText` its last part: the reason, when the turn failed. */
 export interface TurnEnd {
   reason: TurnEndReason;
   text: string;
-  lastWords: string;
+  lastText: string;
   usage: Usage;
 }
 
-/** Who reads a turn. */
+/** Receives a turn as it grows. */
 export interface TurnReader {
   /** More of the answer. */
   text(delta: string): void;
   thinking(delta: string): void;
-  /** So many messages of the session are before this one. */
+  /** Number of messages of the session before this one. */
   waiting(position: number): void;
   /** The turn is over and committed; called once, last. */
   ended(end: TurnEnd): void;
-  /** The turn cannot be told to its end; called once, last, instead of `ended`. */
-  failed(fault: HttpFault): void;
+  /** The end cannot be given; called once, last, instead of `ended`. */
+  failed(error: HttpError): void;
 }
 
-const RESTARTED = new HttpFault(
+const RESTARTED = new HttpError(
   500,
   'answer_restarted',
-  'The answer was begun again after a fault and differs from what was sent. The same Idempotency-Key gives it whole.',
+  'The answer was begun again after an error and differs from what was sent. The same Idempotency-Key gives it whole.',
 );
 
-/** Said to whoever waits for a turn of its own. */
+/** Answers a client whose message became part of another turn. */
 const JOINED = 'This message was answered together with the one before it, in the same session.';
 
 /** Events of the session kept while the message is being accepted; its own turn's are always the newest. */
 const MAX_EARLY_EVENTS = 4_096;
-/** Rounds of silence before the store is asked. */
-const QUIET_ROUNDS = 3;
+/** Checks without an event between them before the store is read. */
+const MAX_SILENT_CHECKS = 3;
 
 /**
- * Listens to a session from before the message is handed in, so that no event can fall between. Once `follow` names
- * the turn, its events go to the reader: what the ring still has first, then what came early, then live ones, each
- * event once. When the bus falls silent or lost something, the stored turn has the last word.
+ * Listens to a session from before the message is posted, so that no event is missed. Once `follow` names the turn, its
+ * events go to the reader: first what the event bus still has, then what came early, then live ones, each event once.
+ * When no events come or some were lost, the stored turn decides.
  */
 export class TurnFeed {
   readonly #gateway: GatewayApi;
@@ -55,28 +55,29 @@ export class TurnFeed {
   #turnId: string | undefined;
   #reader: TurnReader | undefined;
   #poll: NodeJS.Timeout | undefined;
-  #quietRounds = 0;
-  #asking = false;
-  #last = { epoch: 0, eventSeq: 0 };
-  /** False once something was lost or repeated: then the end is read from the store. */
-  #whole = true;
-  /** False while the text is known to have a hole, until a snapshot or the end mends it. */
+  #silentChecks = 0;
+  #readingStore = false;
+  #lastEpoch = 0;
+  #lastSeq = 0;
+  /** False once events were lost or a call was repeated: then the end is read from the store. */
+  #complete = true;
+  /** False while the text is known to have a gap, until a snapshot or the end fills it. */
   #contiguous = true;
   /** The text by the events so far, and where each model call's part of it begins. */
   #text = '';
   readonly #callStarts = new Map<string, number>();
   #lastCallStart = 0;
-  /** True once models worked beside the answer's own calls: what those cost only the store knows. */
-  #helped = false;
-  /** What the reader has been given; it cannot be taken back. */
-  #told = '';
-  /** What the answer's own calls cost. */
+  /** True once other model calls worked for the answer: only the store knows what those cost. */
+  #hasSideCalls = false;
+  /** Text the reader has been given; it cannot be taken back. */
+  #sent = '';
+  /** Usage of the answer's own calls. */
   #usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
   constructor(gateway: GatewayApi, key: SessionKey) {
     this.#gateway = gateway;
     this.#key = key;
-    this.#unsubscribe = gateway.subscribe({ sessionKey: key }, (event) => this.#heard(event));
+    this.#unsubscribe = gateway.subscribe({ sessionKey: key }, (event) => this.#onEvent(event));
   }
 
   /** Names the turn and its reader; `replay` when it may have begun long ago (a repeated message). */
@@ -88,14 +89,14 @@ export class TurnFeed {
     const early = this.#early;
     this.#early = [];
     if (replay) {
-      for (const event of this.#gateway.replay(this.#key, undefined).events) this.#heard(event);
-      this.#askStore();
+      for (const event of this.#gateway.replay(this.#key, undefined).events) this.#onEvent(event);
+      this.#readStoredTurn();
     }
-    for (const event of early) this.#heard(event);
-    this.#poll = setInterval(() => this.#round(), TURN_POLL_MS).unref();
+    for (const event of early) this.#onEvent(event);
+    this.#poll = setInterval(() => this.#checkSilence(), TURN_POLL_MS).unref();
   }
 
-  /** Lets go; the turn itself goes on. Twice is fine. */
+  /** Stops following; the turn itself goes on. Calling it twice is allowed. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe();
@@ -104,36 +105,38 @@ export class TurnFeed {
     this.#early = [];
   }
 
-  #heard(event: AgentEvent): void {
+  #onEvent(event: AgentEvent): void {
     if (this.#turnId === undefined) {
       if (this.#early.length >= MAX_EARLY_EVENTS) this.#early.splice(0, MAX_EARLY_EVENTS / 2);
       this.#early.push(event);
       return;
     }
-    if (event.type === 'messages_joined' && event.turnIds.includes(this.#turnId)) this.#askStore();
+    if (event.type === 'messages_joined' && event.turnIds.includes(this.#turnId)) this.#readStoredTurn();
     if (event.turnId !== this.#turnId || this.#reader === undefined || !this.#advance(event)) return;
-    this.#quietRounds = 0;
-    if (event.isSubagent === true) this.#helped = true;
+    this.#silentChecks = 0;
+    if (event.isSubagent === true) this.#hasSideCalls = true;
     else this.#apply(event, this.#reader);
   }
 
   /**
-   * False for an event that was heard before; notes when events between were lost. A snapshot carries the number of
+   * False for an event that came before; notes when events between were lost. A snapshot carries the number of
    * the last event it stands for.
    */
   #advance({ type, epoch, eventSeq }: AgentEvent): boolean {
     if (epoch === undefined || eventSeq === undefined) return true;
-    const { epoch: lastEpoch, eventSeq: lastSeq } = this.#last;
+    const lastEpoch = this.#lastEpoch;
+    const lastSeq = this.#lastSeq;
     const newest = epoch > lastEpoch || (epoch === lastEpoch && eventSeq > lastSeq);
     const standsForAll = type === 'snapshot';
     if (!newest && !(standsForAll && epoch === lastEpoch && eventSeq === lastSeq)) return false;
     const follows =
       lastEpoch === 0 ? type === 'turn_started' : epoch === lastEpoch && eventSeq === lastSeq + 1;
     if (!follows && !standsForAll) {
-      this.#whole = false;
+      this.#complete = false;
       this.#contiguous = false;
     }
-    this.#last = { epoch, eventSeq };
+    this.#lastEpoch = epoch;
+    this.#lastSeq = eventSeq;
     return true;
   }
 
@@ -145,16 +148,16 @@ export class TurnFeed {
         break;
       case 'stream_chunk':
         this.#text += event.delta;
-        if (this.#whole) this.#tell(event.delta, reader);
+        if (this.#complete) this.#sendText(event.delta, reader);
         else if (this.#contiguous) this.#catchUp(this.#text, reader);
         break;
       case 'stream_reset':
         this.#text = this.#text.slice(0, this.#callStarts.get(event.msgId) ?? this.#text.length);
-        this.#whole = false;
+        this.#complete = false;
         break;
       case 'snapshot':
         this.#text = event.text;
-        this.#whole = false;
+        this.#complete = false;
         this.#contiguous = true;
         this.#catchUp(this.#text, reader);
         break;
@@ -171,74 +174,79 @@ export class TurnFeed {
         if (event.usage !== undefined) this.#usage = addUsage(this.#usage, event.usage);
         break;
       case 'plan_ready':
-        // Its repairs and explanations are calls that no event tells the cost of.
-        if (event.plan.mode !== 'planner') this.#helped = true;
+        // No event tells the cost of the calls that correct or explain its steps.
+        if (event.plan.mode !== 'planner') this.#hasSideCalls = true;
         break;
       case 'queue_position':
         reader.waiting(event.position);
         break;
       case 'turn_ended':
-        if (!this.#whole || this.#helped || event.reason === 'failed' || event.reason === 'interrupted') {
-          this.#askStore();
+        if (
+          !this.#complete ||
+          this.#hasSideCalls ||
+          event.reason === 'failed' ||
+          event.reason === 'interrupted'
+        ) {
+          this.#readStoredTurn();
         } else this.#end(event.reason, this.#text, this.#usage);
         break;
       default:
     }
   }
 
-  #tell(delta: string, reader: TurnReader): void {
-    this.#told += delta;
+  #sendText(delta: string, reader: TurnReader): void {
+    this.#sent += delta;
     reader.text(delta);
   }
 
-  /** Gives what `text` adds to what was told; false when it says something else instead. */
+  /** Sends what `text` adds to what was sent; false when it does not begin with that. */
   #catchUp(text: string, reader: TurnReader): boolean {
-    if (!text.startsWith(this.#told)) return false;
-    if (text.length > this.#told.length) this.#tell(text.slice(this.#told.length), reader);
+    if (!text.startsWith(this.#sent)) return false;
+    if (text.length > this.#sent.length) this.#sendText(text.slice(this.#sent.length), reader);
     return true;
   }
 
-  #round(): void {
-    this.#quietRounds += 1;
-    if (this.#quietRounds < QUIET_ROUNDS) return;
-    this.#quietRounds = 0;
-    this.#askStore();
+  #checkSilence(): void {
+    this.#silentChecks += 1;
+    if (this.#silentChecks < MAX_SILENT_CHECKS) return;
+    this.#silentChecks = 0;
+    this.#readStoredTurn();
   }
 
-  #askStore(): void {
+  #readStoredTurn(): void {
     const turnId = this.#turnId;
-    if (turnId === undefined || this.#asking) return;
-    this.#asking = true;
+    if (turnId === undefined || this.#readingStore) return;
+    this.#readingStore = true;
     this.#gateway.turn(turnId).then(
       (turn) => {
-        this.#asking = false;
+        this.#readingStore = false;
         if (turn?.state !== 'done') return;
         const joined = turn.reason === 'joined';
         const text = joined ? JOINED : (turn.final?.content ?? '');
         this.#end(joined ? 'completed' : readReason(turn.reason), text, turn.usage ?? this.#usage);
       },
       (error: unknown) => {
-        this.#asking = false;
-        const fault = toFault(error);
-        // A store that is away for a moment is asked again in the next round.
-        if (fault.status !== 503) this.#finish((reader) => reader.failed(fault));
+        this.#readingStore = false;
+        const httpError = toHttpError(error);
+        // A store that is away for a moment is read again at the next check.
+        if (httpError.status !== 503) this.#finish((reader) => reader.failed(httpError));
       },
     );
   }
 
   #end(reason: TurnEndReason, text: string, usage: Usage): void {
-    const lastWords = (text === this.#text ? text.slice(this.#lastCallStart) : text).trim();
+    const lastText = (text === this.#text ? text.slice(this.#lastCallStart) : text).trim();
     this.#finish((reader) => {
       const failed = reason === 'failed' || reason === 'interrupted';
-      if (failed || this.#catchUp(text, reader)) reader.ended({ reason, text, lastWords, usage });
+      if (failed || this.#catchUp(text, reader)) reader.ended({ reason, text, lastText, usage });
       else reader.failed(RESTARTED);
     });
   }
 
-  #finish(tell: (reader: TurnReader) => void): void {
+  #finish(report: (reader: TurnReader) => void): void {
     const reader = this.#reader;
     this.close();
-    if (reader !== undefined) tell(reader);
+    if (reader !== undefined) report(reader);
   }
 }
 

@@ -1,6 +1,6 @@
 /** A plan and its steps, as they are stored and as events and cards show them. */
 import { GatewayError } from './errors.ts';
-import type { ToolRisk } from './risk.ts';
+import type { ExecutionMode, Plan } from './isomorphic/plan-types.ts';
 
 // What the page computes with, too, is JavaScript that a browser can load.
 export {
@@ -13,20 +13,17 @@ export {
   MAX_REASON_CHARS,
   openStep,
 } from './isomorphic/plan-reducer.js';
+export type {
+  ExecutionMode,
+  Plan,
+  PlanState,
+  PlanStep,
+  StepExecutor,
+  StepStatus,
+} from './isomorphic/plan-types.ts';
 
 /** Steps a plan may hold when it is made (N-23). */
 export const MAX_PLAN_STEPS = 15;
-
-/** Who carries a step out (N-21). */
-export type StepExecutor =
-  | { kind: 'tool'; tool: string }
-  | { kind: 'agent'; profileId: string }
-  | { kind: 'self' };
-
-export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped';
-
-/** How plans are followed in a session (`/mode`). */
-export type ExecutionMode = 'planner' | 'agentic' | 'teacher';
 
 /** Every mode, in the order lists show them (S-42). */
 export const MODES: readonly ExecutionMode[] = ['planner', 'teacher', 'agentic'];
@@ -37,43 +34,6 @@ export function readMode(word: string): ExecutionMode {
   if (mode !== undefined) return mode;
   const hint = word === 'fixer' ? 'That mode is called "planner" now.' : `Modes: ${MODES.join(', ')}.`;
   throw new GatewayError('bad_mode', `There is no mode "${word.slice(0, 80)}". ${hint}`);
-}
-
-/** What the desktop program calls a step's command is its executor and `args` together. */
-export interface PlanStep {
-  id: string;
-  /** Place in the plan, from 0. */
-  index: number;
-  description: string;
-  executor: StepExecutor;
-  /** Arguments of a `tool` step, once they are known. */
-  args?: Record<string, unknown> | undefined;
-  /** Judged anew whenever the executor or the arguments change. */
-  risk: ToolRisk;
-  status: StepStatus;
-  /** How it was checked that the step is done (N-38). */
-  validation?: string | undefined;
-  /** Times it was run. */
-  attempts: number;
-  /** Corrections decided about it, those included that could not be done (S-21, S-22). */
-  corrections: number;
-  /** Why the last correction put it in, changed it, tried it again or left it out; at most `MAX_REASON_CHARS`. */
-  revision?: string | undefined;
-}
-
-export type PlanState = 'running' | 'paused' | 'completed' | 'cancelled';
-
-export interface Plan {
-  id: string;
-  goal: string;
-  milestones: string[];
-  steps: PlanStep[];
-  mode: ExecutionMode;
-  state: PlanState;
-  /** Steps it was made with: what was added later counts against this (S-18). */
-  originalLength: number;
-  /** Why it was cancelled; at most `MAX_REASON_CHARS`. */
-  reason?: string | undefined;
 }
 
 /** What came of one run of a step. */

@@ -77,7 +77,7 @@ describeDoor('the page, over time', (guest, at) => {
     expect(await guest.page.locator('.bubble').allInnerTexts()).toEqual(['important']);
   });
 
-  it('lists chats by their first words, switches, and forgets one only when that is meant', async () => {
+  it('lists chats by their first message, switches, and deletes one only when that is confirmed', async () => {
     await at.enter();
     (await at.ask('about cats')).end();
     await guest.page.getByRole('button', { name: 'New chat' }).click();
@@ -87,8 +87,8 @@ describeDoor('the page, over time', (guest, at) => {
     await list.getByText('about cats').click();
     await guest.page.locator('.bubble', { hasText: 'about cats' }).waitFor();
     expect(await guest.page.locator('.bubble').count()).toBe(1);
-    for (const answer of ['Keep it', 'Forget it']) {
-      await list.getByRole('button', { name: 'Forget “about dogs”' }).click();
+    for (const answer of ['Keep it', 'Delete it']) {
+      await list.getByRole('button', { name: 'Delete “about dogs”' }).click();
       await guest.page.getByRole('button', { name: answer }).click();
     }
     await list.getByText('about dogs').waitFor({ state: 'detached' });

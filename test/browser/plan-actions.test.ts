@@ -17,7 +17,7 @@ describePage('a plan whose second step fails', (guest) => {
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
   const revisions = ({ steps }: Plan): (string | undefined)[] => steps.map(({ revision }) => revision);
   const thought = () =>
-    guest.page.locator('.plan-note', { hasText: 'Step 2 failed. Thinking about what to do…' });
+    guest.page.locator('.plan-note', { hasText: 'Step 2 failed; thinking about what to do…' });
 
   /** Sifted, kneading failed, and the model is thinking about it; the page was reloaded meanwhile. */
   async function failing(tag: string, correction: object, ...rest: string[]): Promise<PlannedTurn> {

@@ -19,8 +19,8 @@ describeDoor('schedules on the page', (guest, at) => {
     await guest.look('schedules');
     await list.getByText(task).click();
     await vi.waitFor(() => expect(page.url()).toContain(session), WAIT);
-    await list.getByRole('button', { name: `Remove the schedule “${task}”` }).click();
-    await page.getByRole('button', { name: 'Forget it' }).click();
+    await list.getByRole('button', { name: `Delete the schedule “${task}”` }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
     await page.getByText('Schedules').waitFor({ state: 'hidden' });
     expect(await door.house.schedules.list(OWNER)).toEqual([]);
   });

@@ -1,7 +1,7 @@
-/** Small words for building the page: every text becomes a text node, never markup. */
+/** Functions that build the page's elements: every text becomes a text node, never markup. */
 
 /**
- * Builds an element. `props` are attributes; a function named `on…` is listened with; `undefined` and `false` leave
+ * Builds an element. `props` are attributes; a function named `on…` becomes a listener; `undefined` and `false` leave
  * an attribute out. Children may be strings.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -73,7 +73,7 @@ function flash(button, word) {
 }
 
 /**
- * "now", "5 min", "14:02", "3 Mar": a time as short as it can be said.
+ * "now", "5 min", "14:02", "3 Mar": a time in its shortest form.
  * @param {string} iso
  * @param {number} [now]
  */

@@ -4,19 +4,19 @@ import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
 import { nameChannels, Sidebar } from './sidebar.js';
-import { forgetToken, signIn } from './sign-in.js';
+import { removeToken, signIn } from './sign-in.js';
 
 const LIST_EVERY_MS = 20_000;
 const HEALTH_EVERY_MS = 30_000;
 const TOAST_MS = 6_000;
 
 /**
- * Something went wrong that belongs to no message. A token that holds no longer ends the visit.
+ * Shows an error that belongs to no message. A revoked token ends the visit.
  * @param {unknown} error
  */
-function complain(error) {
+function showError(error) {
   if (error instanceof ApiError && error.status === 401) {
-    forgetToken(error.message);
+    removeToken(error.message);
     location.reload();
     return;
   }
@@ -59,10 +59,10 @@ function showSidebar(open) {
   if (open) byId('close-sidebar', HTMLElement).focus();
 }
 
-async function run() {
+async function startPage() {
   const api = await signIn();
   byId('app', HTMLElement).hidden = false;
-  const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(complain);
+  const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
   const sidebar = new Sidebar(
     api,
     (key) => {
@@ -78,7 +78,7 @@ async function run() {
     open(key);
   });
   const chat = new ChatView(api, sidebar, {
-    complain,
+    showError,
     changed: () => void refreshList(),
   });
 
@@ -112,7 +112,7 @@ async function run() {
   addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
   addEventListener('hashchange', openAddressed);
   byId('sign-out', HTMLElement).addEventListener('click', () => {
-    forgetToken();
+    removeToken();
     history.replaceState(null, '', '/');
     location.reload();
   });
@@ -122,7 +122,7 @@ async function run() {
   await refreshList();
   // Models last: a model server that is away must not keep anybody from reading.
   openAddressed();
-  await Promise.all([chat.loadCommands().catch(complain), chat.loadModels().catch(complain)]);
+  await Promise.all([chat.loadCommands().catch(showError), chat.loadModels().catch(showError)]);
 }
 
-run().catch(complain);
+startPage().catch(showError);

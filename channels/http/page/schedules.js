@@ -1,12 +1,12 @@
-/** The list of schedules: what is done by the clock, when next, and how one is taken away. Not there while there is none. */
+/** The list of schedules, at the foot of the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
+import { confirmDelete } from './confirm.js';
 import { byId, h, icon } from './dom.js';
-import { confirmed } from './sidebar.js';
 
 /** @typedef {import('./api.js').Schedule} Schedule */
 
 const MINUTE_MS = 60_000;
 
-/** The foot of the sidebar. */
+/** The list; one for the whole visit. */
 export class ScheduleList {
   #api;
   #open;
@@ -23,7 +23,7 @@ export class ScheduleList {
     this.#open = open;
   }
 
-  /** Reads the list anew. */
+  /** Reads the list again. */
   async refresh() {
     const schedules = await this.#api.schedules();
     this.#box.hidden = schedules.length === 0;
@@ -33,19 +33,19 @@ export class ScheduleList {
 
   /** @param {Schedule} schedule */
   #row({ id, session, task, timing, nextAt }) {
-    const next = nextAt === null ? 'over' : `next ${moment(nextAt)}`;
+    const next = nextAt === null ? 'over' : `next ${formatTime(nextAt)}`;
     const open = h(
       'button',
       { type: 'button', class: 'session', title: task, onclick: () => this.#open(session) },
       h('span', { class: 'session-title', dir: 'auto' }, task),
-      h('span', { class: 'session-meta' }, `${rhythm(timing)} · ${next}`),
+      h('span', { class: 'session-meta' }, `${describeTiming(timing)} · ${next}`),
     );
     const remove = h(
       'button',
       {
         type: 'button',
-        class: 'icon-button forget',
-        'aria-label': `Remove the schedule “${task}”`,
+        class: 'icon-button delete',
+        'aria-label': `Delete the schedule “${task}”`,
         onclick: () => void this.#remove(id, task),
       },
       icon('M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12'),
@@ -58,14 +58,14 @@ export class ScheduleList {
    * @param {string} task
    */
   async #remove(id, task) {
-    if (!(await confirmed(`Remove the schedule “${task}”?`))) return;
+    if (!(await confirmDelete(`Delete the schedule “${task}”?`))) return;
     await this.#api.removeSchedule(id);
     await this.refresh();
   }
 }
 
 /** @param {Schedule['timing']} timing */
-function rhythm(timing) {
+function describeTiming(timing) {
   if (timing.kind === 'cron') return timing.expression;
   if (timing.kind === 'at') return 'once';
   const minutes = Math.round(timing.everyMs / MINUTE_MS);
@@ -75,7 +75,7 @@ function rhythm(timing) {
 }
 
 /** @param {string} iso */
-function moment(iso) {
+function formatTime(iso) {
   const at = new Date(iso);
   const today = at.toDateString() === new Date().toDateString();
   const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });

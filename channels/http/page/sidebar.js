@@ -1,10 +1,11 @@
-/** The list of chats: which there are, which is open, and how one is forgotten. */
+/** The list of chats, on the left: opens one, deletes one. */
+import { confirmDelete } from './confirm.js';
 import { byId, h, icon, shortTime } from './dom.js';
 
 /** @typedef {import('./api.js').Session} Session */
 
 const LISTED = 100;
-/** Chats whose first words are looked up to name them. */
+/** Chats whose first message is read for their title. */
 const NAMED = 30;
 const TITLE_LENGTH = 60;
 /** Labels of the channels by name, as the gateway's health report gives them. @type {Map<string, string>} */
@@ -27,35 +28,35 @@ export function channelOf(key) {
   return labels.get(name) ?? name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** The left side of the page. */
+/** The list of chats; one for the whole visit. */
 export class Sidebar {
   #api;
   #open;
-  #forgotten;
+  #deleted;
   #list = byId('sessions', HTMLElement);
   /** @type {Session[]} */
   #sessions = [];
-  /** First words of chats, by key. @type {Map<string, string>} */
+  /** Titles of chats (the first line of what was written), by key. @type {Map<string, string>} */
   #titles = new Map();
   #current = '';
 
   /**
    * @param {import('./api.js').Api} api
    * @param {(key: string) => void} open
-   * @param {(key: string) => void} forgotten
+   * @param {(key: string) => void} deleted
    */
-  constructor(api, open, forgotten) {
+  constructor(api, open, deleted) {
     this.#api = api;
     this.#open = open;
-    this.#forgotten = forgotten;
+    this.#deleted = deleted;
   }
 
-  /** Reads the list anew, and the first words of chats that have no name yet. */
+  /** Reads the list again, and the first message of chats that have no title yet. */
   async refresh() {
     this.#sessions = await this.#api.sessions(LISTED);
     this.#draw();
     const unnamed = this.#sessions.slice(0, NAMED).filter(({ key }) => !this.#titles.has(key));
-    for (const { key } of unnamed) await this.#learnTitle(key);
+    for (const { key } of unnamed) await this.#loadTitle(key);
     if (unnamed.length > 0) this.#draw();
   }
 
@@ -65,14 +66,6 @@ export class Sidebar {
     this.#draw();
   }
 
-  /**
-   * @param {string} key
-   * @returns {Session | undefined}
-   */
-  find(key) {
-    return this.#sessions.find((session) => session.key === key);
-  }
-
   /** @param {string} key */
   titleOf(key) {
     return this.#titles.get(key) ?? key.slice(key.indexOf(':') + 1);
@@ -80,18 +73,18 @@ export class Sidebar {
 
   /**
    * @param {string} key
-   * @param {string} firstWords
+   * @param {string} firstMessage
    */
-  name(key, firstWords) {
+  setTitle(key, firstMessage) {
     if (this.#titles.has(key)) return;
-    const line = firstWords.trim().split('\n', 1)[0] ?? '';
+    const line = firstMessage.trim().split('\n', 1)[0] ?? '';
     this.#titles.set(key, line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH).trimEnd()}…` : line);
   }
 
   /** @param {string} key */
-  async #learnTitle(key) {
+  async #loadTitle(key) {
     const [first] = await this.#api.messages(key, { limit: 1, before: 2 });
-    this.name(key, first?.content || this.titleOf(key));
+    this.setTitle(key, first?.content || this.titleOf(key));
   }
 
   #draw() {
@@ -117,51 +110,24 @@ export class Sidebar {
       h('span', { class: 'session-title', dir: 'auto' }, this.titleOf(key)),
       h('span', { class: 'session-meta' }, `${channel}${shortTime(updatedAt)}`),
     );
-    const forget = h(
+    const deleteButton = h(
       'button',
       {
         type: 'button',
-        class: 'icon-button forget',
-        'aria-label': `Forget “${this.titleOf(key)}”`,
-        onclick: () => void this.#forget(key),
+        class: 'icon-button delete',
+        'aria-label': `Delete “${this.titleOf(key)}”`,
+        onclick: () => void this.#deleteSession(key),
       },
       icon('M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12'),
     );
-    return h('div', { class: 'session-row', 'data-key': key }, open, forget);
+    return h('div', { class: 'session-row', 'data-key': key }, open, deleteButton);
   }
 
   /** @param {string} key */
-  async #forget(key) {
-    if (!(await confirmed(`Forget “${this.titleOf(key)}”? Its messages are deleted for good.`))) return;
+  async #deleteSession(key) {
+    if (!(await confirmDelete(`Delete “${this.titleOf(key)}” and its messages for good?`))) return;
     await this.#api.deleteSession(key);
-    this.#forgotten(key);
+    this.#deleted(key);
     await this.refresh();
   }
-}
-
-/**
- * Asks; false when the answer is no or the question was closed.
- * @param {string} question
- * @returns {Promise<boolean>}
- */
-export function confirmed(question) {
-  const dialog = byId('confirm', HTMLDialogElement);
-  byId('confirm-text', HTMLElement).textContent = question;
-  dialog.returnValue = 'no';
-  const asked = new AbortController();
-  for (const answer of ['yes', 'no']) {
-    const button = byId(`confirm-${answer}`, HTMLButtonElement);
-    button.addEventListener('click', () => dialog.close(answer), { signal: asked.signal });
-  }
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener(
-      'close',
-      () => {
-        asked.abort();
-        resolve(dialog.returnValue === 'yes');
-      },
-      { once: true },
-    );
-  });
 }

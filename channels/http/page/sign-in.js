@@ -1,33 +1,33 @@
-/** Who is using the page: the token, kept for the tab or for the device, never in an address. */
+/** Signing in: the token is kept for the tab or for the device, never in an address. */
 import { Api, ApiError } from './api.js';
 import { byId } from './dom.js';
 
-const KEY = 'parley-token';
-const WHY = 'parley-signed-out-because';
+const TOKEN_KEY = 'parley-token';
+const REASON_KEY = 'parley-signed-out-because';
 
-/** Gives an API with a token that works, asking for one as long as it takes. */
+/** Gives an API with a valid token, asking for one as long as it takes. */
 export async function signIn() {
-  const kept = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+  const kept = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
   if (kept !== null) {
     const api = new Api(kept);
-    const fault = await faultOf(api);
-    if (fault === undefined || fault.status !== 401) return api;
-    forgetToken();
-    return askForToken(fault.message);
+    const problem = await tokenError(api);
+    if (problem === undefined || problem.status !== 401) return api;
+    removeToken();
+    return askForToken(problem.message);
   }
-  const why = sessionStorage.getItem(WHY) ?? '';
-  sessionStorage.removeItem(WHY);
+  const why = sessionStorage.getItem(REASON_KEY) ?? '';
+  sessionStorage.removeItem(REASON_KEY);
   return askForToken(why);
 }
 
 /**
- * Takes the token off this device; `why` is said at the next sign-in.
+ * Removes the token from this device; `why` is shown at the next sign-in.
  * @param {string} [why]
  */
-export function forgetToken(why) {
-  sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
-  if (why !== undefined) sessionStorage.setItem(WHY, why);
+export function removeToken(why) {
+  sessionStorage.removeItem(TOKEN_KEY);
+  localStorage.removeItem(TOKEN_KEY);
+  if (why !== undefined) sessionStorage.setItem(REASON_KEY, why);
 }
 
 /**
@@ -48,15 +48,15 @@ function askForToken(why) {
       button.disabled = true;
       const token = field.value.trim();
       const api = new Api(token);
-      const fault = await faultOf(api);
+      const problem = await tokenError(api);
       button.disabled = false;
-      if (fault !== undefined) {
-        error.textContent = fault.message;
+      if (problem !== undefined) {
+        error.textContent = problem.message;
         field.select();
         return;
       }
       const store = byId('remember', HTMLInputElement).checked ? localStorage : sessionStorage;
-      store.setItem(KEY, token);
+      store.setItem(TOKEN_KEY, token);
       field.value = '';
       screen.hidden = true;
       resolve(api);
@@ -69,10 +69,10 @@ function askForToken(why) {
 }
 
 /**
- * What keeps this token from working, if anything does.
+ * The error that a call with this token ends in; undefined when it is valid.
  * @param {Api} api
  */
-async function faultOf(api) {
+async function tokenError(api) {
   try {
     await api.sessions(1);
     return undefined;

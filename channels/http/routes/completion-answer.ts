@@ -2,20 +2,20 @@
 import type { ServerResponse } from 'node:http';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { errorBody } from '../errors.ts';
-import type { HttpFault } from '../errors.ts';
+import type { HttpError } from '../errors.ts';
 import type { EventStream } from '../event-stream.ts';
 
-/** Why an answer ended, in OpenAI's words. */
+/** Reasons for the end of an answer, as OpenAI names them. */
 export type FinishReason = 'stop' | 'length';
 
-/** What tells the two ways of answering apart; every method may be called after the client left. */
+/** Takes an answer as it grows, streamed or whole; every method may be called after the client left. */
 export interface CompletionAnswer {
   text: (delta: string) => void;
   thinking: (delta: string) => void;
-  /** The turn waits behind others: shows the client that somebody is there. */
+  /** The turn waits behind others: tells the client that the connection is alive. */
   waiting: () => void;
   finish: (reason: FinishReason, usage: Usage) => void;
-  fail: (fault: HttpFault) => void;
+  fail: (error: HttpError) => void;
 }
 
 /** Names of one completion; the same for each of its chunks. */
@@ -31,7 +31,7 @@ export function streamedAnswer(
   stream: EventStream,
   name: CompletionId,
   includeUsage: boolean,
-  refuse: (fault: HttpFault) => void,
+  refuse: (error: HttpError) => void,
 ): CompletionAnswer {
   const head = `data: ${JSON.stringify({ id: name.id, object: 'chat.completion.chunk', created: name.created, model: name.model }).slice(0, -1)}`;
   const usageField = includeUsage ? ',"usage":null' : '';
@@ -40,27 +40,27 @@ export function streamedAnswer(
   const [textHead, tail] = halves(chunk('{"content":"§"}', 'null'));
   const [thinkingHead] = halves(chunk('{"reasoning_content":"§"}', 'null'));
   let opening = chunk('{"role":"assistant","content":""}', 'null');
-  const put = (frame: string): void => {
+  const writeChunks = (frame: string): void => {
     stream.write(opening + frame);
     opening = '';
   };
   return {
-    text: (delta) => put(textHead + JSON.stringify(delta) + tail),
-    thinking: (delta) => put(thinkingHead + JSON.stringify(delta) + tail),
+    text: (delta) => writeChunks(textHead + JSON.stringify(delta) + tail),
+    thinking: (delta) => writeChunks(thinkingHead + JSON.stringify(delta) + tail),
     waiting: () => stream.write(': ping\n\n'),
     finish(reason, usage) {
       const last = includeUsage
         ? `${head},"choices":[],"usage":${JSON.stringify(wireUsage(usage))}}\n\n`
         : '';
-      put(`${chunk('{}', `"${reason}"`)}${last}data: [DONE]\n\n`);
+      writeChunks(`${chunk('{}', `"${reason}"`)}${last}data: [DONE]\n\n`);
       stream.end();
     },
-    fail(fault) {
+    fail(error) {
       if (!stream.begun) {
-        refuse(fault);
+        refuse(error);
         return;
       }
-      stream.write(`data: ${JSON.stringify(errorBody(fault))}\n\n`);
+      stream.write(`data: ${JSON.stringify(errorBody(error))}\n\n`);
       stream.end();
     },
   };
@@ -75,7 +75,7 @@ function halves(chunk: string): [string, string] {
 export function wholeAnswer(
   outgoing: ServerResponse,
   name: CompletionId,
-  refuse: (fault: HttpFault) => void,
+  refuse: (error: HttpError) => void,
 ): CompletionAnswer {
   let content = '';
   let thinking = '';

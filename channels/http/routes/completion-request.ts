@@ -1,8 +1,8 @@
-/** A chat-completions request as OpenAI's clients send it, read into what the house understands. */
+/** A chat-completions request as OpenAI's clients send it, as the gateway understands it. */
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../../../src/contracts/provider.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { HttpFault } from '../errors.ts';
+import { HttpError } from '../errors.ts';
 
 /** Text, or parts of which only text can be taken yet. */
 const contentSchema = z
@@ -32,7 +32,7 @@ export const completionSchema = z.object({
   temperature: z.number().min(0).max(2).nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
-  /** Not OpenAI's: how a plan of this turn is followed, whatever the session's mode. */
+  /** Not OpenAI's: the mode of this turn's plan, whatever the session's. */
   mode: z.string().nullish(),
 });
 
@@ -40,7 +40,7 @@ export const completionSchema = z.object({
 export type CompletionBody = z.infer<typeof completionSchema>;
 type WireMessage = z.infer<typeof messageSchema>;
 
-/** The newest user message, which a stateful call hands in. Throws `HttpFault` 400 when the last one is not the user's. */
+/** The newest user message, which is what a call in a session posts. Throws `HttpError` 400 when the last one is not the user's. */
 export function lastUserText(messages: readonly WireMessage[]): string {
   const last = messages.length - 1;
   const message = messages[last];
@@ -50,7 +50,7 @@ export function lastUserText(messages: readonly WireMessage[]): string {
   return textOf(message, last);
 }
 
-/** The whole list as a model's context. Throws `HttpFault` 400 naming the message that cannot be taken. */
+/** The whole list as a model's context. Throws `HttpError` 400 naming the message that cannot be taken. */
 export function toContext(messages: readonly WireMessage[]): ChatMessage[] {
   const toolNames = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
@@ -103,6 +103,6 @@ function toToolCall(call: z.infer<typeof toolCallSchema>): ToolCall {
   return { id: call.id, name, args: {}, malformed: call.function.arguments };
 }
 
-function invalid(param: string, why: string): HttpFault {
-  return new HttpFault(400, 'invalid_body', `"${param}": ${why}.`, { param });
+function invalid(param: string, why: string): HttpError {
+  return new HttpError(400, 'invalid_body', `"${param}": ${why}.`, { param });
 }

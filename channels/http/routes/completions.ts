@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: with a session, a message into its lane; without one, a bare call of the model. */
+/** `POST /v1/chat/completions`: with a session, a message into its lane; without one, a call of the model alone. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ServerResponse } from 'node:http';
 import { newId } from '../../../src/lib/ids.ts';
@@ -12,29 +12,29 @@ import { streamedAnswer, wholeAnswer } from './completion-answer.ts';
 import type { CompletionAnswer } from './completion-answer.ts';
 import { completionSchema, lastUserText, toContext } from './completion-request.ts';
 import type { CompletionBody } from './completion-request.ts';
-import type { Door, HttpContext } from '../http-api.ts';
-import { HttpFault, sendFault, toFault } from '../errors.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+import { HttpError, sendError, toHttpError } from '../errors.ts';
 import { refusal, sessionIdOf, toInbound } from '../inbound.ts';
 import { TurnFeed } from '../turn-feed.ts';
 import type { TurnEnd } from '../turn-feed.ts';
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
-/** Answers the call. Throws `HttpFault` for what is wrong with the request itself. */
-export async function completions(c: HttpContext, door: Door): Promise<Response> {
+/** Answers the call. Throws `HttpError` for what is wrong with the request itself. */
+export async function completions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const body = await readJson(incoming, outgoing, completionSchema);
   if ((body.n ?? 1) !== 1) {
-    throw new HttpFault(400, 'unsupported_value', '"n": only one answer is made per call.', { param: 'n' });
+    throw new HttpError(400, 'unsupported_value', '"n": only one answer is made per call.', { param: 'n' });
   }
   const sessionId = sessionIdOf(incoming, body.user);
-  if (sessionId === undefined) return await answerStateless(c, door, body);
-  return await answerInSession(c, door, body, sessionId);
+  if (sessionId === undefined) return await answerStateless(c, deps, body);
+  return await answerInSession(c, deps, body, sessionId);
 }
 
 async function answerInSession(
   c: HttpContext,
-  door: Door,
+  deps: HandlerDeps,
   body: CompletionBody,
   sessionId: string,
 ): Promise<Response> {
@@ -42,24 +42,24 @@ async function answerInSession(
   const caller = c.get('caller');
   const message = toInbound(incoming, caller, sessionId, { content: lastUserText(body.messages), media: [] });
   const model = body.model ?? 'default';
-  const choice = await door.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
+  const choice = await deps.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
   const mode = body.mode == null ? undefined : readMode(body.mode);
-  const openAnswer = answerMaker(c, door, body);
+  const openAnswer = answerMaker(c, deps, body);
   const key: SessionKey = `http:${sessionId}`;
-  const feed = new TurnFeed(door.gateway, key);
+  const feed = new TurnFeed(deps.gateway, key);
   outgoing.once('close', () => feed.close());
   try {
     const entry = body.stream === true ? 'runStream' : 'run';
-    const receipt = await door.receive(message, { entry, caller, mode, ...choice });
+    const receipt = await deps.receive(message, { entry, caller, mode, ...choice });
     follow(receipt, key, feed, openAnswer);
   } catch (error) {
     feed.close();
-    openAnswer(newId()).fail(toFault(error));
+    openAnswer(newId()).fail(toHttpError(error));
   }
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Leads the turn's events to the client, or says at once what there is to say. */
+/** Passes the turn's events on to the client, or answers at once. */
 function follow(
   receipt: Receipt,
   key: SessionKey,
@@ -88,12 +88,12 @@ function follow(
 
 function finish(answer: CompletionAnswer, end: TurnEnd): void {
   if (end.reason === 'failed' || end.reason === 'interrupted') {
-    const message = end.lastWords || 'The turn ended without an answer; the session says why.';
-    answer.fail(new HttpFault(502, `turn_${end.reason}`, message));
+    const message = end.lastText || 'The turn ended without an answer; the session says why.';
+    answer.fail(new HttpError(502, `turn_${end.reason}`, message));
   } else answer.finish(end.reason === 'max_iterations' ? 'length' : 'stop', end.usage);
 }
 
-async function answerStateless(c: HttpContext, door: Door, body: CompletionBody): Promise<Response> {
+async function answerStateless(c: HttpContext, deps: HandlerDeps, body: CompletionBody): Promise<Response> {
   const { outgoing } = c.env;
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
@@ -103,9 +103,9 @@ async function answerStateless(c: HttpContext, door: Door, body: CompletionBody)
     temperature: body.temperature ?? undefined,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
   };
-  const answer = answerMaker(c, door, body)(newId());
+  const answer = answerMaker(c, deps, body)(newId());
   try {
-    for await (const chunk of door.gateway.complete(c.get('caller'), request, gone.signal)) {
+    for await (const chunk of deps.gateway.complete(c.get('caller'), request, gone.signal)) {
       if (chunk.type === 'text') answer.text(chunk.delta);
       else if (chunk.type === 'thinking') answer.thinking(chunk.delta);
       else if (chunk.type === 'done') {
@@ -113,15 +113,19 @@ async function answerStateless(c: HttpContext, door: Door, body: CompletionBody)
       }
     }
   } catch (error) {
-    if (!gone.signal.aborted) answer.fail(toFault(error));
+    if (!gone.signal.aborted) answer.fail(toHttpError(error));
   }
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Takes a place among the streams now, so that a full house refuses before a message is accepted; names the answer later. */
-function answerMaker(c: HttpContext, door: Door, body: CompletionBody): (id: string) => CompletionAnswer {
+/** Opens the stream now, so that too many streams are refused before a message is accepted; the answer gets its id later. */
+function answerMaker(
+  c: HttpContext,
+  deps: HandlerDeps,
+  body: CompletionBody,
+): (id: string) => CompletionAnswer {
   const { incoming, outgoing } = c.env;
-  const refuse = refuser(outgoing, door);
+  const refuse = refuser(outgoing, deps);
   const name = (id: string) => ({
     id: `chatcmpl-${id}`,
     model: body.model ?? 'default',
@@ -129,14 +133,14 @@ function answerMaker(c: HttpContext, door: Door, body: CompletionBody): (id: str
   });
   if (body.stream !== true) return (id) => wholeAnswer(outgoing, name(id), refuse);
   const authorization = incoming.headers.authorization ?? '';
-  const stream = door.streams.add({ caller: c.get('caller'), authorization }, outgoing);
+  const stream = deps.streams.add({ caller: c.get('caller'), authorization }, outgoing);
   const includeUsage = body.stream_options?.include_usage === true;
   return (id) => streamedAnswer(stream, name(id), includeUsage, refuse);
 }
 
-function refuser(outgoing: ServerResponse, door: Door): (fault: HttpFault) => void {
-  return (fault) => {
-    if (fault.status >= 500) door.log.error({ err: fault.cause ?? fault }, 'chat completion failed');
-    sendFault(outgoing, fault);
+function refuser(outgoing: ServerResponse, deps: HandlerDeps): (error: HttpError) => void {
+  return (error) => {
+    if (error.status >= 500) deps.log.error({ err: error.cause ?? error }, 'chat_completion_failed');
+    sendError(outgoing, error);
   };
 }

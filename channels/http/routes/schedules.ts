@@ -1,24 +1,24 @@
-/** The routes about schedules: list, make, remove. What a caller may not see is not there. */
+/** The routes about schedules: list, create, remove. What a caller may not see looks as if it did not exist. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { newId } from '../../../src/lib/ids.ts';
 import { readJson } from '../body.ts';
-import type { Door, HttpContext } from '../http-api.ts';
-import { HttpFault, noSession } from '../errors.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+import { HttpError, noSession } from '../errors.ts';
 import { idempotencyKey, readableKey } from '../inbound.ts';
 import { wireSchedule } from '../wire.ts';
 
 /** The caller's schedules, oldest first; `session` limits to one. */
-export async function listSchedules(c: HttpContext, door: Door): Promise<Response> {
+export async function listSchedules(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const session = c.req.query('session');
   const key = session === undefined ? undefined : readableKey(session);
-  const schedules = await door.gateway.schedules.list(c.get('caller'), key);
+  const schedules = await deps.gateway.schedules.list(c.get('caller'), key);
   return c.json({ schedules: schedules.map(wireSchedule) });
 }
 
 const minutes = z.number().min(1).max(527_040);
 
-const wishSchema = z.strictObject({
+const scheduleSchema = z.strictObject({
   session: z.string().min(1),
   task: z.string().min(1),
   cron: z.string().min(1).optional(),
@@ -29,10 +29,10 @@ const wishSchema = z.strictObject({
 });
 
 /** 201 with the schedule; a repeated `Idempotency-Key` gets the same one. */
-export async function makeSchedule(c: HttpContext, door: Door): Promise<Response> {
+export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
-  const { session, task, ...when } = await readJson(incoming, outgoing, wishSchema);
+  const { session, task, ...when } = await readJson(incoming, outgoing, scheduleSchema);
   const key = readableKey(session);
   const named = idempotencyKey(incoming);
   // A digest, so that no caller can name another's schedule.
@@ -40,17 +40,17 @@ export async function makeSchedule(c: HttpContext, door: Door): Promise<Response
     named === undefined
       ? newId()
       : createHash('sha256').update(`${caller.tokenId} ${named}`).digest('hex').slice(0, 32);
-  const made = await door.gateway.schedules.add(caller, { id, session: key, task, when });
+  const made = await deps.gateway.schedules.add(caller, { id, session: key, task, when });
   if (made === undefined) throw noSession(key);
   return c.json(wireSchedule(made), 201);
 }
 
 /** Removes one. */
-export async function removeSchedule(c: HttpContext, door: Door): Promise<Response> {
+export async function removeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
-  if (!(await door.gateway.schedules.remove(c.get('caller'), id))) {
+  if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {
     const message = `There is no schedule "${id.slice(0, 80)}" that this token may see.`;
-    throw new HttpFault(404, 'schedule_not_found', message);
+    throw new HttpError(404, 'schedule_not_found', message);
   }
   return c.json({ id, deleted: true });
 }

@@ -1,20 +1,20 @@
-/** `GET /v1/sessions/:key/events`: what happens in a session, from where the reader left off and then live. */
+/** `GET /v1/sessions/:key/events`: the events of a session, from where the reader left off and then live. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { sseId } from '../../../src/contracts/event.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
-import type { Door, HttpContext } from '../http-api.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
 import type { EventStream } from '../event-stream.ts';
 
-/** How long a browser waits before it reconnects. */
+/** Time a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
 const EVENT_ID = /^\d{1,15}-\d{1,15}$/;
 
 let lastEvent: AgentEvent | undefined;
 let lastFrame = '';
 
-/** An event as a frame; made once however many readers there are, because the bus tells them all one after the other. */
+/** An event as a frame; made once however many readers there are, because the bus calls them one after the other. */
 function frameOf(event: AgentEvent): string {
   if (event === lastEvent) return lastFrame;
   const id = sseId(event);
@@ -23,20 +23,20 @@ function frameOf(event: AgentEvent): string {
   return lastFrame;
 }
 
-/** Opens the stream. Throws `HttpFault` 404 or 429. */
-export async function sessionEvents(c: HttpContext, door: Door): Promise<Response> {
+/** Opens the stream. Throws `HttpError` 404 or 429. */
+export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const key = readableKey(c.req.param('key') ?? '');
   const caller = c.get('caller');
-  if ((await door.gateway.session(caller, key)) === undefined) throw noSession(key);
-  const stream = door.streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
+  if ((await deps.gateway.session(caller, key)) === undefined) throw noSession(key);
+  const stream = deps.streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
   const given = incoming.headers['last-event-id'];
   const lastEventId = typeof given === 'string' && EVENT_ID.test(given) ? given : undefined;
 
   // One synchronous stretch: nothing can be emitted between the end of the past and the beginning of the present.
   const write = pastThenLive(stream);
-  const past = door.gateway.replay(key, lastEventId).events;
-  const unsubscribe = door.gateway.subscribe({ sessionKey: key }, write);
+  const past = deps.gateway.replay(key, lastEventId).events;
+  const unsubscribe = deps.gateway.subscribe({ sessionKey: key }, write);
   outgoing.once('close', unsubscribe);
   stream.write(`retry: ${RETRY_MS}\n\n`);
   for (const event of past) write(event);

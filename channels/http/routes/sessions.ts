@@ -1,29 +1,29 @@
-/** The routes about sessions: list, read, change, forget, write into, stop. What a caller may not see is not there. */
+/** The routes about sessions: list, read, change, delete, post, stop. What a caller may not see looks as if it did not exist. */
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readMode } from '../../../src/contracts/plan.ts';
 import { readJson } from '../body.ts';
 import { MAX_MEDIA, MAX_PAGE_SIZE, MODELS_TIMEOUT_MS } from '../config.ts';
-import type { Door, HttpContext } from '../http-api.ts';
-import { HttpFault, noSession } from '../errors.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey, refusal, toInbound } from '../inbound.ts';
 import { wireMessage, wireSession } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
 /** The caller's sessions, newest first; `before` goes on from the `updatedAt` of the last one seen. */
-export async function listSessions(c: HttpContext, door: Door): Promise<Response> {
+export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const before = c.req.query('before');
   const date = before === undefined ? undefined : new Date(before);
   if (date !== undefined && Number.isNaN(date.getTime())) throw badQuery('before', 'an ISO date');
-  const sessions = await door.gateway.sessions(c.get('caller'), { limit: pageSize(c), before: date });
+  const sessions = await deps.gateway.sessions(c.get('caller'), { limit: pageSize(c), before: date });
   return c.json({ sessions: sessions.map(wireSession) });
 }
 
 /** One session. */
-export async function readSession(c: HttpContext, door: Door): Promise<Response> {
+export async function readSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
-  const session = await door.gateway.session(c.get('caller'), key);
+  const session = await deps.gateway.session(c.get('caller'), key);
   if (session === undefined) throw noSession(key);
   return c.json(wireSession(session));
 }
@@ -33,15 +33,15 @@ const changeSchema = z.strictObject({
   /** null = the profile's own model again. */
   model: z.string().min(1).nullable().optional(),
   mode: z.string().optional(),
-  /** What becomes of messages that come while a turn runs. */
+  /** How messages that arrive during a turn are handled. */
   queueMode: z.string().optional(),
 });
 
-/** Changes profile, model, mode or queue mode; what cannot be set is named in the error. */
-export async function changeSession(c: HttpContext, door: Door): Promise<Response> {
+/** Changes profile, model, mode or queue mode; the error names what cannot be set. */
+export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const change = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
-  const session = await door.gateway.updateSession(c.get('caller'), key, {
+  const session = await deps.gateway.updateSession(c.get('caller'), key, {
     ...(change.profileId === undefined ? {} : { profileId: change.profileId }),
     ...(change.model === undefined ? {} : { model: change.model }),
     ...(change.mode === undefined ? {} : { mode: change.mode }),
@@ -52,35 +52,35 @@ export async function changeSession(c: HttpContext, door: Door): Promise<Respons
 }
 
 /** The newest plan of a session and its todo list, as they stand. */
-export async function readPlan(c: HttpContext, door: Door): Promise<Response> {
+export async function readPlan(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
-  const work = await door.gateway.plan(c.get('caller'), key);
+  const work = await deps.gateway.plan(c.get('caller'), key);
   if (work === undefined) throw noSession(key);
   const { newest, todos } = work;
   return c.json({ plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos });
 }
 
-/** Forgets a session and its messages. */
-export async function forgetSession(c: HttpContext, door: Door): Promise<Response> {
+/** Deletes a session and its messages. */
+export async function deleteSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
-  if (!(await door.gateway.deleteSession(c.get('caller'), key))) throw noSession(key);
+  if (!(await deps.gateway.deleteSession(c.get('caller'), key))) throw noSession(key);
   return c.json({ key, deleted: true });
 }
 
 /** Stops the running turn and cancels what waits behind it; needs no body. */
-export async function stopSession(c: HttpContext, door: Door): Promise<Response> {
+export async function stopSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
-  const result = await door.gateway.stop(c.get('caller'), key);
+  const result = await deps.gateway.stop(c.get('caller'), key);
   if (result === undefined) throw noSession(key);
   return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
 }
 
 /** The newest `limit` messages before `before`, ascending. */
-export async function listMessages(c: HttpContext, door: Door): Promise<Response> {
+export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const text = c.req.query('before');
   const before = text === undefined ? undefined : wholeNumber(text, 'before');
-  const messages = await door.gateway.messages(c.get('caller'), key, { limit: pageSize(c), before });
+  const messages = await deps.gateway.messages(c.get('caller'), key, { limit: pageSize(c), before });
   if (messages === undefined) throw noSession(key);
   return c.json({ messages: messages.map(wireMessage) });
 }
@@ -101,21 +101,21 @@ const messageSchema = z.strictObject({
     .default([]),
   /** As in chat completions, for this turn only. */
   model: z.string().min(1).optional(),
-  /** How a plan of this turn is followed, whatever the session's mode. */
+  /** The mode of this turn's plan, whatever the session's. */
   mode: z.string().optional(),
 });
 
-/** 202 once the message is committed; a repeated `Idempotency-Key` gets the same answer. A command is done at once: 200. */
-export async function postMessage(c: HttpContext, door: Door): Promise<Response> {
+/** 202 once the message is committed; a repeated `Idempotency-Key` gets the same answer. A command runs at once: 200. */
+export async function postMessage(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
   const id = postableId(c.req.param('key') ?? '');
   const body = await readJson(incoming, outgoing, messageSchema);
   const message = toInbound(incoming, caller, id, { content: cleanText(body.content), media: body.media });
   const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
-  const choice = body.model === undefined ? {} : await door.gateway.resolveModel(body.model, signal);
+  const choice = body.model === undefined ? {} : await deps.gateway.resolveModel(body.model, signal);
   const mode = body.mode === undefined ? undefined : readMode(body.mode);
-  const receipt = await door.receive(message, { caller, mode, ...choice });
+  const receipt = await deps.receive(message, { caller, mode, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
   if (receipt.kind === 'handled') return c.json({ handled: true, reply: receipt.reply ?? null });
   return c.json({ turnId: receipt.turnId, seq: receipt.seq }, 202);
@@ -136,6 +136,6 @@ function wholeNumber(text: string, param: string): number {
   return value;
 }
 
-function badQuery(param: string, expected: string): HttpFault {
-  return new HttpFault(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
+function badQuery(param: string, expected: string): HttpError {
+  return new HttpError(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
 }

@@ -1,28 +1,28 @@
-/** The route about usage: what models cost between two moments, by day, session, user, model or purpose. */
+/** The route about usage: what models cost in a time span, by day, session, user, model or purpose. */
 import { MAX_USAGE_DAYS, USAGE_GROUPS } from '../../../src/contracts/usage.ts';
 import type { UsageGroup } from '../../../src/contracts/usage.ts';
-import type { Door, HttpContext } from '../http-api.ts';
-import { HttpFault } from '../errors.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+import { HttpError } from '../errors.ts';
 
 const DAY_MS = 86_400_000;
-/** How far back it is looked when nothing says. */
-const USUAL_DAYS = 30;
+/** Days of a report whose `from` is not given. */
+const DEFAULT_DAYS = 30;
 
 /** A token sees what was spent for it, an admin everything. `from` is inclusive, `to` exclusive; both default to the last 30 days. */
-export async function readUsage(c: HttpContext, door: Door): Promise<Response> {
-  const to = moment(c, 'to') ?? new Date();
-  const from = moment(c, 'from') ?? new Date(to.getTime() - USUAL_DAYS * DAY_MS);
+export async function readUsage(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const to = dateParam(c, 'to') ?? new Date();
+  const from = dateParam(c, 'from') ?? new Date(to.getTime() - DEFAULT_DAYS * DAY_MS);
   const spanMs = to.getTime() - from.getTime();
   if (spanMs <= 0 || spanMs > MAX_USAGE_DAYS * DAY_MS) {
     throw badQuery('from', `before "to", and by at most ${MAX_USAGE_DAYS} days`);
   }
   const by = c.req.query('by') ?? 'day';
   if (!isGroup(by)) throw badQuery('by', `one of ${USAGE_GROUPS.join(', ')}`);
-  const report = await door.gateway.usage(c.get('caller'), { from, to }, by);
+  const report = await deps.gateway.usage(c.get('caller'), { from, to }, by);
   return c.json({ from: from.toISOString(), to: to.toISOString(), by, ...report });
 }
 
-function moment(c: HttpContext, param: string): Date | undefined {
+function dateParam(c: HttpContext, param: string): Date | undefined {
   const text = c.req.query(param);
   if (text === undefined) return undefined;
   const date = new Date(text);
@@ -34,6 +34,6 @@ function isGroup(by: string): by is UsageGroup {
   return USAGE_GROUPS.some((group) => group === by);
 }
 
-function badQuery(param: string, expected: string): HttpFault {
-  return new HttpFault(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
+function badQuery(param: string, expected: string): HttpError {
+  return new HttpError(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
 }

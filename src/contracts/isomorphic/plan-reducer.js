@@ -1,8 +1,8 @@
 /** A plan and what events make of it: plain JavaScript without imports, because gateway and page both run it. Pure. */
 
 /** @typedef {import('../event.ts').AgentEvent} AgentEvent */
-/** @typedef {import('../plan.ts').Plan} Plan */
-/** @typedef {import('../plan.ts').PlanStep} PlanStep */
+/** @typedef {import('./plan-types.ts').Plan} Plan */
+/** @typedef {import('./plan-types.ts').PlanStep} PlanStep */
 
 /**
  * A plan put together from events, and what is happening to it at this moment, which no stored plan tells.

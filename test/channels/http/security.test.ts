@@ -2,8 +2,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WrongTokenLimiter } from '../../../channels/http/attempts.ts';
-import { createDoorkeeper } from '../../../channels/http/callers.ts';
+import { WrongTokenLimiter } from '../../../channels/http/wrong-token-limiter.ts';
+import { createAuthenticator } from '../../../channels/http/authenticator.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
@@ -84,11 +84,11 @@ describe('a token', () => {
 describe('the limiter of wrong tokens', () => {
   it('counts a crowd that brings the same token at the same moment as one attempt', async () => {
     const answer = Promise.withResolvers<Caller | undefined>();
-    const doorkeeper = createDoorkeeper(() => answer.promise, new WrongTokenLimiter());
+    const authenticator = createAuthenticator(() => answer.promise, new WrongTokenLimiter());
     const crowd = Array.from({ length: 50 * WRONG_TOKENS_PER_MINUTE }, () => {
       const incoming = new IncomingMessage(new Socket());
       incoming.headers.authorization = CHAT;
-      return doorkeeper.admit(incoming, 'chat');
+      return authenticator.authorize(incoming, 'chat');
     });
     answer.resolve({ tokenId: 'a', scopes: ['chat'] });
     expect(await Promise.all(crowd)).toHaveLength(50 * WRONG_TOKENS_PER_MINUTE);
@@ -97,13 +97,14 @@ describe('the limiter of wrong tokens', () => {
   it('gives an attempt back with time and forgets the longest quiet address past its bound', () => {
     let now = 0;
     const limiter = new WrongTokenLimiter(() => now);
-    for (let i = 0; i < WRONG_TOKENS_PER_MINUTE; i += 1) expect(limiter.take('a', `t${i}`)).toBeUndefined();
-    expect(limiter.take('a', 'more')).toBe(3_000);
+    for (let i = 0; i < WRONG_TOKENS_PER_MINUTE; i += 1)
+      expect(limiter.takeAttempt('a', `t${i}`)).toBeUndefined();
+    expect(limiter.takeAttempt('a', 'more')).toBe(3_000);
     now = 3_000;
-    expect(limiter.take('a', 'more')).toBeUndefined();
-    for (let i = 0; i < MAX_LIMITED_ADDRESSES; i += 1) limiter.take(`address ${i}`, 't');
+    expect(limiter.takeAttempt('a', 'more')).toBeUndefined();
+    for (let i = 0; i < MAX_LIMITED_ADDRESSES; i += 1) limiter.takeAttempt(`address ${i}`, 't');
     expect(limiter.size).toBe(MAX_LIMITED_ADDRESSES);
-    expect(limiter.take('a', 'more')).toBeUndefined();
+    expect(limiter.takeAttempt('a', 'more')).toBeUndefined();
   });
 });
 

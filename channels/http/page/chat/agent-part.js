@@ -1,27 +1,35 @@
-/** A subagent on screen: its task and what it is at in one line, its steps folded behind it. */
+/** A subagent on screen: its task and what it does now in one line, its steps folded behind it. */
 import { h, icon } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
+/**
+ * The steps of a subagent: parts of an answer, like a turn's.
+ * @typedef {object} Steps
+ * @property {Element} element
+ * @property {(event: AgentEvent) => unknown} apply
+ * @property {() => void} finish
+ */
+
 /** One subagent; its steps are an answer of their own. */
 export class AgentPart {
   #steps;
-  #doing = h('span', { class: 'agent-doing' });
+  #activity = h('span', { class: 'agent-doing' });
   #state = h('span', { class: 'tool-state' }, 'working…');
   #task;
-  /** What it does now, by tool call. @type {Map<string, string>} */
+  /** Names of the tools that run, by call. @type {Map<string, string>} */
   #running = new Map();
   element;
 
   /**
    * @param {string} profile
    * @param {string} task
-   * @param {import('./answer-parts.js').AnswerParts} steps
+   * @param {Steps} steps
    */
   constructor(profile, task, steps) {
     this.#steps = steps;
     this.#task = task;
-    this.#doing.textContent = task;
+    this.#activity.textContent = task;
     this.element = h(
       'details',
       { class: 'agent running' },
@@ -30,7 +38,7 @@ export class AgentPart {
         {},
         icon('M9 6l6 6-6 6'),
         h('span', { class: 'agent-name' }, profile),
-        this.#doing,
+        this.#activity,
         this.#state,
       ),
       h(
@@ -49,18 +57,18 @@ export class AgentPart {
     if (event.type === 'tool_call') this.#running.set(event.toolCallId, event.name);
     if (event.type === 'tool_result') this.#running.delete(event.toolCallId);
     const tool = [...this.#running.values()].at(-1);
-    this.#doing.textContent = tool === undefined ? this.#task : tool;
-    this.#doing.classList.toggle('at-tool', tool !== undefined);
-    if (event.type === 'subagent_completed') this.#end(event.completedNormally);
+    this.#activity.textContent = tool === undefined ? this.#task : tool;
+    this.#activity.classList.toggle('at-tool', tool !== undefined);
+    if (event.type === 'subagent_completed') this.#finish(event.completedNormally);
   }
 
-  /** @param {boolean} well */
-  #end(well) {
-    this.#steps.end();
+  /** @param {boolean} isDone */
+  #finish(isDone) {
+    this.#steps.finish();
     this.#running.clear();
-    this.#doing.textContent = this.#task;
-    this.#doing.classList.remove('at-tool');
-    this.#state.textContent = well ? 'done' : 'not finished';
-    this.element.classList.replace('running', well ? 'done' : 'failed');
+    this.#activity.textContent = this.#task;
+    this.#activity.classList.remove('at-tool');
+    this.#state.textContent = isDone ? 'done' : 'not finished';
+    this.element.classList.replace('running', isDone ? 'done' : 'failed');
   }
 }

@@ -1,4 +1,4 @@
-/** What an answer is made of, in order: texts, thinking, tool calls, subagents, remarks. The same for a turn and for a subagent. */
+/** The parts of an answer in order: texts, thinking, tool calls, subagents, remarks. The same for a turn and for a subagent. */
 import { h } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { AgentPart } from './agent-part.js';
@@ -6,27 +6,27 @@ import { note, ThinkingPart, ToolPart } from './turn-parts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
-/** The tool whose call a subagent works for. */
-const SPAWNS = 'spawn_agent';
+/** The tool that starts subagents. */
+const SPAWN_TOOL = 'spawn_agent';
 
 /** The parts of one answer; `element` holds them. */
 export class AnswerParts {
   element = h('div', { class: 'answer', 'aria-live': 'off' });
-  #onGrow;
+  #onResize;
   /** Text by model call, in order; a reset takes a call's parts away. @type {Map<string, LiveMarkdown>} */
   #texts = new Map();
   /** Calls seen from their beginning. @type {Set<string>} */
   #calls = new Set();
   /** @type {Map<string, ThinkingPart>} */
-  #thoughts = new Map();
+  #thinking = new Map();
   /** @type {Map<string, ToolPart>} */
   #tools = new Map();
   /** @type {Map<string, AgentPart>} */
   #agents = new Map();
 
-  /** @param {() => void} onGrow called when the parts may have become taller */
-  constructor(onGrow) {
-    this.#onGrow = onGrow;
+  /** @param {() => void} onResize called when the parts may have become taller */
+  constructor(onResize) {
+    this.#onResize = onResize;
   }
 
   /** All text so far. */
@@ -35,64 +35,64 @@ export class AnswerParts {
   }
 
   /**
-   * Takes one event; gives whether something moves now (`quiet`: nothing does until the next event), or undefined for
+   * Applies one event; tells whether the screen shows activity now (`idle`: not until the next event), or undefined for
    * an event that is not about these parts.
    * @param {AgentEvent} event
-   * @returns {'moves' | 'quiet' | undefined}
+   * @returns {'active' | 'idle' | undefined}
    */
   apply(event) {
     switch (event.type) {
       case 'thinking_started':
-        // A call that is made once more thinks anew.
-        this.#dropThought(event.msgId);
-        this.#thoughtOf(event.msgId, event.title);
-        return 'moves';
+        // A repeated call thinks again from the start.
+        this.#dropThinking(event.msgId);
+        this.#thinkingOf(event.msgId, event.title);
+        return 'active';
       case 'thinking_delta':
-        this.#thoughtOf(event.msgId).append(event.delta);
-        return 'moves';
+        this.#thinkingOf(event.msgId).append(event.delta);
+        return 'active';
       case 'thinking_finished':
-        this.#thoughtOf(event.msgId).finish();
-        return 'moves';
+        this.#thinkingOf(event.msgId).finish();
+        return 'active';
       case 'stream_start':
         this.#calls.add(event.msgId);
         return undefined;
       case 'stream_chunk':
         this.#continueSnapshot(event.msgId);
         this.#textOf(event.msgId).append(event.delta);
-        return 'moves';
+        return 'active';
       case 'stream_reset':
         this.#drop(event.msgId);
-        return 'quiet';
+        return 'idle';
       case 'snapshot':
         this.#dropTexts();
         this.#calls.clear();
         if (event.text !== '') this.#textOf('snapshot').set(event.text);
         return undefined;
       case 'tool_call':
-        // A turn that goes on after a wait or a crash tells its open call once more.
-        if (this.#tools.get(event.toolCallId)?.waits !== true)
+        // A turn that goes on after a wait or a crash sends its open call once more.
+        if (this.#tools.get(event.toolCallId)?.isRunning !== true)
           this.#add(new ToolPart(event.name, event.args), event.toolCallId);
-        return 'moves';
+        return 'active';
       case 'tool_result':
         this.#tools.get(event.toolCallId)?.finish(event.result, event.isError);
-        return 'quiet';
+        return 'idle';
       default:
         return undefined;
     }
   }
 
   /**
-   * Takes an event of a subagent: its steps stand folded under the call that made it.
+   * Applies an event of a subagent: its steps are folded under the call that made it.
    * @param {AgentEvent} event
    */
   applyNested(event) {
     const id = String(event.agentId);
     if (event.type === 'subagent_spawned' && !this.#agents.has(id)) {
-      const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onGrow));
+      const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onResize));
       this.#agents.set(id, agent);
-      const call = [...this.#tools.values()].findLast((tool) => tool.awaits(SPAWNS, event.task));
+      const call = [...this.#tools.values()].findLast((tool) => tool.isWaitingFor(SPAWN_TOOL, event.task));
       if (call === undefined) this.element.append(agent.element);
-      else call.adopt(agent.element);
+      else call.attach(agent.element);
     }
     this.#agents.get(id)?.apply(event);
   }
@@ -106,25 +106,25 @@ export class AnswerParts {
   }
 
   /**
-   * The text as it is stored; what the events said before gives way where it differs.
+   * The text as it is stored; it replaces what the events said where the two differ.
    * @param {string} content
    * @param {boolean} isError
    */
-  settle(content, isError) {
+  setStored(content, isError) {
     if (this.text !== content) {
       this.#dropTexts();
       this.#textOf('stored').set(content);
     }
-    // What went wrong is the last thing said; what came before it stays an answer.
+    // The error is the last text; what came before it stays an answer.
     const last = [...this.#texts.values()].at(-1);
     last?.element.classList.toggle('turn-error', isError);
   }
 
-  /** Nothing of this moves any more. */
-  end() {
-    for (const thought of this.#thoughts.values())
-      if (thought.element.classList.contains('running')) thought.finish();
-    for (const tool of this.#tools.values()) tool.abandon();
+  /** Ends what still shows activity. */
+  finish() {
+    for (const thinking of this.#thinking.values())
+      if (thinking.element.classList.contains('running')) thinking.finish();
+    for (const tool of this.#tools.values()) tool.markUnfinished();
   }
 
   /**
@@ -140,20 +140,20 @@ export class AnswerParts {
    * @param {string} msgId
    * @param {string} [title]
    */
-  #thoughtOf(msgId, title) {
-    const known = this.#thoughts.get(msgId);
+  #thinkingOf(msgId, title) {
+    const known = this.#thinking.get(msgId);
     if (known !== undefined) return known;
-    const thought = new ThinkingPart(title);
-    this.#thoughts.set(msgId, thought);
-    this.element.append(thought.element);
-    return thought;
+    const thinking = new ThinkingPart(title);
+    this.#thinking.set(msgId, thinking);
+    this.element.append(thinking.element);
+    return thinking;
   }
 
   /** @param {string} msgId */
   #textOf(msgId) {
     const known = this.#texts.get(msgId);
     if (known !== undefined) return known;
-    const text = new LiveMarkdown(this.#onGrow);
+    const text = new LiveMarkdown(this.#onResize);
     this.#texts.set(msgId, text);
     this.element.append(text.element);
     return text;
@@ -174,13 +174,13 @@ export class AnswerParts {
   #drop(msgId) {
     this.#texts.get(msgId)?.element.remove();
     this.#texts.delete(msgId);
-    this.#dropThought(msgId);
+    this.#dropThinking(msgId);
   }
 
   /** @param {string} msgId */
-  #dropThought(msgId) {
-    this.#thoughts.get(msgId)?.element.remove();
-    this.#thoughts.delete(msgId);
+  #dropThinking(msgId) {
+    this.#thinking.get(msgId)?.element.remove();
+    this.#thinking.delete(msgId);
   }
 
   #dropTexts() {

@@ -1,29 +1,29 @@
-/** What waits for a person in the open chat: a card for each question, with its buttons, until it is decided. */
+/** Approvals that the open chat waits for: a card for each, with its buttons, until it is decided. */
 import { ApiError } from '../api.js';
 import { byId, h } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Approval} Approval */
 
-/** One for the whole visit; the list is the gateway's, so a reload or another device shows the same. */
+/** The cards; one for the whole visit. The list is the gateway's, so a reload or another device shows the same. */
 export class ApprovalCards {
   #api;
-  #complain;
-  #ofPlans;
+  #showError;
+  #showPlanApprovals;
   #list = byId('approvals', HTMLElement);
   #key = '';
-  /** Which reading of the list is the newest: an older one may come later. */
+  /** Number of the newest reading of the list: an older one may arrive later. */
   #readings = 0;
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {(error: unknown) => void} complain
-   * @param {(waits: Approval[]) => void} ofPlans takes the questions of plans: their panels ask them
+   * @param {(error: unknown) => void} showError
+   * @param {(approvals: Approval[]) => void} showPlanApprovals gets those of plans: their panels show them
    */
-  constructor(api, complain, ofPlans) {
+  constructor(api, showError, showPlanApprovals) {
     this.#api = api;
-    this.#complain = complain;
-    this.#ofPlans = ofPlans;
+    this.#showError = showError;
+    this.#showPlanApprovals = showPlanApprovals;
   }
 
   /**
@@ -35,7 +35,7 @@ export class ApprovalCards {
     this.#show([]);
   }
 
-  /** Reads anew what waits here. */
+  /** Reads the list again. */
   async refresh() {
     const key = this.#key;
     const reading = (this.#readings += 1);
@@ -44,9 +44,9 @@ export class ApprovalCards {
       if (key !== this.#key || reading !== this.#readings) return;
       const here = waiting.filter(({ session }) => session === key);
       this.#show(here.filter(({ plan }) => plan === null));
-      this.#ofPlans(here.filter(({ plan }) => plan !== null));
+      this.#showPlanApprovals(here.filter(({ plan }) => plan !== null));
     } catch (error) {
-      this.#complain(error);
+      this.#showError(error);
     }
   }
 
@@ -66,7 +66,7 @@ export class ApprovalCards {
 
   /** @param {Approval} approval */
   #card({ id, tool, args, warning, expiresAt }) {
-    const fault = h('p', { class: 'error-text', role: 'alert' });
+    const errorText = h('p', { class: 'error-text', role: 'alert' });
     const buttons = [
       h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
       h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, 'Deny'),
@@ -77,9 +77,9 @@ export class ApprovalCards {
       try {
         await this.#api.decideApproval(id, decision);
       } catch (error) {
-        // Somebody else was faster, or it is too late: the list says how it stands.
+        // Somebody else was faster, or it is too late: the list shows the outcome.
         if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
-          fault.textContent = error instanceof Error ? error.message : String(error);
+          errorText.textContent = error instanceof Error ? error.message : String(error);
           for (const button of buttons) button.disabled = false;
           return;
         }
@@ -91,7 +91,7 @@ export class ApprovalCards {
       'section',
       { id: `approval-${id}`, class: 'approval', 'aria-label': `Question about ${tool}` },
       h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
-      h('pre', { tabindex: '0' }, visible(JSON.stringify(args, null, 2))),
+      h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
       h('p', {}, warning),
       h(
         'div',
@@ -99,16 +99,16 @@ export class ApprovalCards {
         ...buttons,
         h('span', { class: 'quiet' }, `Without an answer by ${until} it is not done.`),
       ),
-      fault,
+      errorText,
     );
   }
 }
 
 /**
- * Characters that are not seen, or that turn the text around them, by their numbers: what is read is what runs.
+ * The text with characters that are invisible or change its direction as numbers: what is read is what runs.
  * @param {string} text
  */
-function visible(text) {
+function withVisibleCharacters(text) {
   return text.replaceAll(
     /[^\P{C}\n]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,

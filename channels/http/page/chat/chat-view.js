@@ -1,4 +1,4 @@
-/** The open chat: its title, its connection, what is written into it. */
+/** The open chat: its title, its connection, and the messages that are sent. */
 import { ApiError } from '../api.js';
 import { ApprovalCards } from './approval-cards.js';
 import { Composer } from './composer.js';
@@ -10,7 +10,7 @@ import { Transcript } from './transcript.js';
 
 /**
  * @typedef {object} ChatHost
- * @property {(error: unknown) => void} complain
+ * @property {(error: unknown) => void} showError
  * @property {() => void} changed The list of chats may look different now.
  */
 
@@ -28,7 +28,7 @@ export class ChatView {
   /** @type {Transcript | undefined} */
   #transcript;
   /** @type {() => void} */
-  #endFollowing = () => undefined;
+  #stopFollowing = () => undefined;
   #following = false;
 
   /**
@@ -40,8 +40,10 @@ export class ChatView {
     this.#api = api;
     this.#sidebar = sidebar;
     this.#host = host;
-    this.#head = new SessionHead(api, host.complain);
-    this.#approvals = new ApprovalCards(api, host.complain, (waits) => this.#transcript?.setWaits(waits));
+    this.#head = new SessionHead(api, host.showError);
+    this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
+      this.#transcript?.setPlanApprovals(approvals),
+    );
     this.#composer = new Composer(
       (content) => void this.#send(content),
       () => void this.#stop(),
@@ -55,22 +57,22 @@ export class ChatView {
     this.#model.replaceChildren(...options);
   }
 
-  /** Learns what the field offers behind a `/`. */
+  /** Loads the commands that the field offers after a `/`. */
   async loadCommands() {
     this.#composer.setCommands(await this.#api.commands());
   }
 
   /**
-   * Shows a chat; `fresh` when nothing can have been said in it yet.
+   * Shows a chat; `fresh` when it cannot have messages yet.
    * @param {string} key
    * @param {boolean} fresh
    */
   open(key, fresh) {
-    this.#leave();
+    this.#closeCurrent();
     this.key = key;
     this.#transcript = new Transcript(this.#api, key);
     const here = key.startsWith('http:');
-    this.#title(fresh ? 'New chat' : this.#sidebar.titleOf(key));
+    this.#setTitle(fresh ? 'New chat' : this.#sidebar.titleOf(key));
     const badge = byId('channel-badge', HTMLElement);
     badge.hidden = here;
     byId('model-picker', HTMLElement).hidden = !here;
@@ -82,14 +84,14 @@ export class ChatView {
     this.#setRunning(false);
     this.#head.open(key);
     this.#approvals.open(key);
-    this.#greet(fresh);
+    this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
   }
 
-  #leave() {
-    this.#endFollowing();
-    this.#endFollowing = () => undefined;
+  #closeCurrent() {
+    this.#stopFollowing();
+    this.#stopFollowing = () => undefined;
     this.#following = false;
     this.#transcript?.close();
     this.#banner.hidden = true;
@@ -100,8 +102,8 @@ export class ChatView {
     const transcript = this.#transcript;
     if (transcript === undefined || this.#following) return;
     this.#following = true;
-    const refresh = () => void transcript.refresh().catch((error) => this.#host.complain(error));
-    this.#endFollowing = followSession(this.#api, this.key, {
+    const refresh = () => void transcript.refresh().catch((error) => this.#host.showError(error));
+    this.#stopFollowing = followSession(this.#api, this.key, {
       open: () => {
         this.#banner.hidden = true;
         void this.#head.refresh();
@@ -133,8 +135,8 @@ export class ChatView {
   /** @param {ApiError} error */
   #refused(error) {
     this.#following = false;
-    if (error.status === 404) this.#greet(true);
-    else this.#host.complain(error);
+    if (error.status === 404) this.#showGreeting(true);
+    else this.#host.showError(error);
   }
 
   /** @param {string} content */
@@ -142,7 +144,7 @@ export class ChatView {
     const { key } = this;
     const shown = this.#transcript?.sending(content);
     if (shown === undefined) return;
-    this.#greet(false);
+    this.#showGreeting(false);
     const idempotencyKey = crypto.randomUUID();
     const model =
       this.#model.value === 'default' || this.#model.value === '' ? {} : { model: this.#model.value };
@@ -168,9 +170,9 @@ export class ChatView {
    * @param {string} content
    */
   #sent(key, content) {
-    this.#sidebar.name(key, content);
+    this.#sidebar.setTitle(key, content);
     if (key === this.key) {
-      this.#title(this.#sidebar.titleOf(key));
+      this.#setTitle(this.#sidebar.titleOf(key));
       this.#follow();
     }
     this.#host.changed();
@@ -180,18 +182,18 @@ export class ChatView {
     try {
       await this.#api.stopSession(this.key);
     } catch (error) {
-      this.#host.complain(error);
+      this.#host.showError(error);
     }
   }
 
   /** @param {string} title */
-  #title(title) {
+  #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
     document.title = title === 'New chat' ? 'Parley' : `${title} · Parley`;
   }
 
   /** @param {boolean} shown */
-  #greet(shown) {
+  #showGreeting(shown) {
     document.getElementById('greeting')?.remove();
     if (!shown) return;
     byId('transcript', HTMLElement).append(

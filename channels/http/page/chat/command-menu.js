@@ -1,9 +1,9 @@
-/** The commands offered while somebody writes a `/`: by keyboard, by touch, and for those who listen. */
+/** The commands offered while somebody writes a `/`: by keyboard, by touch, and for screen readers. */
 import { byId, h } from '../dom.js';
 
 /** @typedef {import('../api.js').CommandListing} Command */
 
-/** A list above the field; it only ever changes what is written, it sends nothing. */
+/** A list above the field; it only changes the draft, it sends nothing. */
 export class CommandMenu {
   #draft;
   #changed;
@@ -12,9 +12,9 @@ export class CommandMenu {
   #commands = [];
   /** @type {Command[]} */
   #offered = [];
-  #chosen = 0;
-  /** The draft the reader closed the list over. @type {string | undefined} */
-  #closedOver;
+  #highlighted = 0;
+  /** The draft for which the list was closed. @type {string | undefined} */
+  #closedFor;
 
   /**
    * @param {HTMLTextAreaElement} draft
@@ -33,43 +33,43 @@ export class CommandMenu {
     this.#commands = commands;
   }
 
-  /** The draft has changed: offers what begins like it. */
-  look() {
-    const [, begun] = /^\/([a-z]*)$/i.exec(this.#draft.value) ?? [];
-    if (begun === undefined || this.#draft.value === this.#closedOver) {
+  /** Offers the commands that begin like the draft. */
+  update() {
+    const [, prefix] = /^\/([a-z]*)$/i.exec(this.#draft.value) ?? [];
+    if (prefix === undefined || this.#draft.value === this.#closedFor) {
       this.#close();
       return;
     }
-    this.#closedOver = undefined;
-    this.#offered = this.#commands.filter(({ name }) => name.startsWith(begun.toLowerCase()));
-    this.#chosen = 0;
+    this.#closedFor = undefined;
+    this.#offered = this.#commands.filter(({ name }) => name.startsWith(prefix.toLowerCase()));
+    this.#highlighted = 0;
     this.#draw();
   }
 
   /**
-   * Takes a key of the field; true when the list used it up.
+   * Handles a key of the field; true when the list used it.
    * @param {KeyboardEvent} event
    */
-  key(event) {
+  handleKey(event) {
     if (this.#list.hidden) return false;
     switch (event.key) {
       case 'ArrowDown':
-        this.#choose(this.#chosen + 1);
+        this.#highlight(this.#highlighted + 1);
         return true;
       case 'ArrowUp':
-        this.#choose(this.#chosen - 1);
+        this.#highlight(this.#highlighted - 1);
         return true;
       case 'Escape':
-        this.#closedOver = this.#draft.value;
+        this.#closedFor = this.#draft.value;
         this.#close();
         return true;
       case 'Tab':
-        this.#take(this.#chosen);
+        this.#insert(this.#highlighted);
         return true;
       case 'Enter':
-        // A command written to its end is sent; one that is begun is written to its end first.
-        if (this.#draft.value.toLowerCase() === `/${this.#offered[this.#chosen]?.name}`) return false;
-        this.#take(this.#chosen);
+        // A complete command is sent; a partial one is completed first.
+        if (this.#draft.value.toLowerCase() === `/${this.#offered[this.#highlighted]?.name}`) return false;
+        this.#insert(this.#highlighted);
         return true;
       default:
         return false;
@@ -77,17 +77,17 @@ export class CommandMenu {
   }
 
   /** @param {number} index */
-  #choose(index) {
-    this.#chosen = (index + this.#offered.length) % this.#offered.length;
+  #highlight(index) {
+    this.#highlighted = (index + this.#offered.length) % this.#offered.length;
     this.#draw();
   }
 
   /** @param {number} index */
-  #take(index) {
+  #insert(index) {
     const command = this.#offered[index];
     if (command === undefined) return;
     this.#draft.value = `/${command.name}${command.argument === undefined ? '' : ' '}`;
-    this.#closedOver = this.#draft.value;
+    this.#closedFor = this.#draft.value;
     this.#close();
     this.#changed();
   }
@@ -96,7 +96,7 @@ export class CommandMenu {
   #pressed(event) {
     event.preventDefault();
     const row = event.target instanceof Element ? event.target.closest('[data-index]') : null;
-    if (row !== null) this.#take(Number(row.getAttribute('data-index')));
+    if (row !== null) this.#insert(Number(row.getAttribute('data-index')));
   }
 
   #close() {
@@ -113,8 +113,8 @@ export class CommandMenu {
       this.#draft.removeAttribute('aria-activedescendant');
       return;
     }
-    this.#draft.setAttribute('aria-activedescendant', `command-${this.#chosen}`);
-    this.#list.children[this.#chosen]?.scrollIntoView({ block: 'nearest' });
+    this.#draft.setAttribute('aria-activedescendant', `command-${this.#highlighted}`);
+    this.#list.children[this.#highlighted]?.scrollIntoView({ block: 'nearest' });
   }
 
   /**
@@ -129,7 +129,7 @@ export class CommandMenu {
         class: 'command',
         role: 'option',
         'data-index': index,
-        'aria-selected': String(index === this.#chosen),
+        'aria-selected': String(index === this.#highlighted),
       },
       h('code', {}, `/${name}`),
       ...(argument === undefined ? [] : [h('span', { class: 'command-argument' }, argument.name)]),

@@ -1,8 +1,8 @@
-/** Where messages are written: grows with its text, sends on Enter, stops a running answer. */
+/** The field for messages: grows with its text, sends on Enter, stops a running answer. */
 import { CommandMenu } from './command-menu.js';
 import { byId } from '../dom.js';
 
-const TALLEST_PX = 220;
+const MAX_HEIGHT_PX = 220;
 
 /** The field at the foot of the chat. */
 export class Composer {
@@ -23,21 +23,21 @@ export class Composer {
       const content = this.#draft.value;
       if (content.trim() === '' || this.#draft.disabled) return;
       this.#draft.value = '';
-      this.#menu.look();
+      this.#menu.update();
       this.#fit();
       send(content);
     });
     this.#draft.addEventListener('input', () => {
-      this.#menu.look();
+      this.#menu.update();
       this.#fit();
     });
     this.#draft.addEventListener('keydown', (event) => {
-      if (!event.isComposing && this.#menu.key(event)) {
+      if (!event.isComposing && this.#menu.handleKey(event)) {
         event.preventDefault();
         event.stopPropagation();
         return;
       }
-      // On a phone Enter makes a line; while an input method composes, it picks a word.
+      // On a phone Enter starts a new line; while an input method composes, it picks a word.
       const touch = matchMedia('(pointer: coarse)').matches;
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || touch) return;
       event.preventDefault();
@@ -75,7 +75,7 @@ export class Composer {
 
   #fit() {
     this.#draft.style.height = 'auto';
-    this.#draft.style.height = `${Math.min(TALLEST_PX, this.#draft.scrollHeight)}px`;
+    this.#draft.style.height = `${Math.min(MAX_HEIGHT_PX, this.#draft.scrollHeight)}px`;
     this.#send.disabled = this.#draft.value.trim() === '' || this.#draft.disabled;
   }
 }

@@ -1,18 +1,18 @@
-/** What the head of a chat tells of its session: which profile answers, and how plans are followed. */
+/** The head of a chat: the profile that answers, and the mode in which plans are run. */
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
 
-/** The modes in their order, with what each means. @type {[string, string][]} */
+/** The modes in their order, each with its explanation. @type {[string, string][]} */
 const MODES = [
   ['planner', 'Planner: the answer follows its plan by itself'],
   ['teacher', 'Teacher: each step waits for you'],
-  ['agentic', 'Agentic: steps that fail are mended'],
+  ['agentic', 'Agentic: failed steps are repaired automatically'],
 ];
 
 /** One for the whole visit. */
 export class SessionHead {
   #api;
-  #complain;
+  #showError;
   #profile = byId('profile-badge', HTMLElement);
   #picker = byId('mode-picker', HTMLElement);
   #mode = byId('mode', HTMLSelectElement);
@@ -20,21 +20,21 @@ export class SessionHead {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {(error: unknown) => void} complain
+   * @param {(error: unknown) => void} showError
    */
-  constructor(api, complain) {
+  constructor(api, showError) {
     this.#api = api;
-    this.#complain = complain;
-    for (const [mode, words] of MODES) {
-      const option = new Option(words.split(':', 1)[0], mode);
-      option.title = words;
+    this.#showError = showError;
+    for (const [mode, label] of MODES) {
+      const option = new Option(label.split(':', 1)[0], mode);
+      option.title = label;
       this.#mode.add(option);
     }
-    this.#mode.addEventListener('change', () => void this.#choose());
+    this.#mode.addEventListener('change', () => void this.#setMode());
   }
 
   /**
-   * Another chat is open; nothing is known of it yet.
+   * Another chat is open; its session has not been read yet.
    * @param {string} key
    */
   open(key) {
@@ -43,7 +43,7 @@ export class SessionHead {
     this.#picker.hidden = true;
   }
 
-  /** Reads the session anew; one that does not exist yet shows nothing. */
+  /** Reads the session again; one that does not exist yet shows nothing. */
   async refresh() {
     const key = this.#key;
     try {
@@ -54,12 +54,12 @@ export class SessionHead {
       this.#show(session.mode);
       this.#picker.hidden = false;
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) this.#complain(error);
+      if (!(error instanceof ApiError && error.status === 404)) this.#showError(error);
     }
   }
 
   /**
-   * While a plan is carried out, how that is done stays as it is.
+   * The mode cannot change while a turn runs.
    * @param {boolean} running
    */
   setRunning(running) {
@@ -73,12 +73,12 @@ export class SessionHead {
     this.#picker.classList.toggle('agentic', mode === 'agentic');
   }
 
-  async #choose() {
+  async #setMode() {
     this.#show(this.#mode.value);
     try {
       await this.#api.setMode(this.#key, this.#mode.value);
     } catch (error) {
-      this.#complain(error);
+      this.#showError(error);
       await this.refresh();
     }
   }

@@ -1,4 +1,4 @@
-/** One session's conversation: its stored pages, its live turns, and where the reader is in it. */
+/** One session's conversation: its stored pages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { TurnView } from './turn-view.js';
@@ -10,7 +10,7 @@ import { TurnView } from './turn-view.js';
 const PAGE_SIZE = 50;
 /** Nearer to the end than this, the view follows the answer as it grows. */
 const NEAR_END_PX = 120;
-/** How often a plan is read anew because events told of it meanwhile. */
+/** Most readings of one plan: it is read again when events changed it meanwhile. */
 const MAX_PLAN_READS = 3;
 
 /** The conversation of one session, from opening to `close`. */
@@ -23,12 +23,12 @@ export class Transcript {
   #turns = new Map();
   /** Turns by the subagents that work for them. @type {Map<string | undefined, string>} */
   #agents = new Map();
-  /** Questions of plans that wait for an answer, by the plan's id. @type {Map<string, Approval>} */
-  #waits = new Map();
-  /** @type {import('../plan/plan-view.js').PlanDesk} */
-  #desk;
+  /** Approvals that plans wait for, by the plan's id. @type {Map<string, Approval>} */
+  #planApprovals = new Map();
+  /** @type {import('../plan/plan-view.js').PlanHost} */
+  #planHost;
   #oldest = Infinity;
-  #follows = true;
+  #isAtEnd = true;
   #loading = false;
   #earlier = h(
     'button',
@@ -44,9 +44,9 @@ export class Transcript {
   constructor(api, key) {
     this.#api = api;
     this.#key = key;
-    this.#desk = {
+    this.#planHost = {
       act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
-      waitOf: (planId) => this.#waits.get(planId),
+      approvalOf: (planId) => this.#planApprovals.get(planId),
     };
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
@@ -55,12 +55,12 @@ export class Transcript {
     this.#scrolled();
   }
 
-  /** True while a turn of this session runs, as far as the events told. */
+  /** True while a turn of this session runs, by the events so far. */
   get running() {
     return [...this.#turns.values()].some((turn) => turn.state === 'running');
   }
 
-  /** The text of the newest answer, for those who listen instead of looking. */
+  /** The text of the newest answer, for screen readers. */
   get newestText() {
     return [...this.#turns.values()].at(-1)?.text ?? '';
   }
@@ -69,16 +69,16 @@ export class Transcript {
     this.#ended.abort();
   }
 
-  /** Takes in the newest stored messages; what is on screen already is brought up to date. */
+  /** Loads the newest stored messages; what is on screen already is updated. */
   async refresh() {
     const messages = await this.#api.messages(this.#key, { limit: PAGE_SIZE });
     if (this.#ended.signal.aborted) return;
-    this.#take(messages);
-    if (messages.some(({ isPlan }) => isPlan)) await this.#learnPlan(false);
-    if (this.#follows) this.toEnd();
+    this.#addMessages(messages);
+    if (messages.some(({ isPlan }) => isPlan)) await this.#loadPlan(false);
+    if (this.#isAtEnd) this.toEnd();
   }
 
-  /** Takes in the page before the oldest message shown; the view stays where it is. */
+  /** Loads the page before the oldest message shown; the view stays where it is. */
   async loadEarlier() {
     if (this.#loading || this.#oldest <= 1 || this.#oldest === Infinity) return;
     this.#loading = true;
@@ -87,7 +87,7 @@ export class Transcript {
       if (this.#ended.signal.aborted) return;
       const fromEnd = this.#scroller.scrollHeight - this.#scroller.scrollTop;
       if (messages.length === 0) this.#oldest = 1;
-      this.#take(messages);
+      this.#addMessages(messages);
       // Texts are drawn with the next frame; only then is their height known.
       requestAnimationFrame(() => (this.#scroller.scrollTop = this.#scroller.scrollHeight - fromEnd));
     } finally {
@@ -99,35 +99,36 @@ export class Transcript {
   apply(event) {
     const turnId = event.turnId ?? this.#agents.get(event.agentId);
     if (turnId === undefined) return;
-    // One in the background outlives its turn; what it does is still shown where it was made.
+    // A subagent in the background outlives its turn; its events are still shown in the turn that started it.
     if (event.type === 'subagent_spawned') this.#agents.set(event.agentId, turnId);
     if (event.type === 'subagent_completed') this.#agents.delete(event.agentId);
-    if (event.type === 'messages_joined') for (const joined of event.turnIds) this.#turnOf(joined).join();
+    if (event.type === 'messages_joined')
+      for (const joined of event.turnIds) this.#turnOf(joined).markJoined();
     const turn = this.#turnOf(turnId);
     turn.apply(event);
     this.#place(turn);
-    // A snapshot stands for events that are not known any more, those of the plan included.
-    if (event.type === 'snapshot') this.#lookForPlan();
+    // A snapshot replaces events that are lost, those of the plan included.
+    if (event.type === 'snapshot') this.#loadPlanQuietly();
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
-    if (event.type === 'turn_ended' && turn.isBlank) this.#forget(turnId, turn);
+    if (event.type === 'turn_ended' && turn.isBlank) this.#removeTurn(turnId, turn);
   }
 
   /**
-   * A turn that had nothing to say, as a heartbeat may, leaves nothing; what the store has of it comes with the next look.
+   * Removes a turn without an answer, as a heartbeat may be; what is stored of it comes with the next refresh.
    * @param {string} turnId
    * @param {TurnView} turn
    */
-  #forget(turnId, turn) {
+  #removeTurn(turnId, turn) {
     turn.element.remove();
     this.#turns.delete(turnId);
   }
 
   /**
-   * A message on its way: shown at once, named when the gateway has taken it.
+   * Shows a message that is being sent; the returned functions say what became of it.
    * @param {string} content
    */
   sending(content) {
-    const turn = new TurnView(() => this.#grew(), this.#desk);
+    const turn = new TurnView(() => this.#keepAtEnd(), this.#planHost);
     turn.setSending(content);
     this.#list.append(turn.element);
     this.toEnd();
@@ -157,27 +158,27 @@ export class Transcript {
     };
   }
 
-  /** Tells each message that waits how many are before it. */
+  /** Shows at each waiting message how many are before it. */
   #countWaiting() {
     const open = [...this.#turns.values()].filter(({ state }) => state === 'waiting' || state === 'running');
     for (const [before, turn] of open.toSorted((a, b) => a.seq - b.seq).entries()) {
-      if (turn.state === 'waiting' && before > 0) turn.wait(before);
+      if (turn.state === 'waiting' && before > 0) turn.showQueuePosition(before);
     }
   }
 
   /**
-   * How the newest plan stands, for a turn that was not watched from its beginning.
+   * Loads the newest plan, for a turn whose events were not all seen.
    * @param {boolean} missed
    */
-  async #learnPlan(missed) {
-    const told = () => [...this.#turns.values()].reduce((sum, { planTold }) => sum + planTold, 0);
+  async #loadPlan(missed) {
+    const eventCount = () => [...this.#turns.values()].reduce((sum, turn) => sum + turn.planEventCount, 0);
     for (let reads = 1; ; reads += 1) {
-      const before = told();
+      const before = eventCount();
       const { plan, turnId } = await this.#api.plan(this.#key);
       if (plan === null || turnId === null || this.#ended.signal.aborted) return;
-      // What was told while it was read may be newer than what was read.
-      if (told() !== before && reads < MAX_PLAN_READS) continue;
-      // The turn of a plan that goes on is shown, however many messages wait behind it.
+      // Events that came while it was read may be newer than what was read.
+      if (eventCount() !== before && reads < MAX_PLAN_READS) continue;
+      // The turn of an open plan is shown, however many messages wait behind it.
       const turn = this.#turns.get(turnId) ?? (isOpenPlan(plan) ? this.#turnOf(turnId) : undefined);
       if (turn === undefined) return;
       turn.setPlanState(plan, missed);
@@ -187,33 +188,33 @@ export class Transcript {
   }
 
   /**
-   * Questions of plans that wait in this chat now; their panels ask them.
-   * @param {Approval[]} waits
+   * Sets the approvals that plans of this chat wait for; their panels show them.
+   * @param {Approval[]} approvals
    */
-  setWaits(waits) {
-    this.#waits = new Map(waits.map((wait) => [wait.plan?.id ?? '', wait]));
+  setPlanApprovals(approvals) {
+    this.#planApprovals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
     const turns = [...this.#turns.values()];
-    for (const turn of turns) turn.planMayWait();
+    for (const turn of turns) turn.redrawPlan();
     const known = turns.map(({ planId }) => planId);
-    if (waits.some(({ plan }) => !known.includes(plan?.id))) this.#lookForPlan();
+    if (approvals.some(({ plan }) => !known.includes(plan?.id))) this.#loadPlanQuietly();
   }
 
-  /** Nobody waits for it: a plan that cannot be read now is told by its next event, or read with the next refresh. */
-  #lookForPlan() {
-    void this.#learnPlan(true).catch(() => undefined);
+  /** Loads the plan without waiting; if that fails, the next event or refresh brings it. */
+  #loadPlanQuietly() {
+    void this.#loadPlan(true).catch(() => undefined);
   }
 
   toEnd() {
-    this.#follows = true;
+    this.#isAtEnd = true;
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
   /** @param {Message[]} messages */
-  #take(messages) {
+  #addMessages(messages) {
     for (const message of messages) {
       this.#oldest = Math.min(this.#oldest, message.seq);
       const turn = this.#turnOf(message.turnId);
-      // The house's own words (a schedule's, a subagent's report) are what the answer is to.
+      // Messages of the gateway (a schedule's task, a subagent's report) are questions, too.
       if (message.role !== 'assistant') turn.setAsked(message);
       else if (message.isPlan) turn.setPlan(message);
       else turn.setAnswer(message);
@@ -226,13 +227,13 @@ export class Transcript {
   #turnOf(turnId) {
     const known = this.#turns.get(turnId);
     if (known !== undefined) return known;
-    const turn = new TurnView(() => this.#grew(), this.#desk);
+    const turn = new TurnView(() => this.#keepAtEnd(), this.#planHost);
     this.#turns.set(turnId, turn);
     return turn;
   }
 
   /**
-   * Puts a turn where its number belongs; nearly always that is the end.
+   * Puts a turn in its place by number; nearly always that is the end.
    * @param {TurnView} turn
    */
   #place(turn) {
@@ -245,14 +246,14 @@ export class Transcript {
     this.#list.insertBefore(turn.element, next?.element ?? null);
   }
 
-  #grew() {
-    if (this.#follows) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  #keepAtEnd() {
+    if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    this.#follows = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
-    byId('to-bottom', HTMLElement).hidden = this.#follows;
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    byId('to-bottom', HTMLElement).hidden = this.#isAtEnd;
     if (scrollTop < 40 && !this.#earlier.hidden) void this.loadEarlier();
   }
 }

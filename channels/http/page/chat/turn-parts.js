@@ -1,20 +1,20 @@
 /** The pieces of an answer besides its text: thinking, tool calls, remarks. */
 import { h, icon } from '../dom.js';
 
-/** Arguments and results are shown up to here; the model saw what it saw. */
+/** Characters of arguments and results that are shown; the model may have read more. */
 const MAX_SHOWN = 20_000;
 
-/** What the model thinks before it speaks, or says of a work beside the answer (`title`): folded, for whoever wants to look. */
+/** The model's thinking before its answer, or the text of other work (`title`), folded. */
 export class ThinkingPart {
-  #about;
+  #subject;
   #title;
   #text = document.createTextNode('');
-  #began = Date.now();
+  #startedAt = Date.now();
   element;
 
   /** @param {string} [title] */
   constructor(title) {
-    this.#about = title;
+    this.#subject = title;
     this.#title = h('span', { dir: 'auto' }, title ?? 'Thinking…');
     this.element = h(
       'details',
@@ -30,10 +30,10 @@ export class ThinkingPart {
   }
 
   finish() {
-    const seconds = Math.round((Date.now() - this.#began) / 1_000);
-    if (this.#about === undefined)
+    const seconds = Math.round((Date.now() - this.#startedAt) / 1_000);
+    if (this.#subject === undefined)
       this.#title.textContent = seconds < 1 ? 'Thought for a moment' : `Thought for ${seconds} s`;
-    else if (seconds >= 1) this.#title.textContent = `${this.#about} · ${seconds} s`;
+    else if (seconds >= 1) this.#title.textContent = `${this.#subject} · ${seconds} s`;
     this.element.classList.remove('running');
   }
 }
@@ -44,8 +44,8 @@ export class ToolPart {
   #body = h('div', { class: 'tool-body' });
   #name;
   #args;
-  /** A subagent works for this call. */
-  #taken = false;
+  /** True once a subagent works for this call. */
+  #hasAgent = false;
   element;
 
   /**
@@ -71,27 +71,27 @@ export class ToolPart {
   }
 
   /** True until its result is there. */
-  get waits() {
+  get isRunning() {
     return this.element.classList.contains('running');
   }
 
   /**
-   * True while this call of that tool waits for somebody who does this.
+   * True while this call of that tool waits for a subagent with this task.
    * @param {string} name
    * @param {string} task
    */
-  awaits(name, task) {
-    if (this.#taken || this.#name !== name || !this.waits) return false;
+  isWaitingFor(name, task) {
+    if (this.#hasAgent || this.#name !== name || !this.isRunning) return false;
     return this.#args['task'] === undefined || this.#args['task'] === task;
   }
 
   /**
-   * Shows who works for this call.
-   * @param {Element} worker
+   * Shows the subagent that works for this call.
+   * @param {Element} agent
    */
-  adopt(worker) {
-    this.#taken = true;
-    this.element.append(worker);
+  attach(agent) {
+    this.#hasAgent = true;
+    this.element.append(agent);
   }
 
   /**
@@ -109,7 +109,7 @@ export class ToolPart {
   }
 
   /** The turn ended before a result came. */
-  abandon() {
+  markUnfinished() {
     if (!this.element.classList.contains('running')) return;
     this.element.classList.remove('running');
     this.#state.textContent = 'not finished';

@@ -1,4 +1,4 @@
-/** One turn on screen: what a person wrote and the answer to it, growing by events, ending as the stored text. */
+/** One turn on screen: the message and its answer, which grows by events and ends as the stored text. */
 import { AnswerParts } from './answer-parts.js';
 import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
@@ -8,7 +8,7 @@ import { TodoView } from '../plan/todo-view.js';
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
 
-/** Said where a turn ended without a word. @type {Record<string, string>} */
+/** Shown where a turn ended without a text. @type {Record<string, string>} */
 const ENDINGS = {
   stopped: 'Stopped.',
   interrupted: 'This answer was interrupted.',
@@ -22,7 +22,7 @@ export class TurnView {
   placedAt;
   /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
   state = 'unknown';
-  #onGrow;
+  #onResize;
   #asked = h('div', { class: 'asked' });
   #plan;
   #todos = new TodoView();
@@ -32,13 +32,13 @@ export class TurnView {
   element;
 
   /**
-   * @param {() => void} onGrow called when the view may have become taller
-   * @param {import('../plan/plan-view.js').PlanDesk} desk
+   * @param {() => void} onResize called when the view may have become taller
+   * @param {import('../plan/plan-view.js').PlanHost} planHost
    */
-  constructor(onGrow, desk) {
-    this.#onGrow = onGrow;
-    this.#plan = new PlanView(desk);
-    this.#answer = new AnswerParts(onGrow);
+  constructor(onResize, planHost) {
+    this.#onResize = onResize;
+    this.#plan = new PlanView(planHost);
+    this.#answer = new AnswerParts(onResize);
     this.element = h(
       'article',
       { class: 'turn' },
@@ -97,7 +97,7 @@ export class TurnView {
    */
   setPlan(message) {
     this.seq = Math.min(this.seq, message.seq);
-    const text = new LiveMarkdown(this.#onGrow);
+    const text = new LiveMarkdown(this.#onResize);
     text.set(message.content);
     this.#plan.setText(text.element);
   }
@@ -107,15 +107,15 @@ export class TurnView {
     return this.#plan.planId;
   }
 
-  /** How many events told of its plan. */
-  get planTold() {
-    return this.#plan.told;
+  /** Number of events that changed its plan. */
+  get planEventCount() {
+    return this.#plan.eventCount;
   }
 
-  /** What its plan waits for may be another thing now. */
-  planMayWait() {
-    this.#plan.lookAgain();
-    this.#onGrow();
+  /** Redraws its plan, which may wait for another approval now. */
+  redrawPlan() {
+    this.#plan.redraw();
+    this.#onResize();
   }
 
   /**
@@ -125,7 +125,7 @@ export class TurnView {
    */
   setPlanState(plan, isNewest) {
     this.#plan.set(plan, isNewest || this.state === 'ended');
-    this.#onGrow();
+    this.#onResize();
   }
 
   /**
@@ -134,7 +134,7 @@ export class TurnView {
    */
   setAnswer(message) {
     this.seq = Math.min(this.seq, message.seq);
-    this.#answer.settle(message.content, message.isError);
+    this.#answer.setStored(message.content, message.isError);
     const copy = copyButton(() => message.content, 'Copy the answer');
     this.#foot.replaceChildren(
       h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
@@ -147,8 +147,8 @@ export class TurnView {
    * Accepted, but others of the session are before it.
    * @param {number} before
    */
-  wait(before) {
-    this.#say(
+  showQueuePosition(before) {
+    this.#setStatus(
       before === 1
         ? 'Waiting: one message is before this one.'
         : `Waiting: ${before} messages are before this one.`,
@@ -156,16 +156,16 @@ export class TurnView {
   }
 
   /** The message has become part of the turn before it. */
-  join() {
+  markJoined() {
     this.state = 'ended';
-    this.#say('Answered together with the message before.');
+    this.#setStatus('Answered together with the message before.');
   }
 
   /** @param {AgentEvent} event */
   apply(event) {
     if (event.isSubagent === true || event.type.startsWith('subagent_')) this.#answer.applyNested(event);
     else this.#applyOwn(event);
-    this.#onGrow();
+    this.#onResize();
   }
 
   /**
@@ -174,21 +174,21 @@ export class TurnView {
    */
   remark(text) {
     this.#answer.remark(text);
-    this.#onGrow();
+    this.#onResize();
   }
 
   /** @param {AgentEvent} event */
   #applyOwn(event) {
-    const moved = this.#answer.apply(event);
-    if (moved !== undefined) {
-      this.#say('', moved === 'quiet');
+    const activity = this.#answer.apply(event);
+    if (activity !== undefined) {
+      this.#setStatus('', activity === 'idle');
       return;
     }
     this.#plan.apply(event);
     switch (event.type) {
       case 'turn_started':
         this.state = 'running';
-        this.#say('', true);
+        this.#setStatus('', true);
         break;
       case 'todo_changed':
         this.#todos.set(event.items, this.#plan.descriptions);
@@ -203,17 +203,17 @@ export class TurnView {
         this.#answer.remark(event.text);
         break;
       case 'turn_ended':
-        this.#end(event.reason);
+        this.#finish(event.reason);
         break;
       default:
     }
   }
 
   /** @param {string} reason */
-  #end(reason) {
+  #finish(reason) {
     this.state = 'ended';
-    this.#say('');
-    this.#answer.end();
+    this.#setStatus('');
+    this.#answer.finish();
     const ending = ENDINGS[reason];
     if (ending !== undefined && this.text === '') this.#answer.remark(ending);
   }
@@ -223,7 +223,7 @@ export class TurnView {
    * @param {string} text
    * @param {boolean} [dots]
    */
-  #say(text, dots = false) {
+  #setStatus(text, dots = false) {
     this.#status.replaceChildren(
       ...(dots
         ? [h('span', { class: 'dots', 'aria-label': 'The answer is being made' }, h('i'), h('i'), h('i'))]

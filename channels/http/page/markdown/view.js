@@ -6,7 +6,7 @@ import { parseInline } from './inline.js';
 /** @typedef {import('./blocks.js').Block} Block */
 /** @typedef {import('./inline.js').Inline} Inline */
 
-/** A text that grows on screen: words are drawn at most once a frame, whatever their rate. */
+/** A text that grows on screen: it is drawn at most once a frame, whatever its rate. */
 export class LiveMarkdown {
   element = h('div', { class: 'md', dir: 'auto' });
   text = '';

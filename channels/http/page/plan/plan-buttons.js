@@ -1,4 +1,4 @@
-/** The buttons under a plan: what a person may do to it now, and what the gateway says to a press. */
+/** The buttons under a plan: the actions a person may take now, and the gateway's reply to a press. */
 import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 
@@ -6,7 +6,7 @@ import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('../api.js').PlanAction} PlanAction */
 /**
- * @callback Act Does it, for the step that the person saw; throws with a sentence.
+ * @callback Act Takes the action, for the step that the person saw; throws an error with a sentence.
  * @param {string} planId
  * @param {PlanAction} action
  * @param {string | undefined} stepId
@@ -23,42 +23,42 @@ const BUTTONS = [
 ];
 
 /**
- * What may be done to a plan: nothing to one that is over, and one that the answer follows by itself can only be stopped.
+ * Actions on a plan: none when it is over, and a plan that the answer follows by itself can only be stopped.
  * @param {Plan} plan
- * @param {Approval | undefined} wait the plan's own question, while it waits for an answer
+ * @param {Approval | undefined} approval what the plan waits for
  * @returns {PlanAction[]}
  */
-export function actionsFor(plan, wait) {
+export function actionsFor(plan, approval) {
   if (!isOpenPlan(plan)) return [];
   if (plan.mode === 'planner') return ['stop'];
-  if (wait?.plan?.wait === 'step') return ['run', 'skip', 'stop'];
+  if (approval?.plan?.wait === 'step') return ['run', 'skip', 'stop'];
   return plan.state === 'paused' ? ['resume', 'stop'] : ['pause', 'skip', 'stop'];
 }
 
-/** One row of buttons, the same ones as long as the plan is shown: whoever stands on one with the keyboard stays there. */
+/** One row of buttons, the same ones as long as the plan is shown, so that the keyboard focus stays where it is. */
 export class PlanButtons {
   #act;
-  #said = h('p', { class: 'plan-said', role: 'status' });
+  #reply = h('p', { class: 'plan-said', role: 'status' });
   /** @type {Map<PlanAction, HTMLButtonElement>} */
   #buttons = new Map();
   /** Pressed and not answered yet. @type {Set<PlanAction>} */
-  #asked = new Set();
-  /** Taken by the gateway; pressing them again would do nothing until the plan moves on. @type {Set<PlanAction>} */
-  #taken = new Set();
-  /** What the plan is at: a new moment makes old answers void. */
-  #moment = '';
+  #pending = new Set();
+  /** Accepted by the gateway; pressing them again would do nothing until the plan moves on. @type {Set<PlanAction>} */
+  #accepted = new Set();
+  /** State of the plan that the replies belong to: a new one makes them void. */
+  #situation = '';
   /** @type {Plan | undefined} */
   #plan;
   /** @type {Approval | undefined} */
-  #wait;
+  #approval;
   element;
 
   /** @param {Act} act */
   constructor(act) {
     this.#act = act;
-    for (const [action, words] of BUTTONS) {
+    for (const [action, label] of BUTTONS) {
       const onclick = () => void this.#press(action);
-      const button = h('button', { type: 'button', class: `plan-${action}`, hidden: true, onclick }, words);
+      const button = h('button', { type: 'button', class: `plan-${action}`, hidden: true, onclick }, label);
       this.#buttons.set(action, button);
     }
     const row = h(
@@ -66,34 +66,41 @@ export class PlanButtons {
       { class: 'plan-buttons', role: 'group', 'aria-label': 'What to do with the plan' },
       ...this.#buttons.values(),
     );
-    this.element = h('div', { class: 'plan-controls', hidden: true }, this.#said, row);
+    this.element = h('div', { class: 'plan-controls', hidden: true }, this.#reply, row);
   }
 
   /**
    * Brings the row up to date.
    * @param {Plan} plan
-   * @param {Approval | undefined} wait
+   * @param {Approval | undefined} approval
    */
-  show(plan, wait) {
+  show(plan, approval) {
     const step = openStep(plan);
-    const moment = JSON.stringify([plan.id, plan.state, step?.id, step?.status, step?.attempts, wait?.id]);
-    if (moment !== this.#moment) {
-      this.#taken.clear();
-      this.#say('', false);
+    const situation = JSON.stringify([
+      plan.id,
+      plan.state,
+      step?.id,
+      step?.status,
+      step?.attempts,
+      approval?.id,
+    ]);
+    if (situation !== this.#situation) {
+      this.#accepted.clear();
+      this.#setReply('', false);
     }
-    this.#moment = moment;
+    this.#situation = situation;
     this.#plan = plan;
-    this.#wait = wait;
+    this.#approval = approval;
     this.#draw();
   }
 
   #draw() {
     if (this.#plan === undefined) return;
-    const offered = actionsFor(this.#plan, this.#wait);
+    const offered = actionsFor(this.#plan, this.#approval);
     const focused = [...this.#buttons.values()].find((button) => button === document.activeElement);
     for (const [action, button] of this.#buttons) {
       button.hidden = !offered.includes(action);
-      // Not `disabled`: that would take the focus away from whoever has just pressed it.
+      // Not `disabled`: that would take the focus away from the button that was just pressed.
       button.setAttribute('aria-disabled', String(!this.#mayPress(action)));
     }
     this.element.hidden = offered.length === 0;
@@ -105,30 +112,30 @@ export class PlanButtons {
 
   /** @param {PlanAction} action */
   #mayPress(action) {
-    if (this.#asked.has(action) || this.#taken.has(action)) return false;
-    // The pause has begun, but its question is not there yet: nothing could be answered.
-    if (action === 'resume' && this.#wait === undefined) return false;
-    return action === 'stop' || this.#asked.size === 0;
+    if (this.#pending.has(action) || this.#accepted.has(action)) return false;
+    // The pause has begun, but its approval is not there yet: there is nothing to decide.
+    if (action === 'resume' && this.#approval === undefined) return false;
+    return action === 'stop' || this.#pending.size === 0;
   }
 
   /** @param {PlanAction} action */
   async #press(action) {
     const plan = this.#plan;
     if (plan === undefined || !this.#mayPress(action)) return;
-    const moment = this.#moment;
-    this.#asked.add(action);
-    this.#say('', false);
+    const situation = this.#situation;
+    this.#pending.add(action);
+    this.#setReply('', false);
     this.#draw();
     try {
       const { text } = await this.#act(plan.id, action, openStep(plan)?.id);
-      if (moment === this.#moment) {
-        this.#taken.add(action);
-        this.#say(text, false);
+      if (situation === this.#situation) {
+        this.#accepted.add(action);
+        this.#setReply(text, false);
       }
     } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error), true);
+      this.#setReply(error instanceof Error ? error.message : String(error), true);
     } finally {
-      this.#asked.delete(action);
+      this.#pending.delete(action);
       this.#draw();
     }
   }
@@ -137,8 +144,8 @@ export class PlanButtons {
    * @param {string} text
    * @param {boolean} refused
    */
-  #say(text, refused) {
-    if (this.#said.textContent !== text) this.#said.textContent = text;
-    this.#said.classList.toggle('refused', refused);
+  #setReply(text, refused) {
+    if (this.#reply.textContent !== text) this.#reply.textContent = text;
+    this.#reply.classList.toggle('refused', refused);
   }
 }

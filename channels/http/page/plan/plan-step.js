@@ -1,9 +1,9 @@
-/** One step of a plan as a row: how it stands, what it is, why it was changed, who carries it out. */
+/** One step of a plan as a row: its status, its description, why it was changed, who carries it out. */
 import { h, icon } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
 
-/** Said to those who listen, drawn for those who look. @type {Record<import('../../../../src/contracts/plan.ts').StepStatus, [string, string]>} */
+/** The status for screen readers, and the path of its icon. @type {Record<import('../../../../src/contracts/plan.ts').StepStatus, [string, string]>} */
 const MARKS = {
   pending: ['to do', ''],
   running: ['running', ''],
@@ -13,7 +13,7 @@ const MARKS = {
 };
 const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
 
-/** The rows of one plan. A row that stays the same stays in its place, so that nothing on it jumps or begins anew. */
+/** The rows of one plan. A row without a change keeps its element, so that no animation restarts. */
 export class StepRows {
   element = h('ol', { class: 'plan-steps' });
   /** Rows by what they show. @type {Map<string, Element>} */
@@ -47,8 +47,8 @@ export class StepRows {
  * @param {'' | 'analysed' | 'in-question'} special
  */
 function stepRow({ index, description, executor, status, attempts, revision }, special) {
-  const [word, path] = MARKS[status];
-  const mark = h('span', { class: 'step-mark', role: 'img', 'aria-label': word });
+  const [label, path] = MARKS[status];
+  const mark = h('span', { class: 'step-mark', role: 'img', 'aria-label': label });
   if (special === 'analysed') mark.append(icon(ZAP));
   else if (path !== '') mark.append(icon(path));
   const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';

@@ -1,4 +1,4 @@
-/** A plan as a panel: goal, steps, what is left to mend them with, what is happening to it now, and what a person may do. */
+/** A plan as a panel: goal, steps, corrections left, what is happening now, and what a person may do. */
 import { h } from '../dom.js';
 import { PlanButtons } from './plan-buttons.js';
 import {
@@ -15,14 +15,14 @@ import { StepRows } from './plan-step.js';
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
 /** @typedef {import('../api.js').Approval} Approval */
 /**
- * @typedef {object} PlanDesk
+ * @typedef {object} PlanHost
  * @property {import('./plan-buttons.js').Act} act
- * @property {(planId: string) => Approval | undefined} waitOf The question of that plan which waits for an answer.
+ * @property {(planId: string) => Approval | undefined} approvalOf The approval that this plan waits for.
  */
 
 /** The plan of one turn; `element` is hidden until there is one. Its parts stay, and are changed where something is new. */
 export class PlanView {
-  #desk;
+  #host;
   #mode = h('span', { class: 'plan-mode' });
   #state = h('span', { class: 'plan-state', role: 'status' });
   #count = h('span', { class: 'plan-count' });
@@ -34,67 +34,67 @@ export class PlanView {
   #budget = h('p', { class: 'plan-budget' });
   #buttons;
   /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
-  #sight;
+  #view;
   element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
-  /** How many events told of it. */
-  told = 0;
+  /** Number of events that changed it. */
+  eventCount = 0;
 
-  /** @param {PlanDesk} desk */
-  constructor(desk) {
-    this.#desk = desk;
-    this.#buttons = new PlanButtons(desk.act);
+  /** @param {PlanHost} host */
+  constructor(host) {
+    this.#host = host;
+    this.#buttons = new PlanButtons(host.act);
   }
 
   /** The plan's id, once the plan is known. */
   get planId() {
-    return this.#sight?.plan.id;
+    return this.#view?.plan.id;
   }
 
-  /** What the steps say, to know a todo list that says the same. */
+  /** Descriptions of the steps, to recognise a todo list that repeats them. */
   get descriptions() {
-    return this.#sight?.plan.steps.map(({ description }) => description) ?? [];
+    return this.#view?.plan.steps.map(({ description }) => description) ?? [];
   }
 
   /** @param {AgentEvent} event */
   apply(event) {
-    const next = advancePlan(this.#sight, event);
-    if (next === this.#sight || next === undefined) return;
-    this.told += 1;
+    const next = advancePlan(this.#view, event);
+    if (next === this.#view || next === undefined) return;
+    this.eventCount += 1;
     this.#show(next);
   }
 
   /**
-   * The plan as it was stored a moment ago; what events told of a plan that still runs is newer.
+   * Shows the plan as it was stored a moment ago; events of a plan that still runs are newer.
    * @param {Plan} plan
    * @param {boolean} isNewest
    */
   set(plan, isNewest) {
-    if (this.told === 0 || isNewest) this.#show({ plan });
+    if (this.eventCount === 0 || isNewest) this.#show({ plan });
   }
 
-  /** What the plan waits for may be another thing now. */
-  lookAgain() {
-    if (this.#sight !== undefined) this.#draw(this.#sight);
+  /** Draws the plan again: it may wait for another approval now. */
+  redraw() {
+    if (this.#view !== undefined) this.#draw(this.#view);
   }
 
   /**
-   * The plan as it was written when it was made; anything newer stays.
+   * Shows the plan as it was written when it was made, unless a newer one is shown.
    * @param {Element} text
    */
   setText(text) {
-    if (this.#sight !== undefined) return;
+    if (this.#view !== undefined) return;
     this.element.replaceChildren(h('p', { class: 'plan-title' }, 'Plan'), text);
     this.element.hidden = false;
   }
 
-  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} sight */
-  #show(sight) {
-    if (this.#sight === undefined) this.#furnish();
-    this.#sight = sight;
-    this.#draw(sight);
+  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} view */
+  #show(view) {
+    if (this.#view === undefined) this.#build();
+    this.#view = view;
+    this.#draw(view);
   }
 
-  #furnish() {
+  #build() {
     const title = h('span', { class: 'plan-title' }, 'Plan');
     this.element.replaceChildren(
       h('header', { class: 'plan-head' }, title, this.#mode, this.#state, this.#count),
@@ -109,49 +109,58 @@ export class PlanView {
   }
 
   /**
-   * The question that the plan, as it is shown, waits with: the list of questions may be a moment behind.
+   * The approval that the plan, as it is shown, waits for: the list of approvals may be a moment behind.
    * @param {Plan} plan
    */
-  #waitOf(plan) {
-    const wait = this.#desk.waitOf(plan.id);
-    if (wait?.plan?.wait === 'pause') return plan.state === 'paused' ? wait : undefined;
+  #approvalOf(plan) {
+    const approval = this.#host.approvalOf(plan.id);
+    if (approval?.plan?.wait === 'pause') return plan.state === 'paused' ? approval : undefined;
     const step = openStep(plan);
-    const isNext = plan.state === 'running' && step?.id === wait?.plan?.stepId && step?.status === 'pending';
-    return isNext ? wait : undefined;
+    const isNext =
+      plan.state === 'running' && step?.id === approval?.plan?.stepId && step?.status === 'pending';
+    return isNext ? approval : undefined;
   }
 
-  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} sight */
+  /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} view */
   #draw({ plan, note = '', analysedStepId, recovering }) {
-    const wait = this.#waitOf(plan);
-    const asks = wait?.plan?.wait === 'step';
-    this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${asks ? ' asks' : ''}`;
-    say(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
+    const approval = this.#approvalOf(plan);
+    const isWaiting = approval?.plan?.wait === 'step';
+    this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
+    changeText(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
     this.#mode.className = `plan-mode ${plan.mode}`;
-    say(this.#state, asks ? 'waits for you' : plan.state);
+    changeText(this.#state, isWaiting ? 'waits for you' : plan.state);
     const behind = plan.steps.filter(isSettledStep).length;
-    say(this.#count, `${behind} of ${plan.steps.length}`);
-    say(this.#goal, plan.goal);
+    changeText(this.#count, `${behind} of ${plan.steps.length}`);
+    changeText(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
     this.#progress.value = behind;
-    this.#rows.show(plan.steps, { analysed: analysedStepId, asked: asks ? wait.plan?.stepId : undefined });
-    say(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (wait?.warning ?? note));
-    say(
+    this.#rows.show(plan.steps, {
+      analysed: analysedStepId,
+      asked: isWaiting ? approval.plan?.stepId : undefined,
+    });
+    changeText(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (approval?.warning ?? note));
+    changeText(
       this.#until,
-      wait === undefined ? '' : `Without an answer by ${timeOf(wait.expiresAt)} the plan is given up.`,
+      approval === undefined
+        ? ''
+        : `Without an answer by ${timeOf(approval.expiresAt)} the plan is given up.`,
     );
     const left = correctionsLeft(plan);
-    say(this.#budget, left === MAX_CORRECTIONS ? '' : `Corrections left: ${left} of ${MAX_CORRECTIONS}`);
+    changeText(
+      this.#budget,
+      left === MAX_CORRECTIONS ? '' : `Corrections left: ${left} of ${MAX_CORRECTIONS}`,
+    );
     this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
-    this.#buttons.show(plan, wait);
+    this.#buttons.show(plan, approval);
   }
 }
 
 /**
- * Changes a text only where it is another one: what is read aloud is not read again.
+ * Changes a text only where it differs: screen readers do not read the same text again.
  * @param {HTMLElement} element
  * @param {string} text
  */
-function say(element, text) {
+function changeText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 

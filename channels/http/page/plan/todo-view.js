@@ -4,7 +4,7 @@ import { h } from '../dom.js';
 /** @typedef {Pick<import('../../../../src/contracts/notes.ts').Todo, 'text' | 'status'>} Todo */
 
 /** @type {Record<Todo['status'], string>} */
-const WORDS = {
+const LABELS = {
   pending: 'to do',
   in_progress: 'in progress',
   done: 'done',
@@ -12,13 +12,13 @@ const WORDS = {
   skipped: 'skipped',
 };
 
-/** One list; `element` is hidden while it is empty, or says what the plan above it says already. */
+/** One list; `element` is hidden while it is empty or repeats the plan above it. */
 export class TodoView {
   element = h('section', { class: 'todos', 'aria-label': 'To do', hidden: true });
 
   /**
    * @param {Todo[]} items
-   * @param {string[]} planned what the steps of the plan above say
+   * @param {string[]} planned descriptions of the steps of the plan above
    */
   set(items, planned) {
     const same = items.length === planned.length && items.every(({ text }, n) => text === planned[n]);
@@ -36,7 +36,7 @@ function row({ text, status }) {
   return h(
     'li',
     { class: `todo ${status}` },
-    h('span', { class: 'todo-box', role: 'img', 'aria-label': WORDS[status] }),
+    h('span', { class: 'todo-box', role: 'img', 'aria-label': LABELS[status] }),
     h('span', { class: 'todo-words', dir: 'auto' }, text),
   );
 }

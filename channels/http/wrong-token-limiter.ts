@@ -1,4 +1,4 @@
-/** How many wrong tokens an address may try, loopback included, without ever locking out a token that was right before. */
+/** A limit on wrong tokens per address, loopback included, that never locks out a token that was valid before. */
 import { createHash } from 'node:crypto';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
 
@@ -10,61 +10,61 @@ interface Bucket {
 }
 
 /**
- * A token bucket per address. An attempt is taken before the token is looked at and given back when it was right, so
- * that a thousand guesses at once are not all looked at.
+ * A token bucket per address. An attempt is taken before the token is checked and given back when it was valid, so
+ * that a thousand guesses at once are not all checked.
  */
 export class WrongTokenLimiter {
   readonly #buckets = new Map<string, Bucket>();
-  /** Digests of headers that were right since the start; no secret can be read from them. */
-  readonly #proven = new Set<string>();
-  readonly #now: () => number;
+  /** Digests of headers that were valid since the start; no secret can be read from them. */
+  readonly #valid = new Set<string>();
+  readonly #epochNow: () => number;
 
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
+  constructor(epochNow: () => number = Date.now) {
+    this.#epochNow = epochNow;
   }
 
   /** Takes one attempt; undefined when it may be made, else the milliseconds until the next one may. */
-  take(address: string, authorization: string): number | undefined {
-    if (this.#proven.has(digest(authorization))) return undefined;
+  takeAttempt(address: string, authorization: string): number | undefined {
+    if (this.#valid.has(digest(authorization))) return undefined;
     const bucket = this.#refilled(address);
     if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / WRONG_TOKENS_PER_MINUTE);
     bucket.left -= 1;
     return undefined;
   }
 
-  /** The attempt was right: it does not count, and this token is not limited again. */
-  proved(address: string, authorization: string): void {
-    const mark = digest(authorization);
-    if (this.#proven.has(mark)) return;
-    this.#proven.add(mark);
-    forgetOldest(this.#proven);
+  /** Gives the attempt back: the token was valid, and is not limited again. */
+  recordValid(address: string, authorization: string): void {
+    const key = digest(authorization);
+    if (this.#valid.has(key)) return;
+    this.#valid.add(key);
+    dropOldest(this.#valid);
     this.#refilled(address).left += 1;
   }
 
-  /** The token is right no longer. */
-  disproved(authorization: string): void {
-    this.#proven.delete(digest(authorization));
+  /** Limits the token again: it is valid no longer. */
+  recordInvalid(authorization: string): void {
+    this.#valid.delete(digest(authorization));
   }
 
-  /** Addresses remembered now. */
+  /** Number of addresses remembered now. */
   get size(): number {
     return this.#buckets.size;
   }
 
   #refilled(address: string): Bucket {
-    const now = this.#now();
+    const now = this.#epochNow();
     const known = this.#buckets.get(address) ?? { left: WRONG_TOKENS_PER_MINUTE, at: now };
     const gained = ((now - known.at) * WRONG_TOKENS_PER_MINUTE) / MINUTE_MS;
     const bucket = { left: Math.min(WRONG_TOKENS_PER_MINUTE, known.left + gained), at: now };
     this.#buckets.delete(address);
     this.#buckets.set(address, bucket);
-    forgetOldest(this.#buckets);
+    dropOldest(this.#buckets);
     return bucket;
   }
 }
 
 /** Maps and sets keep insertion order: the first key is the one that was quiet longest. */
-function forgetOldest(entries: Map<string, unknown> | Set<string>): void {
+function dropOldest(entries: Map<string, unknown> | Set<string>): void {
   if (entries.size <= MAX_LIMITED_ADDRESSES) return;
   for (const oldest of entries.keys()) {
     entries.delete(oldest);

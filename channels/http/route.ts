@@ -1,4 +1,4 @@
-/** What every handler of this door is given. */
+/** One route of the HTTP API, and what its handler is given. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
@@ -7,27 +7,27 @@ import type { Log } from '../../src/contracts/log.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import type { OpenStreams } from './open-streams.ts';
 
-/** The house behind the door, and what the door keeps for itself. */
-export interface Door {
+/** Everything handlers share: the gateway, and the answer streams that are open. */
+export interface HandlerDeps {
   log: Log;
   gateway: GatewayApi;
   receive: Receive;
   streams: OpenStreams;
 }
 
-/** `caller` is there for every route that has a scope. */
+/** Hono's environment; `caller` is set for every route that has a scope. */
 export interface HttpEnv {
   Bindings: HttpBindings;
   Variables: { caller: Caller };
 }
 
-/** One request, as Hono hands it over. */
+/** One request as Hono gives it. */
 export type HttpContext = Context<HttpEnv>;
 
 /** Answers one request. What it throws becomes an error answer, as long as nothing was sent. */
-export type Handler = (c: HttpContext, door: Door) => Response | Promise<Response>;
+export type Handler = (c: HttpContext, deps: HandlerDeps) => Response | Promise<Response>;
 
-/** One line of the door's table; without `scope` no token is asked for. */
+/** One line of the table of routes; without `scope` no token is needed. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;

@@ -1,0 +1,63 @@
+/** The names and origins a request may come by: other hosts (DNS rebinding) and other sites are refused. */
+import type { IncomingMessage } from 'node:http';
+import type { HttpConfig } from './config.ts';
+import { HttpError } from './errors.ts';
+
+/** The exact `Host` and `Origin` values that are answered. */
+export interface AllowList {
+  hosts: ReadonlySet<string>;
+  origins: ReadonlySet<string>;
+}
+
+/** Allows loopback names with the port that is listened on, the configured host, and what the configuration adds. */
+export function allowList(config: HttpConfig, port: number): AllowList {
+  const bracketed = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const names = new Set(['127.0.0.1', 'localhost', '[::1]', bracketed.toLowerCase()]);
+  const own = [...names].flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
+  return {
+    hosts: new Set([...own, ...config.allowedHosts.map((host) => host.toLowerCase())]),
+    origins: new Set([
+      ...own.map((host) => `http://${host}`),
+      ...config.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')),
+    ]),
+  };
+}
+
+/** Headers that decide who may do what: of two, two readers could take different ones. */
+const SENT_ONCE = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-session-id',
+]);
+
+/** Throws `HttpError` 421 for another host's name, 403 for another site, 400 for a header sent twice. */
+export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): void {
+  const seen = new Set<string>();
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    const name = incoming.rawHeaders[i]!.toLowerCase();
+    if (!SENT_ONCE.has(name)) continue;
+    if (seen.has(name))
+      throw new HttpError(400, 'repeated_header', `The header ${name} was sent twice.`, { param: name });
+    seen.add(name);
+  }
+  const { host, origin } = incoming.headers;
+  if (!allowed.hosts.has((host ?? '').toLowerCase())) {
+    throw new HttpError(
+      421,
+      'host_not_allowed',
+      'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.',
+      { param: 'host' },
+    );
+  }
+  if (origin !== undefined && !allowed.origins.has(origin.toLowerCase())) {
+    throw new HttpError(
+      403,
+      'origin_not_allowed',
+      'Pages of that origin may not call this gateway. Add it to channels.http.allowedOrigins in config.json.',
+      { param: 'origin' },
+    );
+  }
+}
