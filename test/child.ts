@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 
-export const LAUNCH = fileURLToPath(new URL('../src/launch.js', import.meta.url));
+const LAUNCH = fileURLToPath(new URL('../src/launch.js', import.meta.url));
 
 /** Long enough for a first start on a busy machine. */
 const READY = { timeout: 60_000, interval: 50 };

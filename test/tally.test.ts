@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describeTally, failedFiles, tally } from './tally.ts';
+import { describeTally, failedFiles, slowestFiles, tally } from './tally.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -63,6 +63,24 @@ describe('the tally', () => {
     report('one', { a: 'skipped' }, { status: 'failed', success: false });
     report('one.again', { a: 'passed' });
     expect(tally(folder)).toMatchObject({ passed: 1, failed: 0, skipped: 0, unsteady: ['a.test.ts'] });
+  });
+
+  it('names the files that took longest, over all runs, the longest first', () => {
+    const file = (name: string, endTime: number) => ({
+      name: path.resolve(name),
+      status: 'passed',
+      startTime: 1_000,
+      endTime,
+      assertionResults: [],
+    });
+    const write = (run: string, ...testResults: unknown[]): void =>
+      writeFileSync(path.join(folder, `${run}.json`), JSON.stringify({ success: true, testResults }));
+    write('one', file('test/a.test.ts', 2_500), file('test/b.test.ts', 4_000));
+    write('two', file('test/a.test.ts', 13_300));
+    expect(slowestFiles(folder, 2)).toEqual([
+      '   12.3 s  test/a.test.ts (two)',
+      '    3.0 s  test/b.test.ts (one)',
+    ]);
   });
 
   it('finds the files in which something failed, and none where there is no report', () => {

@@ -6,6 +6,8 @@ import { z } from 'zod';
 
 /** Ends the name of the report of a run in which what had failed ran once more, alone. */
 const AGAIN = '.again.json';
+/** How many of the slowest files are named. */
+const SLOWEST = 20;
 
 const reportSchema = z.object({
   success: z.boolean(),
@@ -13,6 +15,8 @@ const reportSchema = z.object({
     z.object({
       name: z.string(),
       status: z.string(),
+      startTime: z.number().default(0),
+      endTime: z.number().default(0),
       assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
     }),
   ),
@@ -27,7 +31,7 @@ export interface Tally {
   skipped: number;
   /** What failed, by name. */
   failures: string[];
-  /** What failed among all the others and not alone: it counts as it did alone, and is named so that it is mended. */
+  /** What failed among all the others and not alone: it counts as it did alone, and is named so that it is repaired. */
   unsteady: string[];
 }
 
@@ -107,6 +111,21 @@ function readReport(file: string): Report | undefined {
   }
 }
 
+/** The files that took longest in the runs of a folder, as lines `12.3 s  test/a.test.ts (run)`, the longest first. Never throws. */
+export function slowestFiles(folder: string, count: number): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) =>
+      (readReport(path.join(folder, name))?.testResults ?? []).map((file) => ({
+        ms: file.endTime - file.startTime,
+        line: `${path.relative(process.cwd(), file.name)} (${path.parse(name).name})`,
+      })),
+    )
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, count)
+    .map(({ ms, line }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${line}`);
+}
+
 /** The line people and machines read last. */
 export function describeTally({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`;
@@ -118,6 +137,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.stdout.write(failedFiles(second ?? '').join('\n'));
   } else {
     const sum = tally(first);
+    process.stdout.write(`The files that took longest:\n${slowestFiles(first, SLOWEST).join('\n')}\n`);
     for (const test of sum.failures) process.stdout.write(`failed: ${test}\n`);
     for (const test of sum.unsteady) process.stdout.write(`unsteady, passed alone: ${test}\n`);
     process.stdout.write(`${describeTally(sum)}\n`);

@@ -1,6 +1,7 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './run-order.ts';
 
 /** Files that need a process of their own, because they replace a module or change the environment of the process. */
 const ALONE = [
@@ -18,6 +19,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     globalSetup: 'test/run-folder.ts',
     projects: [
       {

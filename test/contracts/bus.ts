@@ -7,7 +7,7 @@ import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts'
 import { createLog } from '../../src/ops/log.ts';
 
 /** Intervals of the buses under test: sweeps short, so that tests are; leases long enough for a busy machine. */
-export const TEST_INTERVALS = { leaseMs: 3_000, heartbeatMs: 500, sweepMs: 25, flagsMs: 50 };
+const TEST_INTERVALS = { leaseMs: 3_000, heartbeatMs: 500, sweepMs: 25, flagsMs: 50 };
 
 export interface BusHarness {
   /** The lanes of one database, as two nodes see it. */

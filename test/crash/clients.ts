@@ -135,8 +135,3 @@ export class People {
 export function telegramChat(session: number): string {
   return String(-1_000_000_000_000 - session);
 }
-
-/** The key under which the gateway knows a session. */
-export function sessionKey(session: number, telegram: boolean): string {
-  return telegram ? `telegram:${telegramChat(session)}` : `http:s${String(session).padStart(2, '0')}`;
-}

@@ -3,7 +3,7 @@ import type { Outcome } from './campaign.ts';
 import { WINDOWS } from './windows.ts';
 
 /** The value below which the given share of the numbers lies. */
-export function percentile(values: readonly number[], share: number): number {
+function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }

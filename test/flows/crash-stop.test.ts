@@ -9,7 +9,7 @@ import type { FakeCall } from '../fakes/ollama/ollama.ts';
 const SERVER = process.env['DATABASE_URL'];
 const LONG = { timeout: 20_000, interval: 50 };
 const DATABASES = [
-  { database: 'embedded', postgresUrl: undefined, isHere: true },
+  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
   { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
 ];
 

@@ -30,6 +30,6 @@ export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []):
 }
 
 /** A log whose lines go nowhere, or into `lines`. */
-export function quietLog(lines: string[] = []): Log {
+function quietLog(lines: string[] = []): Log {
   return createLog({ level: 'debug', redact: (text) => text, write: (line) => void lines.push(line) });
 }

@@ -76,7 +76,7 @@ function markOf(wanted: Call): string {
 }
 
 /** The calls that a text asks for. */
-export function wantedIn(text: string): Call[] {
+function wantedIn(text: string): Call[] {
   const shape = z.object({ name: z.string(), args: z.record(z.string(), z.unknown()) });
   return [...text.matchAll(/⟦([\w+/=]+)⟧/g)].map(([, mark = '']) =>
     shape.parse(JSON.parse(Buffer.from(mark, 'base64').toString())),

@@ -13,7 +13,7 @@ import { FakeDiscord } from './discord.ts';
 import type { FakeDiscordOptions } from './discord.ts';
 
 /** The commands of the house. */
-export const COMMANDS: readonly CommandListing[] = [
+const COMMANDS: readonly CommandListing[] = [
   { name: 'stop', description: 'End the running answer' },
   {
     name: 'queue',

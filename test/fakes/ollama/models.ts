@@ -95,7 +95,7 @@ export function createModelLibrary(models: readonly FakeModel[], maxWindow = Inf
 }
 
 /** The fake's tokenizer: a token is up to four characters, and each message costs four more. */
-export function countTokens(messages: readonly ChatBodyMessage[], tools: ChatBody['tools']): number {
+function countTokens(messages: readonly ChatBodyMessage[], tools: ChatBody['tools']): number {
   const texts = messages.map((message) => message.content + (message.thinking ?? ''));
   const calls = messages.flatMap((message) => message.tool_calls ?? []);
   const schemas = tools === undefined ? 0 : Math.ceil(JSON.stringify(tools).length / 4);

@@ -19,7 +19,7 @@ import { readText } from '../read-text.ts';
 export type { Answer, Failure, FakeToolCall, Reply } from './reply.ts';
 export type { ChatBody } from './request.ts';
 export type { FakeModel } from './models.ts';
-export type { FakeCall, When } from './call-script.ts';
+export type { FakeCall } from './call-script.ts';
 
 const BUSY = 'server busy, please try again.  maximum pending requests exceeded';
 
