@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
 import type { ChannelAccess } from './contracts/access.ts';
-import { accessRules, idsOf } from './contracts/access.ts';
+import { accessRules, ownersRule } from './contracts/access.ts';
 import { configureChannel, manifestErrors } from './contracts/channel.ts';
 import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts';
 import { ConfigError } from './contracts/errors.ts';
@@ -99,7 +99,7 @@ const gatewayEnvironment = z.object({
 export function fileSchemaFor(channels: readonly ChannelManifest[]) {
   const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
   const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
-  const owners = withIds.map(({ name, ids }) => [name, idsOf(ids, 'userId')] as const);
+  const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
   const settings = channels.map(({ name, settings: own }) => [name, own.strict().prefault({})] as const);
   return z.strictObject({
     access: z

@@ -86,7 +86,8 @@ async function build(config: Config, options: GatewayOptions, store: HomeStore):
   const runtime = await openAgentRuntime(config, options, { store, security, transport });
   const parts = { config, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
-  const api = createApi({ ...parts, inbound, demo: options.demo ?? false, isReady: () => lifecycle.ready });
+  const demo = options.demo ?? false;
+  const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
   const { channels, bus, delivery } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
     channels.set(name, await create({ log: log.child({ channel: name }), gateway: api.gateway }));

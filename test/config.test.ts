@@ -99,8 +99,8 @@ describe('the configuration', () => {
     const elsewhere = { everyMinutes: 30, session: 'discord:77:8' };
     expect(clockOf(load({}, { heartbeat: elsewhere })).heartbeat?.address).toBe('discord:77:8');
     for (const env of [{}, bot]) {
-      const faults = errorsOf(env, { heartbeat: { everyMinutes: 30 } });
-      expect(faults).toContain('heartbeat.session: must say where');
+      const errors = errorsOf(env, { heartbeat: { everyMinutes: 30 } });
+      expect(errors).toContain('heartbeat.session: must say where');
     }
     expect(errorsOf({}, { ...owners, heartbeat: { everyMinutes: 30 } })).toContain('heartbeat.session');
   });

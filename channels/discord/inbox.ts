@@ -45,7 +45,7 @@ export interface InboxParts {
   log: Log;
   signal: AbortSignal;
   botId(): string;
-  /** AvailableExecutors a message to the house. */
+  /** Hands a message to the house. */
   hand(message: InboundMessage): Promise<Receipt>;
 }
 
@@ -137,7 +137,7 @@ export class Inbox {
     }
   }
 
-  /** AvailableExecutors a message in until it is committed or refused for good: Discord would not deliver it again. */
+  /** Hands a message in until it is committed or refused for good: Discord would not deliver it again. */
   async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
     const { signal, log } = this.#parts;
     chat.kind ??= await this.#parts.history.kindOf(chat.id);

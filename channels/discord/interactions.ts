@@ -58,12 +58,12 @@ export class Interactions {
     this.#now = parts.now;
   }
 
-  /** AvailableExecutors a command in and answers it. Never throws. */
+  /** Hands a command in and answers it. Never throws. */
   async take(interaction: RawInteraction, receive: Receive): Promise<void> {
     await this.#take(interaction, fromInteraction(interaction, this.#now()), receive);
   }
 
-  /** AvailableExecutors a pressed button in; who pressed it, and nobody else, reads what came of it. Never throws. */
+  /** Hands a pressed button in; who pressed it, and nobody else, reads what came of it. Never throws. */
   async takePress(press: RawPress, receive: Receive): Promise<void> {
     await this.#take(press, fromPress(press), receive);
   }

@@ -12,16 +12,21 @@ export const manifest = defineChannel({
     DISCORD_BOT_TOKEN: z
       .string()
       .regex(/^\S+$/, 'must be the token alone, as the Developer Portal shows it')
-      .optional(),
-    /** Another server that speaks Discord's API, without a version. */
-    DISCORD_API_ROOT: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+      .optional()
+      .describe('switches Discord on'),
+    DISCORD_API_ROOT: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .describe("another address of Discord's API, for tests"),
   }),
   settings: z.strictObject({
-    /**
-     * Least milliseconds between two edits in one channel. Discord allows about five sends and edits in five seconds: this
-     * leaves room for final texts.
-     */
-    editIntervalMs: z.int().min(1).max(MAX_EDIT_INTERVAL_MS).default(1_200),
+    // Discord allows about five sends and edits in five seconds: this leaves room for final texts.
+    editIntervalMs: z
+      .int()
+      .min(1)
+      .max(MAX_EDIT_INTERVAL_MS)
+      .default(1_200)
+      .describe('least milliseconds between two edits of a growing answer in one channel'),
   }),
   // The ids of direct messages and of server channels look alike.
   ids: { userId: SNOWFLAKE, chatId: SNOWFLAKE, description: 'a numeric id such as 80351110224678912' },

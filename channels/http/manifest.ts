@@ -9,16 +9,32 @@ export const manifest = defineChannel({
   label: 'Web',
   needs: 'nothing',
   env: z.object({
-    /** Port to listen on. */
-    PORT: z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT).default(8_080),
-    /** Address to listen on: this machine only, unless somebody decides otherwise. */
-    HOST: z.string().min(1).default('127.0.0.1'),
+    PORT: z.coerce
+      .number(PORT)
+      .int(PORT)
+      .min(0, PORT)
+      .max(65_535, PORT)
+      .default(8_080)
+      .describe('port of the HTTP channel; 0 = any free one'),
+    HOST: z
+      .string()
+      .min(1)
+      .default('127.0.0.1')
+      .describe(
+        'address to listen on; anything but loopback is for a network you trust, or behind a proxy with TLS',
+      ),
   }),
   settings: z.strictObject({
-    /** Browser origins that may call besides the gateway's own page, exactly as browsers send them. */
-    allowedOrigins: z.array(z.url()).default([]),
-    /** `Host` values that are answered besides loopback and `HOST`, with the port where it is not the scheme's own. */
-    allowedHosts: z.array(z.string().min(1)).default([]),
+    allowedOrigins: z
+      .array(z.url())
+      .default([])
+      .describe('other web pages that may call, such as `https://chat.example.org`'),
+    allowedHosts: z
+      .array(z.string().min(1))
+      .default([])
+      .describe(
+        'names the gateway answers to besides loopback and `HOST`, such as `chat.example.org` behind a proxy',
+      ),
   }),
   secretShapes: [],
   isOn: () => true,

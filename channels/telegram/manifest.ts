@@ -13,14 +13,24 @@ export const manifest = defineChannel({
     TELEGRAM_BOT_TOKEN: z
       .string()
       .regex(/^\d+:.+$/s, 'must look like <digits>:<secret>, as @BotFather gives it')
-      .optional(),
-    /** A Bot API server of one's own. */
-    TELEGRAM_API_ROOT: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+      .optional()
+      .describe('switches Telegram on'),
+    TELEGRAM_API_ROOT: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .describe('a Bot API server of your own'),
   }),
   settings: z.strictObject({
     /** Telegram allows about one message a second in a private chat, and twenty a minute in a group. */
     editIntervalMs: z
-      .strictObject({ private: interval.default(1_100), group: interval.default(3_100) })
+      .strictObject({
+        private: interval
+          .default(1_100)
+          .describe('least milliseconds between two edits of a growing answer in a private chat'),
+        group: interval
+          .default(3_100)
+          .describe('the same in a group, where Telegram takes twenty messages a minute'),
+      })
       .prefault({}),
   }),
   ids: {

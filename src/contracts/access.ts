@@ -79,20 +79,36 @@ export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'fla
   return !/[:\s]/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
 }
 
-/** A channel's rules in `config.json`: `access.<channel>`. */
+/** A channel's rules in `config.json`: `access.<channel>`. The descriptions stand in the documentation. */
 export function accessRules(ids: ChannelIds) {
+  const mention = z
+    .boolean()
+    .default(true)
+    .describe('answer only when mentioned or replied to; `false` = every message');
   return z.strictObject({
-    /** Strangers who write privately: offered a pairing code, refused, or let in. */
-    dm: z.enum(['pairing', 'allowlist', 'open']).default('pairing'),
-    /** People who may write privately without a grant. */
-    allow: idsOf(ids, 'userId'),
-    /** Groups that are answered, by chat id; `mention: false` answers every message there. */
-    groups: z.record(idOf(ids, 'chatId'), z.strictObject({ mention: z.boolean().default(true) })).default({}),
+    dm: z
+      .enum(['pairing', 'allowlist', 'open'])
+      .default('pairing')
+      .describe(
+        'strangers in private chats: `pairing` (a code to approve), `allowlist` (silence), `open` (everybody)',
+      ),
+    allow: idsOf(ids, 'userId').describe('user ids that need no pairing'),
+    groups: z
+      .record(idOf(ids, 'chatId'), z.strictObject({ mention }))
+      .default({})
+      .describe('`{"<chat id>": {"mention": true}}`: groups where the bot answers, and all their threads'),
   });
 }
 
+/** A channel's owners in `config.json`: `access.owners.<channel>`. */
+export function ownersRule(ids: ChannelIds) {
+  const text =
+    "owners' user ids; an owner who mentions the bot in an unknown group is told the command that allows it";
+  return idsOf(ids, 'userId').describe(text);
+}
+
 /** A list of ids; numbers of JSON become texts. */
-export function idsOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
+function idsOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
   return z.array(z.union([z.string(), z.int().transform(String)]).pipe(idOf(ids, kind))).default([]);
 }
 

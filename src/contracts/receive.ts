@@ -34,7 +34,7 @@ export interface ReceiveOptions {
 }
 
 /**
- * AvailableExecutors a message to the house. When it resolves, the message is committed or refused for good and the platform may
+ * Hands a message to the house. When it resolves, the message is committed or refused for good and the platform may
  * be told. Throws `GatewayError` (retryable) when the store cannot be reached: then acknowledge nothing.
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;

@@ -111,11 +111,11 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     answers(
       `begin ${chat}`,
       { toolCalls: [spawn(`endless ${chat}`, { background: true })] },
-      { text: 'InitialInput.' },
+      { text: 'Begun.' },
     );
     fixture().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
     fixture().telegram.says(chat, `begin ${chat}`, chat);
-    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['InitialInput.']), WAIT);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
     const call = await fixture().modelCall(`endless ${chat}`);
     fixture().telegram.says(chat, '/status', chat);
     const line = `In the background, at most 60 min more: default: endless ${chat}`;
@@ -137,7 +137,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     answers(
       'over the restart',
       { toolCalls: [spawn('long errand', { background: true })] },
-      { text: 'InitialInput.' },
+      { text: 'Begun.' },
     );
     answers('long errand', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
     fixture().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });

@@ -11,7 +11,7 @@ const MAX_START_MS = 10_000;
 export const BEGINNING = 'beginning';
 /** Heap of one page's worker, in MiB. */
 export const MAX_PAGE_HEAP_MB = 64;
-/** MessageChunker worked on at once, and how many may wait. */
+/** Pages worked on at once, and how many may wait. */
 const MAX_PAGES = 2;
 const MAX_WAITING_PAGES = 32;
 /** What the worker answers; both may be empty. */
