@@ -123,7 +123,6 @@ export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
 export const fileSchema = fileSchemaFor(allChannels);
 export const environmentSchema = environmentSchemaFor(allChannels);
 
-export type FileConfig = z.infer<typeof fileSchema>;
 export type EnvironmentConfig = z.infer<typeof environmentSchema>;
 
 export interface Config extends z.infer<typeof gatewayFile> {

@@ -8,7 +8,7 @@ import type { LaneStore } from './contracts/lanes.ts';
 import { announceState, startRetention } from './ops/index.ts';
 
 /** How long running work may take to reach a point where it can be left, in milliseconds. */
-export const DRAIN_MS = 20_000;
+const DRAIN_MS = 20_000;
 
 interface Closable {
   close(): unknown;

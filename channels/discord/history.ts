@@ -7,7 +7,7 @@ import type { DiscordRest, RestCall } from './rest.ts';
 
 /** Messages per call (Discord's maximum) and calls per gap. */
 const PAGE = 100;
-export const MAX_PAGES = 5;
+const MAX_PAGES = 5;
 /** Milliseconds at which Discord's ids begin (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000;
 

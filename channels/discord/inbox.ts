@@ -12,7 +12,7 @@ import { isTransientError } from './retry.ts';
 /** Chats remembered for closing gaps; beyond, the one silent for longest is forgotten. */
 export const MAX_CHATS = 1_000;
 /** Messages of a chat that wait while the store is away; more are left to the channel's history. */
-export const MAX_WAITING = 100;
+const MAX_WAITING = 100;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
 /** How long `close` waits for commits in flight. */

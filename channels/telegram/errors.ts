@@ -11,7 +11,7 @@ export interface FailedCall {
 }
 
 /** Tells how to replace a refused token. */
-export const TOKEN_REFUSED =
+const TOKEN_REFUSED =
   'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart.';
 
 /** Network failures that come before a request is written, so that nothing can have been applied. */

@@ -12,7 +12,7 @@ export const MAX_ATTEMPTS = 5;
 /** Nodes that may die over a message before it becomes a dead letter. */
 export const MAX_CRASHES = 20;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
-export const RETRY_BASE_MS = 1_000;
+const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
 /** Pause between attempts to commit a release while the database is away, in milliseconds. */
 const RELEASE_BASE_MS = 100;

@@ -8,7 +8,6 @@ export {
   cancelPlan,
   correctionsLeft,
   isOpenPlan,
-  isSettledStep,
   MAX_CORRECTIONS,
   MAX_REASON_CHARS,
   openStep,

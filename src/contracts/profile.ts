@@ -65,7 +65,7 @@ const DEFAULT_PROMPT =
   'Use your tools when they help, and tell the user what you found rather than what you called.';
 
 /** What a subagent is told when its profile has no words of its own for it. */
-export const DEFAULT_SUBAGENT_PROMPT =
+const DEFAULT_SUBAGENT_PROMPT =
   'You carry out one task for another agent and nobody else reads you. Work on your own, ask nothing, and end with the ' +
   'result it needs: facts, file names, what failed and why.';
 

@@ -100,8 +100,6 @@ export interface ContextRecord {
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
-export type TurnState = 'queued' | 'running' | 'parked' | 'done';
-
 /** A session as lists and doors see it. */
 export interface SessionRecord {
   key: SessionKey;

@@ -25,7 +25,7 @@ import { refuseWhilePlanRuns } from './modes.ts';
 import { actOnPlan } from './plan-control.ts';
 
 /** Most rows a page of messages or sessions holds; a higher limit is lowered. */
-export const MAX_PAGE = 200;
+const MAX_PAGE = 200;
 
 /** Longest time for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 10_000;

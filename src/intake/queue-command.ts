@@ -6,7 +6,7 @@ import type { Ledger } from '../contracts/ledger.ts';
 import type { QueueMode } from '../contracts/records.ts';
 
 /** Every mode as users read it. */
-export const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
+const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
   queue: 'each message gets its own answer, in order',
   steer: 'a message joins the running answer at its next step',
   interrupt: 'a message ends the running answer and is answered instead',

@@ -38,7 +38,7 @@ export function parseMarkdown(text: string): Root {
 }
 
 /** The text as it stands: a paragraph for each run of lines between blank ones, nothing read as markup. */
-export function plainDocument(text: string): Root {
+function plainDocument(text: string): Root {
   const children = text
     .split(/\n(?:[ \t]*\n)+/)
     .filter((block) => block.trim() !== '')

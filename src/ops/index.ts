@@ -1,9 +1,7 @@
 /** Public API of operations: health, metrics, event loop delay, usage, retention. */
 export { channelHealth } from './channel-health.ts';
-export { deadLettersCommand } from './dead-letters.ts';
 export { createHealth } from './health.ts';
 export { startLoopMonitor } from './loop-delay.ts';
-export type { LoopMonitor } from './loop-delay.ts';
 export { createMetrics } from './metrics.ts';
 export { startRetention } from './retention.ts';
 export { announceState } from './state.ts';

@@ -4,9 +4,9 @@ import type { LaneStore } from '../contracts/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 
 /** Platforms repeat for a day at most; a week leaves room for a gateway that was off (DESIGN: lanes). */
-export const KEPT_MS = 7 * 24 * 3_600_000;
+const KEPT_MS = 7 * 24 * 3_600_000;
 /** Messages deleted in one statement, and the pause before the next one while there are more. */
-export const PURGE_BATCH = 1_000;
+const PURGE_BATCH = 1_000;
 const MORE_AFTER_MS = 1_000;
 const EVERY_MS = 3_600_000;
 

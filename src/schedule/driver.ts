@@ -6,13 +6,13 @@ import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 
 /** Longest rest between two looks: a schedule that another node took in is seen after this, in milliseconds. */
-export const LOOK_EVERY_MS = 5_000;
+const LOOK_EVERY_MS = 5_000;
 /** Shortest rest. */
 const LOOK_GAP_MS = 20;
 /** How long `stop` waits for a look that hangs on a database that is away, in milliseconds. */
 const STOP_MS = 2_000;
 /** Schedules run in one look. */
-export const DUE_AT_ONCE = 50;
+const DUE_AT_ONCE = 50;
 
 export interface DriverDeps {
   store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules'>;

@@ -7,7 +7,7 @@ import type { ScheduleTiming } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
 
 /** Longest cron line, in UTF-16 units. */
-export const MAX_EXPRESSION = 200;
+const MAX_EXPRESSION = 200;
 /** Longest beat of `every`, in milliseconds. */
 export const MAX_EVERY_MS = 366 * 24 * 3_600_000;
 

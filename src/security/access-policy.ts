@@ -6,7 +6,7 @@ import { hashSecret, newPairingCode } from './secrets.ts';
 import { createAuthenticator } from './tokens.ts';
 
 /** A pairing code lives this long, and a stranger gets at most one in that time. */
-export const PAIRING_TTL_MS = 3_600_000;
+const PAIRING_TTL_MS = 3_600_000;
 /** Live codes a channel may hold; further strangers hear nothing until one is used or expires. */
 export const MAX_PAIRINGS = 100;
 /** How long a grant is believed without asking the store: a revoked grant dies within this time. */

@@ -17,7 +17,7 @@ export interface EgressLimits extends BodyLimits {
   totalMs: number;
 }
 
-export const EGRESS_LIMITS: EgressLimits = {
+const EGRESS_LIMITS: EgressLimits = {
   headersMs: 10_000,
   totalMs: 20_000,
   wireBytes: 2 * 1024 * 1024,

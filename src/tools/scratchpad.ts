@@ -8,7 +8,7 @@ import { defineTool } from '../contracts/tool.ts';
 import type { ToolContext } from '../contracts/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
-export const MAX_NOTE_NAME_CHARS = 80;
+const MAX_NOTE_NAME_CHARS = 80;
 /** What the list of all notes shows of each. */
 const GLIMPSE_CHARS = 80;
 

@@ -61,7 +61,7 @@ async function measureLoad(
       value: through.errors.length,
       unit: '',
       bar: { atMost: 0 },
-      note: String(through.errors[0] ?? '').slice(0, 400),
+      note: (through.errors[0] ?? '').slice(0, 400),
     },
     { row, what: `${what}: loop delay p99`, on, value: delay, unit: 'ms', bar: { atMost: 60 } },
     {
@@ -80,13 +80,13 @@ interface Load {
   rate: number;
   /** All turns, the warm-up's included. */
   turns: number;
-  errors: unknown[];
+  errors: string[];
 }
 
 /** Keeps every asker asking until the window is over; closes them. */
 async function loadOf(askers: readonly Asker[]): Promise<Load> {
   const over = new AbortController();
-  const errors: unknown[] = [];
+  const errors: string[] = [];
   let turns = 0;
   const running = Promise.all(
     askers.map(async (asker) => {
@@ -96,7 +96,7 @@ async function loadOf(askers: readonly Asker[]): Promise<Load> {
           turns += 1;
         }
       } catch (error) {
-        errors.push(error);
+        errors.push(error instanceof Error ? error.message : String(error));
       }
     }),
   );

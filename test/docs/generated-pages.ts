@@ -27,7 +27,7 @@ export interface GeneratedTable {
   page: string;
   name: string;
   head: string[];
-  rows(): Row[];
+  rows: () => Row[];
   /** True: the code's description gives way to one on the page. */
   pageFirst?: boolean;
 }

@@ -143,7 +143,10 @@ describe('a pause', () => {
       { ...AGENTIC, state: 'paused' },
       { wait: 'pause', answer: { kind: 'forbidden' } },
     );
-    expect(await act('resume')).toMatchObject({ done: false, text: expect.stringContaining('Only an owner') });
+    expect(await act('resume')).toMatchObject({
+      done: false,
+      text: expect.stringContaining('Only an owner'),
+    });
     expect(did).toEqual(['forbidden approved']);
   });
 });

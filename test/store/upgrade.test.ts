@@ -27,8 +27,8 @@ describe('the fixtures', () => {
     expect(FIXTURES).toContain('database-0000.sql');
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
-      expect(Buffer.byteLength(text), name).toBeLessThanOrEqual(MAX_FIXTURE_BYTES);
-      expect(text, name).not.toMatch(/\/(tmp|home|root|work|Users|var)\//);
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_FIXTURE_BYTES);
+      expect(text).not.toMatch(/\/(tmp|home|root|work|Users|var)\//);
     }
   });
 
@@ -41,7 +41,7 @@ describe('the fixtures', () => {
       for (const { tag, when } of known) {
         const migration = readFileSync(`${MIGRATIONS}/${tag}.sql`);
         const hash = createHash('sha256').update(migration).digest('hex');
-        expect(text, tag).toContain(`"hash": "${hash}", "created_at": ${when}`);
+        expect(text).toContain(`"hash": "${hash}", "created_at": ${when}`);
       }
     }
   });
@@ -76,7 +76,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       expect(tables.length).toBeGreaterThan(0);
       for (const { name } of tables) {
         const rows = await base.sql`select from ${base.sql(`${schema}.${String(name)}`)}`;
-        expect(rows.length, String(name)).toBeGreaterThan(0);
+        expect({ name, rows: rows.length }).not.toEqual({ name, rows: 0 });
       }
     });
 
@@ -95,7 +95,11 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       const messages = await ledger.messages(CHAT, { limit: 50 });
       expect(messages.map(({ content }) => content)).toEqual([
         ...[1, 2, 3, 4].flatMap((n) => [`Question ${n}`, `Answer ${n}`]),
-        ...['Say hello', 'Hello, Ada.', 'Bake bread', '1. Knead\n2. Bake', 'Done.'],
+        'Say hello',
+        'Hello, Ada.',
+        'Bake bread',
+        '1. Knead\n2. Bake',
+        'Done.',
       ]);
       expect(messages.filter(({ isPlan }) => isPlan)).toHaveLength(1);
       expect(await ledger.turn(messages[0]?.turnId ?? '')).toMatchObject({
@@ -161,7 +165,12 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       const rows = await contexts.unsummarized(CHAT, 50);
       expect(rows.map(({ entry }) => ('content' in entry ? entry.content : entry.kind))).toEqual([
         'Ada asked two questions.',
-        ...['Question 3', 'Answer 3', 'Question 4', 'Answer 4', 'Bake bread', 'Knead, bake'],
+        'Question 3',
+        'Answer 3',
+        'Question 4',
+        'Answer 4',
+        'Bake bread',
+        'Knead, bake',
       ]);
       const record = await plans.latestPlan(CHAT);
       expect(record?.plan).toMatchObject({ goal: 'Bake bread', state: 'paused', mode: 'agentic' });

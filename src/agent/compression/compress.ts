@@ -17,9 +17,9 @@ import type { Turns } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
 
 /** Rows that are looked at for one compression; a turn has fewer. */
-export const COMPRESSION_ROWS = 400;
+const COMPRESSION_ROWS = 400;
 /** Tokens of one summary. */
-export const SUMMARY_TOKENS = 1_024;
+const SUMMARY_TOKENS = 1_024;
 /** Part of the input budget that the record of what is summarised may fill: its estimate is rough. */
 const RECORD_SHARE = 0.8;
 /** Words of a summary per token of its limit. */

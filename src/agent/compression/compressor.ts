@@ -14,7 +14,7 @@ import { compressOnce } from './compress.ts';
 import type { CompressionOrder } from './compress.ts';
 
 /** Time without another try for a session whose compression failed, or gained too little, in milliseconds. */
-export const COOLDOWN_MS = 10 * 60_000;
+const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are left alone at one time; the one that was left alone first is tried again first. */
 const MAX_COOLING_DOWN = 10_000;
 

@@ -18,9 +18,9 @@ import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
 import { StepThinking, stepTitle } from './step-thinking.ts';
 
 /** Model calls that one run of a step may make. */
-export const MAX_STEP_ITERATIONS = 10;
+const MAX_STEP_ITERATIONS = 10;
 /** Longest result of a step that the plan keeps, in UTF-16 units. */
-export const MAX_STEP_RESULT_CHARS = 6_000;
+const MAX_STEP_RESULT_CHARS = 6_000;
 
 /** One run of a step, and where it belongs. */
 export interface StepRun {

@@ -15,7 +15,7 @@ import { addUsage } from '../state/turn-usage.ts';
 /** Planning wants the likely plan, not a surprising one (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;
 /** Tokens that one planning call may make, and never more than a quarter of the window. */
-export const PLANNING_TOKENS = 2_048;
+const PLANNING_TOKENS = 2_048;
 /** Longest answer of one planning call that is read, thinking included, in UTF-16 units. */
 export const MAX_PLANNING_CHARS = 24_000;
 

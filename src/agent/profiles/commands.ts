@@ -11,7 +11,7 @@ import type { Profiles } from './profiles.ts';
 /** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;
 /** Names of models shown by `/model`. */
-export const MODELS_SHOWN = 30;
+const MODELS_SHOWN = 30;
 
 export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'errors'>;

@@ -7,7 +7,7 @@ import type { Log } from '../../contracts/log.ts';
 /** An editor writes a file in several steps: one read for all of them, after this many milliseconds. */
 const DEBOUNCE_MS = 150;
 /** Poll interval in milliseconds: network disks and full watch tables send no notification. */
-export const POLL_MS = 5_000;
+const POLL_MS = 5_000;
 
 export interface FolderWatch {
   /** The folders to watch from now on. Never throws. */

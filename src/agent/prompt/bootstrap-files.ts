@@ -9,7 +9,7 @@ import { isSkillFolder, readSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
 
 /** Files that go into every prompt, in their order. */
-export const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
+const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
 /** Bytes of each that are read: with all four, a window of 16,384 tokens still holds a conversation. */
 export const MAX_BOOTSTRAP_BYTES = 6_000;
 /** Skills that are listed. */

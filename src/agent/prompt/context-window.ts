@@ -8,7 +8,7 @@ import type { Group } from './history.ts';
 /** Window of a model when no profile asks for one, in tokens: large windows fill a home machine's memory. */
 export const SAFE_WINDOW = 16_384;
 /** Tokens kept free for the answer when the profile names no `maxTokens`, and never more than a quarter of the window. */
-export const ANSWER_RESERVE = 4_096;
+const ANSWER_RESERVE = 4_096;
 /** Part of the budget that is left after the server refused a prompt as too long (B-11). */
 export const OVERFLOW_SHRINK = 0.6;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */

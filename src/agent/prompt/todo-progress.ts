@@ -50,7 +50,7 @@ export function failedIn(rows: TurnRows, iteration: number): string[] {
 }
 
 /** Equal texts and statuses. */
-export function sameTodos(a: readonly Todo[], b: readonly Todo[]): boolean {
+function sameTodos(a: readonly Todo[], b: readonly Todo[]): boolean {
   return (
     a.length === b.length && a.every((item, at) => item.text === b[at]?.text && item.status === b[at]?.status)
   );

@@ -127,7 +127,7 @@ export function addUsage(sum: Usage, more: Usage): Usage {
 }
 
 /** One sum a model, in the order the models come. */
-export function sumByModel(all: readonly ModelUsage[]): ModelUsage[] {
+function sumByModel(all: readonly ModelUsage[]): ModelUsage[] {
   const sums = new Map<string, Usage>();
   for (const { model, ...usage } of all) {
     const sum = sums.get(model);

@@ -3,7 +3,7 @@ import type { Profile } from '../../contracts/profile.ts';
 import { NOT_FOR_SUBAGENTS } from '../../contracts/subagents.ts';
 
 /** The tools of a subagent: the profile's own list for it, else its usual one, as far as the parent has them (N-11, B-32). */
-export function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
+function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
   const requested = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
   return requested.filter((name) => parents.has(name) && !NOT_FOR_SUBAGENTS.includes(name));
 }

@@ -7,7 +7,7 @@ import { parseAddress } from '../../contracts/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
 
 /** Longest arguments shown in a chat, in UTF-16 units; the question stays one message on every platform. */
-export const MAX_SHOWN_ARGS = 1_000;
+const MAX_SHOWN_ARGS = 1_000;
 /** Longest name shown of who decided. */
 const MAX_NAME = 60;
 

@@ -17,7 +17,7 @@ export const COLLECT_MOST_MS = 6_000;
 /** Messages taken into a turn at a time; the others follow at its next iteration, or run by themselves. */
 export const MAX_JOINED = 50;
 /** Characters that several messages may have together as one, in UTF-16 units: as many as one message may have. */
-export const MAX_JOINED_CHARS = 100_000;
+const MAX_JOINED_CHARS = 100_000;
 
 /** A message that joins the turn. */
 interface Joining {

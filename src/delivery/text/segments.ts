@@ -4,7 +4,7 @@
 const LEAST_SEGMENT = 512;
 
 /** A segment past this size ends at the next line of a list, table or code block, to be joined again after parsing. */
-export const SOFT_SEGMENT = 2_048;
+const SOFT_SEGMENT = 2_048;
 
 /** A segment never grows past this many UTF-16 units, wherever that cuts. */
 export const HARD_SEGMENT = 8_192;

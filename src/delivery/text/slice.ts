@@ -64,7 +64,7 @@ function separator(parent: Parents, index: number): string {
  * piece and opened in the next. A later piece of a table repeats its header, of an ordered list goes on counting, of a
  * list item stands without its marker.
  */
-export function slice(node: RootContent, from: number, to: number): RootContent[] {
+function slice(node: RootContent, from: number, to: number): RootContent[] {
   const size = flatSize(node);
   if (from <= 0 && to >= size) return [node];
   if ('value' in node) {

@@ -6,10 +6,10 @@ import { createSemaphore } from './semaphore.ts';
 import { withRetry } from './retry.ts';
 
 /** Connections of one process. */
-export const POOL_SIZE = 8;
+const POOL_SIZE = 8;
 
 /** How long a call waits for a free connection before it gives up, in milliseconds. */
-export const ACQUIRE_TIMEOUT_MS = 10_000;
+const ACQUIRE_TIMEOUT_MS = 10_000;
 
 /** The server ends a statement that runs longer, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;

@@ -21,7 +21,7 @@ const driverMigrator: typeof DriverMigrator = load('drizzle-orm/postgres-js/migr
 export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
-export const { and, asc, desc, eq, gt, gte, isNull, lt, sql } = core;
+export const { and, asc, desc, eq, gte, isNull, lt, sql } = core;
 /** What tables are declared with. */
 export const { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, unique } =
   pgCore;

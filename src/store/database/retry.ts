@@ -4,7 +4,7 @@ import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 
 /** How long one call waits for the database to come back before it gives up, in milliseconds. */
-export const RETRY_FOR_MS = 30_000;
+const RETRY_FOR_MS = 30_000;
 
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
@@ -102,7 +102,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
  * A foreign error as the one kind the store lets out. Drizzle's own error is left out of the chain: its message holds
  * the statement's values, and with them what people wrote.
  */
-export function toStoreError(error: unknown): StoreError {
+function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const cause = rootCause(error);
   if (cause instanceof StoreError) return cause;

@@ -10,7 +10,7 @@ import type { Log } from '../../contracts/log.ts';
 import type { WorkerMessage } from './worker-message.ts';
 
 /** Longest path a unix socket gets here, in bytes; Linux takes 107, macOS 103. */
-export const MAX_SOCKET_PATH = 100;
+const MAX_SOCKET_PATH = 100;
 
 /** How long the first start may take, in milliseconds: it writes a fresh database. */
 const READY_TIMEOUT_MS = 120_000;
@@ -23,7 +23,7 @@ export interface EmbeddedDatabase {
 }
 
 /** How often in a row a database that died is started again, and the first pause before that; it doubles. */
-export const MAX_RESTARTS = 5;
+const MAX_RESTARTS = 5;
 const RESTART_MS = 200;
 /** A database that has lived this long did not die of its start: counting begins anew. */
 const STEADY_MS = 60_000;

@@ -10,7 +10,7 @@ import { sleep } from '../../lib/sleep.ts';
 import { type HomeHolder, isAlive, NOBODY, parseHolder, thisProcess } from './home-holder.ts';
 
 /** How long a second process waits for a first one that is on its way out, in milliseconds. */
-export const LOCK_WAIT_MS = 30_000;
+const LOCK_WAIT_MS = 30_000;
 
 const LOOK_EVERY_MS = 100;
 

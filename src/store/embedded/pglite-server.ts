@@ -6,7 +6,7 @@ import { type MessageGroup, PgClient } from './pglite-client.ts';
 import { lastReadyState, queryFrame, SYNC } from './wire.ts';
 
 /** How long a client may sit silent inside a transaction before it is dropped, in milliseconds: all others wait for it. */
-export const OWNER_SILENCE_MS = 30_000;
+const OWNER_SILENCE_MS = 30_000;
 
 /** The one session: whole protocol messages in, what Postgres answers out. */
 export interface PgSession {

@@ -9,7 +9,7 @@ import type { Sql } from '../database/database.ts';
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** Longest dedupe key that is stored as it is; a longer one is stored as its digest (an index entry has a limit). */
-export const MAX_DEDUPE_LENGTH = 200;
+const MAX_DEDUPE_LENGTH = 200;
 
 /** A dedupe key as the table holds it. */
 export function dedupeKey(id: string): string {

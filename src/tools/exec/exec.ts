@@ -8,9 +8,9 @@ import { checkRoom } from '../files/save-file.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Seconds a program gets unless the call asks for another time. */
-export const DEFAULT_SECONDS = 20;
+const DEFAULT_SECONDS = 20;
 /** Most seconds a call may ask for: less than the house allows a tool, so that the ending is told. */
-export const MAX_SECONDS = 50;
+const MAX_SECONDS = 50;
 /** Longest command, and longest single argument, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 32_000;
 const MAX_ARGUMENTS = 200;

@@ -4,11 +4,11 @@ import { lstatSync, readlinkSync } from 'node:fs';
 /** Processes and threads of one run. */
 export const MAX_PROCESSES = 64;
 /** Address space of each process, in bytes. */
-export const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
 /** Largest file a process writes, and the size of the private /tmp, in bytes. */
 export const MAX_SANDBOX_FILE_BYTES = 64 * 1024 * 1024;
 /** CPU seconds of each process. */
-export const MAX_CPU_SECONDS = 60;
+const MAX_CPU_SECONDS = 60;
 /** Open files of each process. */
 const MAX_OPEN_FILES = 256;
 

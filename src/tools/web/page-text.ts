@@ -4,13 +4,13 @@ import { ToolError } from '../../contracts/errors.ts';
 import { createFairQueue } from '../../lib/fair-queue.ts';
 
 /** Time for one page, in milliseconds, from the moment its worker has loaded: it has one thread, so this bounds its CPU time. */
-export const MAX_PAGE_MS = 2_000;
+const MAX_PAGE_MS = 2_000;
 /** Time for the worker to load, in milliseconds. */
 const MAX_START_MS = 10_000;
 /** The worker's first word: it is loaded and begins. */
 export const BEGINNING = 'beginning';
 /** Heap of one page's worker, in MiB. */
-export const MAX_PAGE_HEAP_MB = 64;
+const MAX_PAGE_HEAP_MB = 64;
 /** Pages worked on at once, and how many may wait. */
 const MAX_PAGES = 2;
 const MAX_WAITING_PAGES = 32;

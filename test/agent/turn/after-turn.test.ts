@@ -119,7 +119,7 @@ it(`works for one turn of a session, and for ${MAX_AFTER_TURNS} sessions, at a t
   afterTurn.start(endedTurn('http:0'), 'completed');
   expect(afterTurn.running(`http:${MAX_AFTER_TURNS}`)).toBeUndefined();
   release.resolve();
-  await Promise.all(Array.from({ length: MAX_AFTER_TURNS }, (_, n) => afterTurn.running(`http:${n}`)));
+  for (let n = 0; n < MAX_AFTER_TURNS; n += 1) await afterTurn.running(`http:${n}`);
   expect(seen).toHaveLength(MAX_AFTER_TURNS);
 });
 

@@ -57,6 +57,8 @@ describeEachDatabase('a chat that moves', (databases) => {
     await follow(MOVE);
     await follow(MOVE);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(true);
-    expect(lines.filter((line) => line.includes('Replace the old id in access.telegram.groups'))).toHaveLength(1);
+    expect(
+      lines.filter((line) => line.includes('Replace the old id in access.telegram.groups')),
+    ).toHaveLength(1);
   });
 });

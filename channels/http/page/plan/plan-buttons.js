@@ -28,7 +28,7 @@ const BUTTONS = [
  * @param {Approval | undefined} approval what the plan waits for
  * @returns {PlanAction[]}
  */
-export function actionsFor(plan, approval) {
+function actionsFor(plan, approval) {
   if (!isOpenPlan(plan)) return [];
   if (plan.mode === 'planner') return ['stop'];
   if (approval?.plan?.wait === 'step') return ['run', 'skip', 'stop'];
