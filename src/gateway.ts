@@ -236,7 +236,7 @@ function createInbound({ log, store, security, transport, runtime }: Parts) {
     memories,
     subagents,
     defaultModel: (id) => models.describe(id),
-    profileFaults: () => profiles.errors(),
+    profileErrors: () => profiles.errors(),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
@@ -270,7 +270,7 @@ function createApi(parts: ApiParts) {
     askModel: (signal) => models.list(signal),
     channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
     isReady,
-    profileFaults: () => profiles.errors(),
+    profileErrors: () => profiles.errors(),
   });
   const metrics = createMetrics({ health, bus, usageMeter, loop, delivery });
   const gateway = createGatewayApi({

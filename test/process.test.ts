@@ -20,7 +20,7 @@ describe('the process', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('reports a configuration with three faults whole and exits 1', async () => {
+  it('reports a configuration with three failures whole and exits 1', async () => {
     await writeFile(path.join(home, 'config.json'), '{"acess": {}}', { mode: 0o600 });
     const end = await parley(['start'], { GATEWAY_HOME: home, PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'secret' });
     expect(end.code).toBe(1);

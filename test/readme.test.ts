@@ -1,4 +1,4 @@
-/** The README as a front door, and the container against the settings and folders it is made of. */
+/** The README as a front page, and the container against the settings and folders it is made of. */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

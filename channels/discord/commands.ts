@@ -23,7 +23,7 @@ export interface SlashCommand {
 
 const contexts = [InteractionContextType.Guild, InteractionContextType.BotDM];
 
-/** Discord's own way to write a message: everything else in the list is the house's. */
+/** Discord's own way to write a message: everything else in the list is the gateway's. */
 const ASK: SlashCommand = {
   name: 'ask',
   description: 'Ask something; the answer grows right here',
@@ -38,7 +38,7 @@ const ASK: SlashCommand = {
   contexts,
 };
 
-/** `/ask` and the house's commands, within Discord's limits: one thing it refuses would cost the whole list. */
+/** `/ask` and the gateway's commands, within Discord's limits: one thing it refuses would cost the whole list. */
 export function toSlashCommands(commands: readonly CommandListing[]): SlashCommand[] {
   const fitting = commands.filter(({ name }) => name !== ASK.name && NAME.test(name));
   return [ASK, ...fitting.map(toSlashCommand)].slice(0, MAX_COMMANDS);

@@ -1,4 +1,4 @@
-/** Discord's refusals and failures, turned once into the house's `ChannelError`. */
+/** Discord's refusals and failures, turned once into the gateway's `ChannelError`. */
 import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
@@ -9,7 +9,7 @@ const BAD_TOKEN =
 /** The wait when Discord names a write limit (20028) without a time. */
 const WRITE_LIMIT_MS = 5_000;
 
-/** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the house. */
+/** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the gateway. */
 const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   10_003: ['blocked', 'Discord does not know this channel: it was deleted, or the bot was removed from it.'],
   10_008: ['message_gone', 'The Discord message no longer exists.'],

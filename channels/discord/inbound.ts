@@ -1,4 +1,4 @@
-/** From Discord's events to the house's messages: pure, and strict about what came over the wire. */
+/** From Discord's events to the gateway's messages: pure, and strict about what came over the wire. */
 import { z } from 'zod';
 import type { InboundMessage, Media, Place, SentMessage } from '../../src/contracts/message.ts';
 
@@ -16,7 +16,7 @@ const Attachment = z.object({
   size: z.number().optional(),
 });
 
-/** Public, private and announcement threads: for Discord channels of their own, for the house threads of the one they are in. */
+/** Public, private and announcement threads: for Discord channels of their own, for the gateway threads of the one they are in. */
 const THREADS = [10, 11, 12];
 /** A direct message with one person. */
 const DM = 1;

@@ -1,4 +1,4 @@
-/** Messages on their way into the house: in order per chat, kept until committed, and fetched from history after a gap. */
+/** Messages on their way into the gateway: in order per chat, kept until committed, and fetched from history after a gap. */
 import type { Log } from '../../src/contracts/log.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
@@ -45,7 +45,7 @@ export interface InboxParts {
   log: Log;
   signal: AbortSignal;
   botId(): string;
-  /** Hands a message to the house. */
+  /** Hands a message to the gateway. */
   hand(message: InboundMessage): Promise<Receipt>;
 }
 

@@ -21,10 +21,10 @@ import type { Sending } from './sending.ts';
 const MAX_RECENT = 50;
 /** How far before a session's last change its channel is read again: an answer changes it later than the next question. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** The channel itself asks the house for its own sessions. */
+/** The channel itself asks the gateway for its own sessions. */
 const SELF = { tokenId: 'channel:discord', scopes: ['admin' as const] };
 
-/** What the channel asks of the house: a log, the commands it offers, and which conversations it knows. */
+/** What the channel asks of the gateway: a log, the commands it offers, and which conversations it knows. */
 export interface DiscordDeps extends Pick<ChannelDeps, 'log'> {
   gateway: Pick<GatewayApi, 'sessions' | 'commands'>;
 }
@@ -111,7 +111,7 @@ export class Receiving {
     else this.#inbox.closeGap();
   }
 
-  /** Reads on in the conversations the house knows: nobody listened before this process did. */
+  /** Reads on in the conversations the gateway knows: nobody listened before this process did. */
   async #catchUp(): Promise<void> {
     const sessions = await this.#parts.gateway.sessions(SELF, { limit: MAX_RECENT });
     for (const { key, updatedAt } of sessions) {
@@ -131,7 +131,7 @@ export class Receiving {
     return receipt;
   }
 
-  /** Shows a short answer of the house under the message it is for. */
+  /** Shows a short answer of the gateway under the message it is for. */
   async #reply(message: InboundMessage, text: string): Promise<void> {
     const { sending } = this.#parts;
     const nonce = `reply ${message.id}`;

@@ -80,7 +80,7 @@ export function contentOf(part: OutboundPart): Content {
   return content(part.plain === true ? part.body.plain : part.body.text, part.buttons);
 }
 
-/** A short text of the house itself (Markdown), cut to what fits. */
+/** A short text of the gateway itself (Markdown), cut to what fits. */
 export function contentOfText(text: string): Content {
   return content(render(parseMarkdown(text)).text.slice(0, MAX_LENGTH).toWellFormed());
 }

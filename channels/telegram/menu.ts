@@ -1,4 +1,4 @@
-/** The house's commands as Telegram's menu shows them. Pure. */
+/** The gateway's commands as Telegram's menu shows them. Pure. */
 import type { CommandListing } from '../../src/contracts/command.ts';
 
 /** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */

@@ -88,7 +88,7 @@ export type Decided =
   /** Not theirs to decide. */
   | { kind: 'forbidden' };
 
-/** The house's answer to questions. Throws only `StoreError`. */
+/** The gateway's answer to questions. Throws only `StoreError`. */
 export interface Approvals {
   /** Committed when it resolves; the turn goes on at once, on any node. */
   decide(id: string, decision: ApprovalDecision, by: Decider): Promise<Decided>;

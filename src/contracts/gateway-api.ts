@@ -1,4 +1,4 @@
-/** What a door may ask of the house. Every session method takes the caller and answers undefined for what it may not see. */
+/** What a channel may ask of the gateway. Every session method takes the caller and answers undefined for what it may not see. */
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, Decided } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';

@@ -69,7 +69,7 @@ const DEFAULT_SUBAGENT_PROMPT =
   'You carry out one task for another agent and nobody else reads you. Work on your own, ask nothing, and end with the ' +
   'result it needs: facts, file names, what failed and why.';
 
-/** A profile with its prompts; `persona` is the house's, `systemPrompt` the profile's own (N-68). */
+/** A profile with its prompts; `persona` is the gateway's, `systemPrompt` the profile's own (N-68). */
 export interface Profile extends ProfileSettings {
   id: string;
   persona: string;

@@ -34,12 +34,12 @@ export interface ReceiveOptions {
 }
 
 /**
- * Hands a message to the house. When it resolves, the message is committed or refused for good and the platform may
+ * Hands a message to the gateway. When it resolves, the message is committed or refused for good and the platform may
  * be told. Throws `GatewayError` (retryable) when the store cannot be reached: then acknowledge nothing.
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
 
-/** Words of the house itself to the agent in one of its sessions; the answer goes to `address` (B-36). */
+/** Words of the gateway itself to the agent in one of its sessions; the answer goes to `address` (B-36). */
 export interface SystemMessage {
   /** The same for every attempt: a repeated one is taken once. */
   id: string;
@@ -60,7 +60,7 @@ export interface SystemMessage {
   silentToken?: string | undefined;
 }
 
-/** The house's words as a message that its session's lane takes. */
+/** The gateway's words as a message that its session's lane takes. */
 export function systemInbound(system: SystemMessage): InboundMessage {
   const { id, session, address, senderId, senderName, content, timestamp, place } = system;
   const { chatId, threadId } = parseAddress(address);
@@ -80,7 +80,7 @@ export function systemInbound(system: SystemMessage): InboundMessage {
   };
 }
 
-/** Starts a turn with the house's own words, past gatekeeper and rate. Throws only `StoreError`. */
+/** Starts a turn with the gateway's own words, past gatekeeper and rate. Throws only `StoreError`. */
 export type SendSystemMessage = (message: SystemMessage) => Promise<AcceptResult>;
 
 export interface Press {

@@ -47,7 +47,7 @@ export type ContextEntry =
       callIndex: number;
       content: string;
       isError: boolean;
-      /** Whose words it holds, where they are not the house's. */
+      /** Whose words it holds, where they are not the gateway's. */
       source?: TextSource | undefined;
     }
   /** `sources` are those of all rows it covers. */

@@ -4,7 +4,7 @@ import type { Address, InboundMessage, SessionKey } from './message.ts';
 
 /** Schedules with a run before them that one session may hold. */
 export const MAX_SCHEDULES = 50;
-/** The same for the whole house. */
+/** The same for all users. */
 export const MAX_SYSTEM_SCHEDULES = 1_000;
 /** Schedules without a further run that a session keeps to look back at; older ones are forgotten. */
 export const KEPT_OVER = 20;
@@ -40,7 +40,7 @@ export interface ScheduleRecord {
 
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
-  /** Stores a schedule unless the session or the house holds its most; the same id again changes nothing. */
+  /** Stores a schedule unless the session or the gateway holds its most; the same id again changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
   ): Promise<'added' | 'session_full' | 'gateway_full'>;
@@ -73,7 +73,7 @@ export interface ScheduleWhen {
   inMinutes?: number | undefined;
   /** `2026-12-01 09:00` in the time zone, or an ISO time with its offset. */
   at?: string | undefined;
-  /** IANA name; default: that of the house. */
+  /** IANA name; default: that of the gateway. */
   timeZone?: string | undefined;
 }
 
@@ -96,14 +96,14 @@ export interface Schedules {
    * `StoreError`.
    */
   add(wish: ScheduleRequest): Promise<ScheduleRecord>;
-  /** Oldest first; those of the house itself (`system`) are left out. Throws only `StoreError`. */
+  /** Oldest first; those of the gateway itself (`system`) are left out. Throws only `StoreError`. */
   list(filter: Omit<ScheduleFilter, 'limit'>): Promise<ScheduleRecord[]>;
   find(id: string): Promise<ScheduleRecord | undefined>;
   /** False when there was none. Throws only `StoreError`. */
   remove(id: string): Promise<boolean>;
   /** A schedule in one line: when it runs, when next, its task. */
   describe(schedule: ScheduleRecord): string;
-  /** A moment in the time zone of the house, such as `2026-12-01 09:00 (Europe/Berlin)`. */
+  /** A moment in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
   moment(at: Date): string;
 }
 

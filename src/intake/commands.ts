@@ -17,7 +17,7 @@ export interface CommandDeps {
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined): Promise<string>;
   /** Errors in the files of the profiles. */
-  profileFaults(): readonly string[];
+  profileErrors(): readonly string[];
 }
 
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
@@ -126,7 +126,7 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
     ...agents.map((agent) => agentLine(agent, deps.epochNow())),
-    ...(deps.profileFaults().length === 0 ? [] : ['Some profiles have errors: /profile lists them.']),
+    ...(deps.profileErrors().length === 0 ? [] : ['Some profiles have errors: /profile lists them.']),
   ].join('\n');
 }
 

@@ -24,7 +24,7 @@ export { createLeader } from './leader.ts';
 export { createFollowChatMigration } from './chat-migration.ts';
 export { createSendSystemMessage } from './system-messages.ts';
 
-export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultModel' | 'profileFaults'> {
+export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultModel' | 'profileErrors'> {
   accessPolicy: AccessPolicy;
   bus: MessageBus;
   events: EventBus;

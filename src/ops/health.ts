@@ -1,4 +1,4 @@
-/** How the house is doing: cheap to ask, however often probes ask it. */
+/** How the gateway is doing: cheap to ask, however often probes ask it. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/ledger.ts';
@@ -16,7 +16,7 @@ export interface HealthDeps {
   askModel: (signal: AbortSignal) => Promise<unknown>;
   channels: () => HealthReport['channels'];
   /** What is wrong in the files of the profiles. */
-  profileFaults: () => readonly string[];
+  profileErrors: () => readonly string[];
   isReady: () => boolean;
   version: string;
   demo: boolean;
@@ -60,7 +60,7 @@ export function createHealth(deps: HealthDeps): Health {
         store: known === undefined ? 'down' : 'up',
         model: modelState,
         channels: deps.channels(),
-        profiles: profileHealth(deps.profileFaults().length),
+        profiles: profileHealth(deps.profileErrors().length),
         pending: known?.pending ?? 0,
         running: known?.running ?? 0,
         version: deps.version,

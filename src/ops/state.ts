@@ -1,4 +1,4 @@
-/** Says once, after a start, how the house stands. */
+/** Says once, after a start, how the gateway stands. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Log } from '../contracts/log.ts';

@@ -13,11 +13,11 @@ export interface UsageCommandDeps {
   epochNow: () => number;
 }
 
-/** `/usage`: this conversation, its reader today and lately; an owner also hears of the whole house. */
+/** `/usage`: this conversation, its reader today and lately; an owner also sees all users. */
 export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Command {
   return {
     name: 'usage',
-    description: 'Tokens and model time: here, yours, and for owners the whole house',
+    description: 'Tokens and model time for this chat, for you, and (owners) in total',
     async run(call) {
       const asked = questions(call, epochNow());
       const sums = await Promise.all(asked.map(({ query }) => usage.sum(query)));
@@ -39,15 +39,15 @@ function questions(
   const today = new Date(Math.floor(now / DAY_MS) * DAY_MS);
   const longAgo = new Date(now - MAX_USAGE_DAYS * DAY_MS);
   const lately = new Date(now - LONG_DAYS * DAY_MS);
-  const house = [
-    { what: 'The whole house today', query: { from: today, to } },
-    { what: `The whole house, last ${LONG_DAYS} days`, query: { from: lately, to } },
+  const everyone = [
+    { what: 'All users, today', query: { from: today, to } },
+    { what: `All users, last ${LONG_DAYS} days`, query: { from: lately, to } },
   ];
   return [
     { what: 'This conversation', query: { from: longAgo, to, session } },
     { what: 'You today (UTC)', query: { from: today, to, userId } },
     { what: `You, last ${LONG_DAYS} days`, query: { from: lately, to, userId } },
-    ...(owner ? house : []),
+    ...(owner ? everyone : []),
   ];
 }
 

@@ -23,7 +23,7 @@ export function momentIn(at: number, zone: string): string {
   return `${parts['year']}-${parts['month']}-${parts['day']} ${parts['hour']}:${parts['minute']}${seconds} (${timeZone})`;
 }
 
-/** One line: when, when next, what. `timeZone` is the house's. */
+/** One line: when, when next, what. `timeZone` is the gateway's. */
 export function describeSchedule(schedule: ScheduleRecord, timeZone: string): string {
   const zone = schedule.timing.kind === 'cron' ? schedule.timing.timeZone : timeZone;
   const task = schedule.task.replaceAll(/\s+/g, ' ');

@@ -1,4 +1,4 @@
-/** One slot of one schedule: the task becomes a message of the house in its session, then the schedule moves on. */
+/** One slot of one schedule: the task becomes a message of the gateway in its session, then the schedule moves on. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';

@@ -13,7 +13,7 @@ import { describeTiming } from './describe.ts';
 import { SYSTEM_USER } from './schedules.ts';
 import { nextSlot } from './timing.ts';
 
-/** The heartbeat is a schedule of the house: the same slots, the same one winner among the nodes. */
+/** The heartbeat is a schedule of the gateway: the same slots, the same one winner among the nodes. */
 export const HEARTBEAT_ID = 'heartbeat';
 /** The whole answer of a heartbeat with nothing to say; nobody sees it. */
 export const QUIET_TOKEN = 'HEARTBEAT_OK';

@@ -44,8 +44,7 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
         };
       }
       if (!(await isOwner(ctx.userId))) {
-        const content =
-          'Only an owner of this house may change the profile, and this user is none. Tell them so.';
+        const content = 'Only an owner may change the profile. Tell the user.';
         return { content, isError: true };
       }
       await check(id, ctx.signal);

@@ -2,19 +2,19 @@
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
-import type { Asker, House } from './gateway-setup.ts';
+import type { Asker, RunningGateway } from './gateway-setup.ts';
 
 const SAMPLES = 300;
 const WARM_UP = 100;
-const CROWD = 64;
+const CONCURRENT_STREAMS = 64;
 const ROUNDS = 20;
 const OLD_TURNS = 10_000;
 const ANSWER = 'say 20';
 
 /** Row 1: one client, asking the gateway and the model in turns. */
-export async function addedToFirstToken(house: House): Promise<Figure> {
-  const through = await sessionAsker(house, 'first-token', ANSWER);
-  const direct = await modelAsker(house.model.url, ANSWER);
+export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure> {
+  const through = await sessionAsker(gateway, 'first-token', ANSWER);
+  const direct = await modelAsker(gateway.model.url, ANSWER);
   await alternate(WARM_UP, through, direct);
   const [with_, without] = await alternate(SAMPLES, through, direct);
   through.close();
@@ -22,7 +22,7 @@ export async function addedToFirstToken(house: House): Promise<Figure> {
   return {
     row: 1,
     what: 'first token, gateway minus direct, p50',
-    on: house.on,
+    on: gateway.on,
     value: median(with_) - median(without),
     unit: 'ms',
     bar: { atMost: 5 },
@@ -31,25 +31,25 @@ export async function addedToFirstToken(house: House): Promise<Figure> {
 }
 
 /** Row 2: 64 sessions ask at the same moment, then 64 callers of the proxy, in turns. */
-export async function firstTokenInCrowd(house: House, proxyUrl: string): Promise<Figure> {
+export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: string): Promise<Figure> {
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
-    Promise.all(Array.from({ length: CROWD }, (_, nth) => make(nth)));
-  const gateway = await each((nth) => sessionAsker(house, `crowd-${nth}`, ANSWER));
+    Promise.all(Array.from({ length: CONCURRENT_STREAMS }, (_, nth) => make(nth)));
+  const askers = await each((nth) => sessionAsker(gateway, `crowd-${nth}`, ANSWER));
   const proxy = await each(() => modelAsker(proxyUrl, ANSWER));
   const seen = { gateway: [] as number[], proxy: [] as number[] };
   for (let round = -5; round < ROUNDS; round += 1) {
-    const ours = await together(gateway);
+    const ours = await together(askers);
     const plain = await together(proxy);
     if (round < 0) continue;
     seen.gateway.push(median(ours));
     seen.proxy.push(median(plain));
   }
-  for (const asker of [...gateway, ...proxy]) asker.close();
+  for (const asker of [...askers, ...proxy]) asker.close();
   const [ours, plain] = [median(seen.gateway), median(seen.proxy)];
   return {
     row: 2,
-    what: `first token of ${CROWD} sessions at once / plain proxy, p50`,
-    on: house.on,
+    what: `first token of ${CONCURRENT_STREAMS} sessions at once / plain proxy, p50`,
+    on: gateway.on,
     value: ours / plain,
     unit: '×',
     bar: { atMost: 4 },
@@ -58,11 +58,11 @@ export async function firstTokenInCrowd(house: House, proxyUrl: string): Promise
 }
 
 /** Row 5: the first token of a session with ten thousand turns behind it, against a new one's. */
-export async function firstTokenInOldSession(house: House): Promise<Figure> {
-  const old = await sessionAsker(house, 'old', 'say 5');
+export async function firstTokenInOldSession(gateway: RunningGateway): Promise<Figure> {
+  const old = await sessionAsker(gateway, 'old', 'say 5');
   for (let turn = 0; turn < OLD_TURNS; turn += 1) await old.ask();
   // As much history as the window of both holds is sent along; so the new one gets as many turns as that first.
-  const young = await sessionAsker(house, 'young', 'say 5');
+  const young = await sessionAsker(gateway, 'young', 'say 5');
   for (let turn = 0; turn < WARM_UP * 3; turn += 1) await young.ask();
   const [aged, fresh] = await alternate(SAMPLES, old, young);
   old.close();
@@ -70,7 +70,7 @@ export async function firstTokenInOldSession(house: House): Promise<Figure> {
   return {
     row: 5,
     what: `first token after ${OLD_TURNS} turns / after ${WARM_UP * 3}, p50`,
-    on: house.on,
+    on: gateway.on,
     value: median(aged) / median(fresh),
     unit: '×',
     bar: { atMost: 1.2 },

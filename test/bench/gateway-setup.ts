@@ -14,7 +14,7 @@ export const RAISED = { providers: { ollama: { concurrency: 1_024 } }, turns: { 
 /** What a first token of the bench's model looks like: in the gateway's chunks, and in the model's own lines. */
 const MARK = '"content":"word';
 
-export interface House {
+export interface RunningGateway {
   /** `embedded` or `postgres`. */
   on: string;
   model: Helper;
@@ -24,8 +24,8 @@ export interface House {
   close(): Promise<void>;
 }
 
-/** Opens a house; without `databaseUrl` on the embedded database. */
-export async function openHouse(model: Helper, databaseUrl?: string): Promise<House> {
+/** Opens a gateway; without `databaseUrl` on the embedded database. */
+export async function openGateway(model: Helper, databaseUrl?: string): Promise<RunningGateway> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-bench-'));
   const file = path.join(home, 'config.json');
   writeFileSync(file, JSON.stringify(RAISED));
@@ -33,21 +33,21 @@ export async function openHouse(model: Helper, databaseUrl?: string): Promise<Ho
   const fixed = { OLLAMA_HOST: model.url, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) };
   const start = (env: Record<string, string> = {}): Promise<GatewayProcess> =>
     startGateway(home, { ...fixed, ...env });
-  const house: House = {
+  const gateway: RunningGateway = {
     on: databaseUrl === undefined ? 'embedded' : 'postgres',
     model,
     gateway: await start(),
     async restart(env) {
-      await house.gateway.stop();
-      house.gateway = await start(env);
-      return house.gateway;
+      await gateway.gateway.stop();
+      gateway.gateway = await start(env);
+      return gateway.gateway;
     },
     async close() {
-      await house.gateway.stop();
+      await gateway.gateway.stop();
       await rm(home, { recursive: true, force: true });
     },
   };
-  return house;
+  return gateway;
 }
 
 /** Somebody who asks over one connection, again and again. */
@@ -57,7 +57,11 @@ export interface Asker {
 }
 
 /** Asks the gateway in one session, as an OpenAI client would. */
-export async function sessionAsker({ gateway }: House, session: string, text: string): Promise<Asker> {
+export async function sessionAsker(
+  { gateway }: RunningGateway,
+  session: string,
+  text: string,
+): Promise<Asker> {
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: text }] };
   const headers = { authorization: `Bearer ${BENCH_TOKEN}`, 'x-session-id': session };
   const request = postRequest(`${gateway.url}/v1/chat/completions`, body, headers);
@@ -77,7 +81,7 @@ async function asker(url: string, request: Buffer): Promise<Asker> {
 
 /** POSTs to a session's route, as its owner. */
 export async function postToSession(
-  { gateway }: House,
+  { gateway }: RunningGateway,
   session: string,
   route: string,
   body?: unknown,

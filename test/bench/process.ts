@@ -4,7 +4,7 @@ import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
-import type { House } from './gateway-setup.ts';
+import type { RunningGateway } from './gateway-setup.ts';
 
 const STARTS = 5;
 const SETTLE_MS = 5_000;
@@ -12,44 +12,44 @@ const READY_MS = { postgres: 1_500, embedded: 3_000 };
 const IDLE_MB = { postgres: 200, embedded: 600 };
 
 /** Row 6: from the start of the process to the first 200 of /readyz, over a database that has data. */
-export async function startToReady(house: House): Promise<Figure> {
+export async function startToReady(gateway: RunningGateway): Promise<Figure> {
   const seen: number[] = [];
-  for (let nth = 0; nth < STARTS; nth += 1) seen.push((await house.restart()).readyAfterMs);
+  for (let nth = 0; nth < STARTS; nth += 1) seen.push((await gateway.restart()).readyAfterMs);
   return {
     row: 6,
     what: 'start to ready, existing data',
-    on: house.on,
+    on: gateway.on,
     value: median(seen),
     unit: 'ms',
-    bar: { atMost: house.on === 'postgres' ? READY_MS.postgres : READY_MS.embedded },
+    bar: { atMost: gateway.on === 'postgres' ? READY_MS.postgres : READY_MS.embedded },
     note: `median of ${seen.map(Math.round).join(', ')}`,
   };
 }
 
 /** Row 7: resident memory with all channels on, some seconds after they are up. */
-export async function idleMemory(house: House): Promise<Figure> {
+export async function idleMemory(gateway: RunningGateway): Promise<Figure> {
   const telegram = await FakeTelegram.start();
   const discord = await FakeDiscord.open();
-  const gateway = await house.restart({
+  const idle = await gateway.restart({
     TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
     TELEGRAM_API_ROOT: telegram.root,
     DISCORD_BOT_TOKEN: DISCORD_TOKEN,
     DISCORD_API_ROOT: discord.apiRoot,
   });
-  await whenAllUp(gateway.url);
+  await whenAllUp(idle.url);
   await pause(SETTLE_MS);
-  const value = gateway.rss();
-  await gateway.stop();
+  const value = idle.rss();
+  await idle.stop();
   await telegram.close();
   await discord.close();
-  await house.restart();
+  await gateway.restart();
   return {
     row: 7,
     what: 'idle memory, all channels on',
-    on: house.on,
+    on: gateway.on,
     value,
     unit: 'MB',
-    bar: { atMost: house.on === 'postgres' ? IDLE_MB.postgres : IDLE_MB.embedded },
+    bar: { atMost: gateway.on === 'postgres' ? IDLE_MB.postgres : IDLE_MB.embedded },
     note: `resident, ${SETTLE_MS / 1_000} s after the channels were up`,
   };
 }

@@ -5,20 +5,20 @@ import { startHelper } from './children.ts';
 import { openPostgres } from './databases.ts';
 import { isMissed, table } from './figures.ts';
 import type { Figure } from './figures.ts';
-import { addedToFirstToken, firstTokenInCrowd, firstTokenInOldSession } from './first-token.ts';
-import { openHouse, RAISED } from './gateway-setup.ts';
-import type { House } from './gateway-setup.ts';
+import { addedToFirstToken, firstTokenUnderLoad, firstTokenInOldSession } from './first-token.ts';
+import { openGateway, RAISED } from './gateway-setup.ts';
+import type { RunningGateway } from './gateway-setup.ts';
 import { idleMemory, startToReady } from './process.ts';
 import { stopToClosed } from './stop.ts';
 import { pacedStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
 
-type Measure = (house: House, proxyUrl: string) => Promise<Figure | Figure[]>;
+type Measure = (gateway: RunningGateway, proxyUrl: string) => Promise<Figure | Figure[]>;
 
 /** The rows in the order they are measured: what needs a fresh process comes last. */
 const MEASURES: [row: string, what: string, take: Measure][] = [
   ['1', 'what the gateway adds to the first token', addedToFirstToken],
-  ['2', 'the first token with 64 sessions at once', firstTokenInCrowd],
+  ['2', 'the first token with 64 sessions at once', firstTokenUnderLoad],
   ['3', 'durable turns per second', turnsPerSecond],
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
@@ -63,16 +63,17 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function measure(house: House, proxyUrl: string): Promise<Figure[]> {
+async function measure(gateway: RunningGateway, proxyUrl: string): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [row, , take] of MEASURES) {
     if (!wanted.includes(row)) continue;
     const load = loadavg()[0]?.toFixed(1) ?? '?';
-    const taken = [await take(house, proxyUrl)].flat();
+    const taken = [await take(gateway, proxyUrl)].flat();
     say(
       taken
         .map(
-          (figure) => `${house.on}: ${figure.what}: ${figure.value.toFixed(2)} ${figure.unit} (load ${load})`,
+          (figure) =>
+            `${gateway.on}: ${figure.what}: ${figure.value.toFixed(2)} ${figure.unit} (load ${load})`,
         )
         .join('\n'),
     );
@@ -84,11 +85,11 @@ async function measure(house: House, proxyUrl: string): Promise<Figure[]> {
 async function measureOn(databaseUrl: string | undefined): Promise<Figure[]> {
   const model = await startHelper('model');
   const proxy = await startHelper('proxy', model.url);
-  const house = await openHouse(model, databaseUrl);
+  const gateway = await openGateway(model, databaseUrl);
   try {
-    return await measure(house, proxy.url);
+    return await measure(gateway, proxy.url);
   } finally {
-    await house.close();
+    await gateway.close();
     await proxy.stop();
     await model.stop();
   }

@@ -2,24 +2,24 @@
 import { on, once } from 'node:events';
 import type { Figure } from './figures.ts';
 import { postToSession } from './gateway-setup.ts';
-import type { House } from './gateway-setup.ts';
+import type { RunningGateway } from './gateway-setup.ts';
 
 const STOPS = 40;
 const CLOSED_WITHIN_MS = 10_000;
 
 /** Row 8: stops in the model's silence before its first token and in the middle of its answer, in turns; the slowest counts. */
-export async function stopToClosed(house: House): Promise<Figure> {
+export async function stopToClosed(gateway: RunningGateway): Promise<Figure> {
   const seen: number[] = [];
   for (let nth = 0; nth < STOPS; nth += 1) {
     const prefill = nth % 2 === 0;
     seen.push(
-      await stopOnce(house, `stop-${nth}`, prefill ? `hold ${nth}` : `pace 50 ${1_000 + nth}`, prefill),
+      await stopOnce(gateway, `stop-${nth}`, prefill ? `hold ${nth}` : `pace 50 ${1_000 + nth}`, prefill),
     );
   }
   return {
     row: 8,
     what: 'stop to closed model connection, slowest',
-    on: house.on,
+    on: gateway.on,
     value: Math.max(...seen),
     unit: 'ms',
     bar: { atMost: 1_000 },
@@ -27,20 +27,25 @@ export async function stopToClosed(house: House): Promise<Figure> {
   };
 }
 
-async function stopOnce(house: House, session: string, text: string, prefill: boolean): Promise<number> {
-  const { news } = house.model;
+async function stopOnce(
+  gateway: RunningGateway,
+  session: string,
+  text: string,
+  prefill: boolean,
+): Promise<number> {
+  const { news } = gateway.model;
   const signal = AbortSignal.timeout(CLOSED_WITHIN_MS);
   const told = on(news, 'told', { signal });
-  await postToSession(house, session, 'messages', { content: text });
+  await postToSession(gateway, session, 'messages', { content: text });
   for await (const [message] of told) if (message.arrived === text) break;
   if (!prefill) await new Promise((resolve) => setTimeout(resolve, 200));
-  const closed = untilClosed(house, text, signal);
+  const closed = untilClosed(gateway, text, signal);
   const startedAt = performance.now();
-  await postToSession(house, session, 'stop');
+  await postToSession(gateway, session, 'stop');
   return (await closed) - startedAt;
 }
 
-async function untilClosed({ model }: House, text: string, signal: AbortSignal): Promise<number> {
+async function untilClosed({ model }: RunningGateway, text: string, signal: AbortSignal): Promise<number> {
   for (;;) {
     const [message] = await once(model.news, 'told', { signal });
     if (message.closed === text) return performance.now();

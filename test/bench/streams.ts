@@ -1,7 +1,7 @@
 /** Row 4: many answers growing at once, beside the same load straight to the model server. */
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
-import type { Asker, House } from './gateway-setup.ts';
+import type { Asker, RunningGateway } from './gateway-setup.ts';
 
 /** Tokens of an answer, and how many the model makes a second: one every 20 ms. */
 const TOKENS = 40;
@@ -18,30 +18,30 @@ const LOADS = [
 ];
 
 /** 256 and 1,000 sessions, each asking again as soon as it is answered; the loop's delay and memory are the gateway's own figures. */
-export async function pacedStreams(house: House): Promise<Figure[]> {
+export async function pacedStreams(gateway: RunningGateway): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const load of LOADS) figures.push(...(await measureLoad(house, load)));
+  for (const load of LOADS) figures.push(...(await measureLoad(gateway, load)));
   return figures;
 }
 
 async function measureLoad(
-  house: House,
+  gateway: RunningGateway,
   { row, sessions, share }: (typeof LOADS)[number],
 ): Promise<Figure[]> {
-  const { on } = house;
+  const { on } = gateway;
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
     Promise.all(Array.from({ length: sessions }, (_, nth) => make(nth)));
-  const direct = await loadOf(await each(() => modelAsker(house.model.url, ANSWER)));
+  const direct = await loadOf(await each(() => modelAsker(gateway.model.url, ANSWER)));
   // A fresh process, so that its delay and memory are those of this load.
-  const gateway = await house.restart();
-  const askers = await each((nth) => sessionAsker(house, `streams-${sessions}-${nth}`, ANSWER));
+  const process = await gateway.restart();
+  const askers = await each((nth) => sessionAsker(gateway, `streams-${sessions}-${nth}`, ANSWER));
   let most = 0;
-  const watch = setInterval(() => (most = Math.max(most, gateway.rss())), 500);
-  const cpuBefore = await gateway.metric('process_cpu_seconds_total');
+  const watch = setInterval(() => (most = Math.max(most, process.rss())), 500);
+  const cpuBefore = await process.metric('process_cpu_seconds_total');
   const through = await loadOf(askers);
-  const cpu = (await gateway.metric('process_cpu_seconds_total')) - cpuBefore;
+  const cpu = (await process.metric('process_cpu_seconds_total')) - cpuBefore;
   clearInterval(watch);
-  const delay = (await gateway.metric('parley_loop_delay_p99_seconds')) * 1_000;
+  const delay = (await process.metric('parley_loop_delay_p99_seconds')) * 1_000;
   const what = `${sessions} sessions at 20 ms a token`;
   const perToken = (cpu * 1_000_000) / (through.turns * TOKENS);
   return [

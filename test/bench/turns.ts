@@ -2,7 +2,7 @@
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { sessionAsker } from './gateway-setup.ts';
-import type { House } from './gateway-setup.ts';
+import type { RunningGateway } from './gateway-setup.ts';
 
 const IN_FLIGHT = 96;
 const WINDOW_MS = 6_000;
@@ -11,9 +11,9 @@ const LEAST = { postgres: 300, embedded: 150 };
 const ANSWER = 'say 5';
 
 /** Row 3: 96 sessions, each with a turn in flight all the time; an answer ends only once its turn is stored. */
-export async function turnsPerSecond(house: House): Promise<Figure> {
+export async function turnsPerSecond(gateway: RunningGateway): Promise<Figure> {
   const askers = await Promise.all(
-    Array.from({ length: IN_FLIGHT }, (_, nth) => sessionAsker(house, `turns-${nth}`, ANSWER)),
+    Array.from({ length: IN_FLIGHT }, (_, nth) => sessionAsker(gateway, `turns-${nth}`, ANSWER)),
   );
   let done = 0;
   const over = new AbortController();
@@ -38,10 +38,10 @@ export async function turnsPerSecond(house: House): Promise<Figure> {
   return {
     row: 3,
     what: 'durable turns per second',
-    on: house.on,
+    on: gateway.on,
     value: median(rates),
     unit: '/s',
-    bar: { atLeast: house.on === 'postgres' ? LEAST.postgres : LEAST.embedded },
+    bar: { atLeast: gateway.on === 'postgres' ? LEAST.postgres : LEAST.embedded },
     note: `median of ${WINDOWS} × ${WINDOW_MS / 1_000} s, ${IN_FLIGHT} in flight: ${rates.map(Math.round).join(', ')}`,
   };
 }
@@ -55,22 +55,22 @@ const MEMORY_TURNS = 5_000;
 const MEMORY_SESSIONS = 200;
 
 /** 5,000 turns over 200 sessions; resident memory is read ten times, the slope is that of the second half. */
-export async function memorySlope(house: House): Promise<Figure> {
+export async function memorySlope(gateway: RunningGateway): Promise<Figure> {
   const askers = await Promise.all(
-    Array.from({ length: MEMORY_SESSIONS }, (_, nth) => sessionAsker(house, `memory-${nth}`, ANSWER)),
+    Array.from({ length: MEMORY_SESSIONS }, (_, nth) => sessionAsker(gateway, `memory-${nth}`, ANSWER)),
   );
   const seen: number[] = [];
   const rounds = MEMORY_TURNS / MEMORY_SESSIONS;
   for (let round = 0; round < rounds; round += 1) {
     await Promise.all(askers.map((asker) => asker.ask()));
-    if ((round + 1) % 5 === 0) seen.push(house.gateway.rss());
+    if ((round + 1) % 5 === 0) seen.push(gateway.gateway.rss());
   }
   for (const asker of askers) asker.close();
   const [middle, end] = [seen[Math.floor(seen.length / 2)] ?? 0, seen.at(-1) ?? 0];
   const turns = (MEMORY_TURNS * (seen.length - 1 - Math.floor(seen.length / 2))) / seen.length;
   return {
     what: `memory per 1,000 turns, over ${MEMORY_SESSIONS} sessions`,
-    on: house.on,
+    on: gateway.on,
     value: ((end - middle) * 1_000) / turns,
     unit: 'MB',
     note: `RSS in MB: ${seen.map(Math.round).join(' ')}`,

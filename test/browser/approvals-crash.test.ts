@@ -1,4 +1,4 @@
-/** A question of a Telegram chat, its process killed while it waits, answered on the page: decided there for every door, and run once. */
+/** A question of a Telegram chat, its process killed while it waits, answered on the page: decided there for every channel, and run once. */
 import { expect, it, vi } from 'vitest';
 import { killedWhileAsking } from '../flows/asking-gateway.ts';
 import { OWNER } from '../flows/setup.ts';

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
-import { describeDoor } from './describe-page.ts';
+import { describeEntrance } from './describe-page.ts';
 
 function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   const session = `http:${turn.message.chatId}` as const;
@@ -26,13 +26,13 @@ function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   };
 }
 
-describeDoor('questions on the page', (guest, at) => {
+describeEntrance('questions on the page', (guest, at) => {
   let decided: [string, ApprovalDecision][];
   beforeEach(async () => {
     decided = [];
-    at.door.house.decide = async (_caller, id, decision) => {
+    at.api.gateway.decide = async (_caller, id, decision) => {
       decided.push([id, decision]);
-      at.door.house.waiting = at.door.house.waiting.filter((one) => one.id !== id);
+      at.api.gateway.waiting = at.api.gateway.waiting.filter((one) => one.id !== id);
       return { kind: 'decided', decision };
     };
     await at.enter();
@@ -40,7 +40,7 @@ describeDoor('questions on the page', (guest, at) => {
 
   async function asked(id: string, command: string): Promise<FakeTurn> {
     const turn = await at.ask('clean up');
-    at.door.house.waiting = [question(turn, id, command)];
+    at.api.gateway.waiting = [question(turn, id, command)];
     turn.emit({ type: 'approval_needed', approvalId: id, warningMessage: 'It deletes files.' });
     await guest.page.getByText('May I do this?').waitFor();
     return turn;
@@ -64,10 +64,10 @@ describeDoor('questions on the page', (guest, at) => {
     await guest.page.getByRole('button', { name: 'Deny' }).click();
     await guest.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q2', 'denied']]);
-    at.door.house.waiting = [question(turn, 'q3', 'rm b')];
+    at.api.gateway.waiting = [question(turn, 'q3', 'rm b')];
     turn.emit({ type: 'approval_needed', approvalId: 'q3' });
     await guest.page.getByText('rm b').waitFor();
-    at.door.house.waiting = [];
+    at.api.gateway.waiting = [];
     turn.emit({ type: 'approval_decided', approvalId: 'q3', decision: 'approved' });
     await guest.page.getByText('rm b').waitFor({ state: 'detached' });
     expect(decided).toHaveLength(1);

@@ -2,18 +2,18 @@
 import { expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { WAIT, write } from './browser.ts';
-import { describeDoor } from './describe-page.ts';
+import { describeEntrance } from './describe-page.ts';
 
-describeDoor('the page, over time', (guest, at) => {
+describeEntrance('the page, over time', (guest, at) => {
   it('reconnects by itself and shows exactly what was said meanwhile', async () => {
     await at.enter();
     const turn = await at.ask('count');
     turn.say('one ', 'two ');
     await guest.page.locator('.md', { hasText: 'one two' }).waitFor();
-    await at.door.channel.stop();
+    await at.api.channel.stop();
     await guest.page.getByText('Connection lost. Reconnecting…').waitFor();
     turn.say('three ', 'four ');
-    await at.door.channel.start(at.door.house.receive);
+    await at.api.channel.start(at.api.gateway.receive);
     await guest.page.getByText('Connection lost. Reconnecting…').waitFor({ state: 'hidden' });
     turn.say('five');
     turn.end();
@@ -27,10 +27,10 @@ describeDoor('the page, over time', (guest, at) => {
     const turn = await at.ask('count');
     turn.say('one ');
     await guest.page.locator('.md', { hasText: 'one' }).waitFor();
-    await at.door.channel.stop();
+    await at.api.channel.stop();
     turn.say('two');
     turn.end();
-    await at.door.channel.start(at.door.house.receive);
+    await at.api.channel.start(at.api.gateway.receive);
     await guest.page.locator('.turn-foot time').waitFor();
     expect(await guest.page.locator('.md').innerText()).toBe('one two');
   });
@@ -41,9 +41,9 @@ describeDoor('the page, over time', (guest, at) => {
     turn.say('Hi.');
     turn.end();
     await guest.page.locator('.turn-foot time').waitFor();
-    const [session] = await at.door.house.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 1 });
+    const [session] = await at.api.gateway.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 1 });
     const tell = (body: EventBody): void =>
-      at.door.house.events.emit(session?.key ?? 'http:none', body, 'quiet');
+      at.api.gateway.events.emit(session?.key ?? 'http:none', body, 'quiet');
     tell({ type: 'turn_started' });
     await guest.page.locator('.turn .dots').waitFor();
     expect(await guest.page.locator('.turn').count()).toBe(2);
@@ -67,10 +67,10 @@ describeDoor('the page, over time', (guest, at) => {
 
   it('sends once, however often a failed message is tried again', async () => {
     await at.enter();
-    at.door.house.storeDown = true;
+    at.api.gateway.storeDown = true;
     await write(guest.page, 'important');
     await guest.page.getByText('Not sent: The database cannot be reached.').waitFor();
-    at.door.house.storeDown = false;
+    at.api.gateway.storeDown = false;
     await guest.page.getByRole('button', { name: 'Try again' }).click();
     await vi.waitFor(() => expect(at.turns).toHaveLength(1), WAIT);
     await guest.page.getByText('Not sent').waitFor({ state: 'hidden' });
@@ -96,12 +96,12 @@ describeDoor('the page, over time', (guest, at) => {
   });
 
   it('shows chats of other channels to the owner, to watch and not to write', async () => {
-    at.door.house.commit('telegram:42', 't1', 'user', 'from my phone', false);
+    at.api.gateway.commit('telegram:42', 't1', 'user', 'from my phone', false);
     await at.enter();
     await guest.page.getByText('from my phone').click();
     await guest.page.getByText('This chat lives on Telegram.').waitFor();
     expect(await guest.page.getByLabel('Message', { exact: true }).isVisible()).toBe(false);
-    const receipt = await at.door.house.receive({
+    const receipt = await at.api.gateway.receive({
       id: 'u1',
       channel: 'telegram',
       chatId: '42',
@@ -119,7 +119,7 @@ describeDoor('the page, over time', (guest, at) => {
   });
 
   it('reads old pages upwards without losing the place', async () => {
-    for (let i = 1; i <= 130; i += 1) at.door.house.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
+    for (let i = 1; i <= 130; i += 1) at.api.gateway.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
     await at.enter();
     await guest.page.getByRole('navigation').getByText('line 1', { exact: true }).click();
     await guest.page.locator('.bubble', { hasText: 'line 130' }).waitFor();
@@ -138,9 +138,9 @@ describeDoor('the page, over time', (guest, at) => {
   });
 
   it('shows a stored plan as a card of its own, beside the answer (N-26)', async () => {
-    at.door.house.commit('http:trip', 't1', 'user', 'plan my trip', false);
-    at.door.house.commit('http:trip', 't1', 'assistant', '1. Pack\n2. Go', false).isPlan = true;
-    at.door.house.commit('http:trip', 't1', 'assistant', 'All done.', false);
+    at.api.gateway.commit('http:trip', 't1', 'user', 'plan my trip', false);
+    at.api.gateway.commit('http:trip', 't1', 'assistant', '1. Pack\n2. Go', false).isPlan = true;
+    at.api.gateway.commit('http:trip', 't1', 'assistant', 'All done.', false);
     await at.enter();
     await guest.page.getByRole('navigation').getByText('plan my trip').click();
     const plan = guest.page.getByRole('region', { name: 'Plan' });
@@ -149,8 +149,8 @@ describeDoor('the page, over time', (guest, at) => {
   });
 
   it('says when it is a demo, and when the model server is away', async () => {
-    at.door.house.report.demo = true;
-    at.door.house.report.model = { state: 'down', detail: 'No model server at OLLAMA_HOST.' };
+    at.api.gateway.report.demo = true;
+    at.api.gateway.report.model = { state: 'down', detail: 'No model server at OLLAMA_HOST.' };
     await at.enter();
     await guest.page.getByText('No model server at OLLAMA_HOST.').waitFor();
     expect(await guest.page.getByText('Demo: answers come from a script').isVisible()).toBe(true);
@@ -167,7 +167,7 @@ describeDoor('the page, over time', (guest, at) => {
     await guest.page.getByLabel('Message', { exact: true }).fill('hi');
     await guest.page.getByRole('button', { name: 'Send' }).tap();
     await vi.waitFor(() => expect(at.turns).toHaveLength(1), WAIT);
-    await vi.waitFor(() => expect(at.door.house.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(at.api.gateway.events.listeners.size).toBe(1), WAIT);
     at.turns[0]?.say(
       '```\n',
       'x'.repeat(300),

@@ -1,15 +1,15 @@
-/** What the files of page tests live in: one browser for a file, a visit for each test, and a house in memory to visit. */
+/** What the files of page tests live in: one browser for a file, a visit for each test, and a gateway in memory to visit. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
-import { openDoor } from '../channels/http/client.ts';
-import type { OpenDoor } from '../channels/http/client.ts';
+import { openApi } from '../channels/http/client.ts';
+import type { OpenApi } from '../channels/http/client.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { announceSkip, findChromium, launch, signIn, visit, WAIT, write } from './browser.ts';
 import type { Visit } from './browser.ts';
 
-/** The token of the owner of a house in memory. */
+/** The token of the owner of a gateway in memory. */
 export const TOKEN = 'admin-token-of-the-owner';
 /** A narrow screen, at night. */
 export const PHONE: BrowserContextOptions = {
@@ -67,9 +67,9 @@ export function describePage(name: string, tests: (guest: Guest) => void): void 
   });
 }
 
-/** A house in memory behind a real door, anew for each test. */
+/** A gateway in memory behind a real HTTP channel, anew for each test. */
 export interface Visited {
-  readonly door: OpenDoor;
+  readonly api: OpenApi;
   /** Turns that began, oldest first; the test drives them. */
   readonly turns: FakeTurn[];
   /** Comes in as the owner. */
@@ -78,31 +78,31 @@ export interface Visited {
   ask(text: string): Promise<FakeTurn>;
 }
 
-/** Tests of the page before a house in memory; each comes in by itself. */
-export function describeDoor(name: string, tests: (guest: Guest, at: Visited) => void): void {
+/** Tests of the page before a gateway in memory; each comes in by itself. */
+export function describeEntrance(name: string, tests: (guest: Guest, at: Visited) => void): void {
   describePage(name, (guest) => {
-    let door: OpenDoor;
+    let api: OpenApi;
     let turns: FakeTurn[];
     beforeEach(async () => {
       // A port of its own: some doors close and must come back at the same address.
-      door = await openDoor({ port: await freePort() });
+      api = await openApi({ port: await freePort() });
       turns = [];
-      door.house.script = (turn) => void turns.push(turn);
+      api.gateway.script = (turn) => void turns.push(turn);
     });
-    afterEach(() => door.close());
+    afterEach(() => api.close());
     tests(guest, {
-      get door() {
-        return door;
+      get api() {
+        return api;
       },
       get turns() {
         return turns;
       },
-      enter: (context = {}) => guest.enter(door.url, { ...context, token: TOKEN }),
+      enter: (context = {}) => guest.enter(api.url, { ...context, token: TOKEN }),
       async ask(text) {
         const before = turns.length;
         await write(guest.page, text);
         await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
-        await vi.waitFor(() => expect(door.house.events.listeners.size).toBe(1), WAIT);
+        await vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(1), WAIT);
         return turns[before]!;
       },
     });

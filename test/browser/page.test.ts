@@ -1,10 +1,10 @@
 /** The page in a real browser: signing in, watching an answer grow, and what hostile text gets. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { signIn, WAIT, write } from './browser.ts';
-import { describeDoor, TOKEN } from './describe-page.ts';
+import { describeEntrance, TOKEN } from './describe-page.ts';
 
-describeDoor('the page', (guest, at) => {
-  beforeEach(() => guest.enter(at.door.url));
+describeEntrance('the page', (guest, at) => {
+  beforeEach(() => guest.enter(at.api.url));
 
   describe('signing in', () => {
     it('refuses a wrong token readably, takes a right one, and never puts it in the address', async () => {
@@ -31,7 +31,7 @@ describeDoor('the page', (guest, at) => {
     it('is asked for again when the token is revoked', async () => {
       await signIn(guest.page, TOKEN);
       await at.ask('hello');
-      at.door.house.tokens.clear();
+      at.api.gateway.tokens.clear();
       await guest.page.getByLabel('Token').waitFor();
       expect(await guest.page.getByRole('alert').first().innerText()).toContain('That token is not valid.');
     });
@@ -102,7 +102,7 @@ describeDoor('the page', (guest, at) => {
       expect(shown).toEqual(['one', 'Answer one', 'two', 'Answer two', 'three']);
     });
 
-    it('offers the commands of the house behind a slash, by keyboard and by hand', async () => {
+    it('offers the commands of the gateway behind a slash, by keyboard and by hand', async () => {
       const field = guest.page.getByLabel('Message', { exact: true });
       const menu = guest.page.getByRole('listbox', { name: 'Commands' });
       await field.pressSequentially('/');

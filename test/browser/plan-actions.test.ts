@@ -1,18 +1,18 @@
-/** What a plan goes through when a step fails, on the page before the whole house: after every event its panel is the stored plan. */
+/** What a plan goes through when a step fails, on the page before the whole gateway: after every event its panel is the stored plan. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Plan } from '../../src/contracts/plan.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
-import { openPlanHouse, PlannedTurn } from './plan-setup.ts';
+import { openPlanGateway, PlannedTurn } from './plan-setup.ts';
 
 const FAILED = 'FAILED: the bowl is on the floor.';
 
 describePage('a plan whose second step fails', (guest) => {
-  let house: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
-    house = await openPlanHouse();
+    gateway = await openPlanGateway();
   });
-  afterAll(() => house.close());
+  afterAll(() => gateway.close());
 
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
   const revisions = ({ steps }: Plan): (string | undefined)[] => steps.map(({ revision }) => revision);
@@ -22,7 +22,7 @@ describePage('a plan whose second step fails', (guest) => {
   /** Sifted, kneading failed, and the model is thinking about it; the page was reloaded meanwhile. */
   async function failing(tag: string, correction: object, ...rest: string[]): Promise<PlannedTurn> {
     const turn = await PlannedTurn.begin(
-      house,
+      gateway,
       guest,
       tag,
       'agentic',
@@ -96,7 +96,7 @@ describePage('a plan whose second step fails', (guest) => {
   });
 
   it('is given up, and says why (S-29)', async () => {
-    const reason = 'There is no other bowl in the house.';
+    const reason = 'There is no other bowl in the kitchen.';
     const turn = await failing('abort', { action: 'abort', reason }, 'There will be no bread.');
     const { call, plan } = await turn.rest();
     expect(plan).toMatchObject({ state: 'cancelled', reason });

@@ -6,7 +6,7 @@ import type { PlanAction, PlanAnswer } from '../../src/contracts/plan-store.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
-import { describeDoor } from './describe-page.ts';
+import { describeEntrance } from './describe-page.ts';
 import { panelOf, readPanel } from './panel.ts';
 
 const NARROW = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' as const };
@@ -35,7 +35,7 @@ function question(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): ApprovalRec
   };
 }
 
-describeDoor("a plan's panel", (guest, at) => {
+describeEntrance("a plan's panel", (guest, at) => {
   beforeEach(() => at.enter());
 
   const panel = () => guest.page.getByRole('region', { name: 'Plan' });
@@ -55,15 +55,15 @@ describeDoor("a plan's panel", (guest, at) => {
   }
   /** The plan waits for a person. */
   function waits(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): void {
-    at.door.house.waiting = [question(turn, of, wait)];
+    at.api.gateway.waiting = [question(turn, of, wait)];
     turn.emit({ type: 'approval_needed', approvalId: `q-${wait}` });
   }
-  /** The house takes every press down, and answers it when the test says so. */
+  /** The gateway takes every press down, and answers it when the test says so. */
   function presses(): { taken: PlanAction[]; steps: unknown[]; answer: PromiseWithResolvers<PlanAnswer> } {
     const taken: PlanAction[] = [];
     const steps: unknown[] = [];
     const answer = Promise.withResolvers<PlanAnswer>();
-    at.door.house.actOnPlan = (_caller, _id, action, step) => {
+    at.api.gateway.actOnPlan = (_caller, _id, action, step) => {
       taken.push(action);
       steps.push(step);
       return answer.promise;
@@ -108,11 +108,11 @@ describeDoor("a plan's panel", (guest, at) => {
 
     it('what events told while it was read anew, not the older plan that was read (S-39)', async () => {
       const turn = await follow(RUNNING);
-      const { house } = at.door;
-      const read = house.plan.bind(house);
+      const { gateway } = at.api;
+      const read = gateway.plan.bind(gateway);
       const called = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
-      house.plan = async (caller, key) => {
+      gateway.plan = async (caller, key) => {
         const answer = await read(caller, key);
         called.resolve();
         await released.promise;
@@ -181,7 +181,7 @@ describeDoor("a plan's panel", (guest, at) => {
       waits(turn, RUNNING, 'pause');
       await panel().getByText('The plan is paused before step 2.').waitFor();
       await vi.waitFor(async () => expect(await button('Resume').isDisabled()).toBe(false), WAIT);
-      at.door.house.waiting = [];
+      at.api.gateway.waiting = [];
       turn.emit({ type: 'approval_decided', approvalId: 'q-pause', decision: 'approved' });
       turn.emit({ type: 'plan_resumed' });
       await offers('Pause', 'Skip step', 'Stop');
@@ -223,8 +223,8 @@ describeDoor("a plan's panel", (guest, at) => {
       const teacher: Plan = { ...withStatus(plan(3), 0, 'done'), mode: 'teacher' };
       const turn = await follow(teacher);
       for (let n = 1; n <= 60; n += 1)
-        at.door.house.commit(`http:${turn.message.chatId}`, `later-${n}`, 'user', `and ${n}`, false);
-      at.door.house.waiting = [question(turn, teacher, 'step')];
+        at.api.gateway.commit(`http:${turn.message.chatId}`, `later-${n}`, 'user', `and ${n}`, false);
+      at.api.gateway.waiting = [question(turn, teacher, 'step')];
       await guest.page.reload();
       await offers('Run', 'Skip step', 'Stop');
       expect(await readPanel(guest.page)).toEqual(panelOf(teacher));

@@ -1,23 +1,23 @@
-/** The buttons of a plan's panel before the whole house: each press is seen on the panel, in the store, and in what the model is asked next. */
+/** The buttons of a plan's panel before the whole gateway: each press is seen on the panel, in the store, and in what the model is asked next. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Plan } from '../../src/contracts/plan.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
-import { openPlanHouse, PlannedTurn } from './plan-setup.ts';
+import { openPlanGateway, PlannedTurn } from './plan-setup.ts';
 
 describePage("the buttons of a plan's panel", (guest) => {
-  let house: GatewayFixture;
+  let gateway: GatewayFixture;
   beforeAll(async () => {
-    house = await openPlanHouse();
+    gateway = await openPlanGateway();
   });
-  afterAll(() => house.close());
+  afterAll(() => gateway.close());
 
   const panel = () => guest.page.getByRole('region', { name: 'Plan' });
   const press = (name: string): Promise<void> => panel().getByRole('button', { name, exact: true }).click();
   const reads = (text: string): Promise<void> => panel().getByText(text).first().waitFor();
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
   const begin = (tag: string, mode: 'agentic' | 'teacher', ...answers: string[]): Promise<PlannedTurn> =>
-    PlannedTurn.begin(house, guest, tag, mode, ...answers);
+    PlannedTurn.begin(gateway, guest, tag, mode, ...answers);
 
   it('pause a plan before its next step, and let it go on, with a reload between (S-02)', async () => {
     const turn = await begin('pause', 'agentic', 'Sifted.', 'Kneaded.', 'Baked.', 'Eat.');
@@ -39,7 +39,7 @@ describePage("the buttons of a plan's panel", (guest) => {
   it('leave out the step that runs if it fails, without a correction (S-28)', async () => {
     const turn = await begin('leave-out', 'agentic', 'FAILED: no sieve.', 'Kneaded.', 'Baked.', 'Eat.');
     const { call, plan: shown } = await turn.rest();
-    const late = await house.call(`/v1/plans/${shown.id}/skip?step=${shown.steps[1]?.id}`, {
+    const late = await gateway.call(`/v1/plans/${shown.id}/skip?step=${shown.steps[1]?.id}`, {
       method: 'POST',
     });
     expect([late.status, await late.text()]).toEqual([

@@ -1,4 +1,4 @@
-/** The whole house with a profile that plans, a model that waits at every call until the test lets it speak, and a memory of every plan as it was stored. */
+/** The whole gateway with a profile that plans, a model that waits at every call until the test lets it speak, and a memory of every plan as it was stored. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
@@ -14,18 +14,18 @@ import type { ShownPlan } from './panel.ts';
 const ANALYSIS = 'Three steps.\nREFLECT: no';
 const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SELF] Bake the bread';
 
-/** A house whose profile `worker` plans. Every version of every plan is kept in a table of the test's own. */
-export async function openPlanHouse(): Promise<GatewayFixture> {
-  const house = await openGatewayFixture('embedded');
-  const folder = path.join(house.home, 'profiles', 'worker');
+/** A gateway whose profile `worker` plans. Every version of every plan is kept in a table of the test's own. */
+export async function openPlanGateway(): Promise<GatewayFixture> {
+  const gateway = await openGatewayFixture('embedded');
+  const folder = path.join(gateway.home, 'profiles', 'worker');
   await mkdir(folder, { recursive: true });
   const profile = { planningEnabled: true, enabledTools: ['list_dir'] };
   await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
   await vi.waitFor(async () => {
-    const models = await (await house.call('/v1/models')).text();
+    const models = await (await gateway.call('/v1/models')).text();
     if (!models.includes('"worker"')) throw new Error('the profile is not read yet');
   }, WAIT);
-  await house.sql.unsafe(`
+  await gateway.sql.unsafe(`
     create table plan_version (n serial, id text, doc jsonb);
     create function keep_version() returns trigger language plpgsql as $$
       begin
@@ -34,41 +34,41 @@ export async function openPlanHouse(): Promise<GatewayFixture> {
       end $$;
     create trigger keep_version after insert or update on plan for each row execute function keep_version();
   `);
-  return house;
+  return gateway;
 }
 
 /** One planned turn on the page. The model speaks only when it is let, so that at each of its calls everything has come to rest. */
 export class PlannedTurn {
-  readonly #house: GatewayFixture;
+  readonly #gateway: GatewayFixture;
   readonly #guest: Guest;
   readonly #tag: string;
   readonly #seen: ShownPlan[] = [];
   #calls = 0;
 
-  private constructor(house: GatewayFixture, guest: Guest, tag: string) {
-    this.#house = house;
+  private constructor(gateway: GatewayFixture, guest: Guest, tag: string) {
+    this.#gateway = gateway;
     this.#guest = guest;
     this.#tag = tag;
   }
 
   /** Asks for `bread, <tag>`; the page looks on from before there is a plan, up to the first call after it was made. */
   static async begin(
-    house: GatewayFixture,
+    gateway: GatewayFixture,
     guest: Guest,
     tag: string,
     mode: ExecutionMode,
     ...answers: (string | Reply)[]
   ): Promise<PlannedTurn> {
-    const turn = new PlannedTurn(house, guest, tag);
+    const turn = new PlannedTurn(gateway, guest, tag);
     for (const answer of [ANALYSIS, PLAN, ...answers]) {
       const reply = typeof answer === 'string' ? { text: answer } : answer;
-      house.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#asks(body) });
+      gateway.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#asks(body) });
     }
     const json = { content: `bread, ${tag}`, mode, model: 'worker' };
-    const posted = await house.call(`/v1/sessions/http:${tag}/messages`, { json });
+    const posted = await gateway.call(`/v1/sessions/http:${tag}/messages`, { json });
     if (posted.status !== 202) throw new Error(await posted.text());
     const analysis = await turn.#nextCall();
-    await guest.enter(`${house.gateway.url}/#http:${tag}`, { token: OWNER });
+    await guest.enter(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
     await guest.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
     await recordPanels(guest.page);
     analysis.release();
@@ -98,7 +98,7 @@ export class PlannedTurn {
 
   /** The newest plan of the session. Throws while there is none. */
   async stored(): Promise<Plan> {
-    const record = await this.#house.store.plans.latestPlan(`http:${this.#tag}`);
+    const record = await this.#gateway.store.plans.latestPlan(`http:${this.#tag}`);
     if (record === undefined) throw new Error('there is no plan yet');
     return record.plan;
   }
@@ -115,7 +115,7 @@ export class PlannedTurn {
   async over(): Promise<Plan> {
     await this.#guest.page.locator('.turn-foot time').waitFor();
     const plan = await this.settled();
-    const versions = await this.#house.sql<{ doc: Plan }[]>`
+    const versions = await this.#gateway.sql<{ doc: Plan }[]>`
       select doc from plan_version where id = ${plan.id} order by n`;
     const seen = [...this.#seen, ...(await recordedPanels(this.#guest.page))];
     expectSame(
@@ -130,7 +130,7 @@ export class PlannedTurn {
     const nth = this.#calls;
     this.#calls += 1;
     return await vi.waitFor(() => {
-      const call = this.#house.ollama.calls.filter(({ body }) => this.#asks(body))[nth];
+      const call = this.#gateway.ollama.calls.filter(({ body }) => this.#asks(body))[nth];
       if (call === undefined) throw new Error(`the model was not called ${nth + 1} times`);
       return call;
     }, WAIT);

@@ -4,7 +4,7 @@ import type { EventBody } from '../../src/contracts/event.ts';
 import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
 import { plan, step, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
-import { describeDoor, PHONE } from './describe-page.ts';
+import { describeEntrance, PHONE } from './describe-page.ts';
 
 const STEPS: PlanStep[] = [
   step(0, { description: 'Find out which days are free', executor: { kind: 'tool', tool: 'read_file' } }),
@@ -14,7 +14,7 @@ const STEPS: PlanStep[] = [
 ];
 const TRIP: Plan = plan(STEPS, { goal: 'A long weekend in Lisbon' });
 
-describeDoor('work on the page', (guest, at) => {
+describeEntrance('work on the page', (guest, at) => {
   beforeEach(() => at.enter());
 
   const marks = (): Promise<(string | null)[]> =>
@@ -78,8 +78,8 @@ describeDoor('work on the page', (guest, at) => {
     const fold = guest.page.locator('details.thinking');
     await fold.getByText('There is one at').waitFor({ state: 'attached' });
     turn.emit({ type: 'thinking_finished', msgId });
-    think('The Tejo House, ', '110 €.');
-    await fold.getByText('The Tejo House, 110 €.').waitFor({ state: 'attached' });
+    think('The Tejo Gateway, ', '110 €.');
+    await fold.getByText('The Tejo Gateway, 110 €.').waitFor({ state: 'attached' });
     expect(await fold.count()).toBe(1);
     expect(await fold.locator('summary').innerText()).toBe('Step 3: Look for a small hotel');
     expect(await fold.textContent()).not.toContain('There is one at');
@@ -171,7 +171,7 @@ describeDoor('work on the page', (guest, at) => {
     await guest.page.locator('.turn-foot time').waitFor();
     const agent = guest.page.locator('.tool > .agent');
     const later = (body: EventBody): void =>
-      at.door.house.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
+      at.api.gateway.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
     later({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'hotel' } });
     await vi.waitFor(
       async () => expect(await agent.locator('.agent-doing').textContent()).toBe('web_search'),

@@ -1,17 +1,17 @@
 /** The list of schedules on the page, in a real browser. */
 import { expect, it, vi } from 'vitest';
 import { WAIT } from './browser.ts';
-import { describeDoor } from './describe-page.ts';
+import { describeEntrance } from './describe-page.ts';
 
 const OWNER = { tokenId: 'admin', scopes: ['admin' as const, 'chat' as const] };
 
-describeDoor('schedules on the page', (guest, at) => {
+describeEntrance('schedules on the page', (guest, at) => {
   it('are listed with their rhythm, lead to their chat, and are removed when one says so', async () => {
-    const { door } = at;
+    const { api } = at;
     const session = 'http:news' as const;
-    door.house.addSession(session, 'admin');
+    api.gateway.addSession(session, 'admin');
     const task = 'Tell me what is new in the world';
-    await door.house.schedules.add(OWNER, { id: 's1', session, task, when: { everyMinutes: 120 } });
+    await api.gateway.schedules.add(OWNER, { id: 's1', session, task, when: { everyMinutes: 120 } });
     const page = await at.enter();
     await page.getByText('Schedules').click();
     const list = page.locator('#schedule-list');
@@ -22,6 +22,6 @@ describeDoor('schedules on the page', (guest, at) => {
     await list.getByRole('button', { name: `Delete the schedule “${task}”` }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.getByText('Schedules').waitFor({ state: 'hidden' });
-    expect(await door.house.schedules.list(OWNER)).toEqual([]);
+    expect(await api.gateway.schedules.list(OWNER)).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ export interface DrivenBus {
   deadFails: Error[];
   /** Commits the end of a run's head and tells the bus. */
   finish(run: OpenRun | undefined): Promise<void>;
-  /** Appends as an accepting door does. */
+  /** Appends as an accepting channel does. */
   send(lane: LaneKey, dedupe: string): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never;
 
 /** Two buses with little room, and the runs that their handlers have not ended. */
-class House {
+class Gateway {
   readonly lanes = new MemoryLanes();
   readonly buses: DrivenBus[] = ['a', 'b'].map((instance) =>
     drivenBus({ instance, lanes: this.lanes, concurrency: 2, classes: ['in'] }),
@@ -76,25 +76,27 @@ it('no lane stays behind, and no two live runs share one', async () => {
   const property = fc.asyncProperty(
     fc.array(action, { minLength: 5, maxLength: 80, size: 'max' }),
     async (actions) => {
-      const house = new House();
-      for (const { bus } of house.buses) await bus.start();
+      const gateway = new Gateway();
+      for (const { bus } of gateway.buses) await bus.start();
       try {
         for (const one of actions) {
-          await house.act(one);
-          const live = house.open.filter((run) => house.lanes.lane(run.head.lane).epoch === run.head.epoch);
+          await gateway.act(one);
+          const live = gateway.open.filter(
+            (run) => gateway.lanes.lane(run.head.lane).epoch === run.head.epoch,
+          );
           expect(new Set(live.map((run) => run.head.lane)).size, 'one holder').toBe(live.length);
         }
         const isDone = (): boolean =>
-          LANES.every((lane) => house.lanes.lane(lane).head === house.lanes.lane(lane).messages.length);
+          LANES.every((lane) => gateway.lanes.lane(lane).head === gateway.lanes.lane(lane).messages.length);
         for (let patience = 0; !isDone() && patience < 400; patience += 1) {
-          for (const run of house.open) await house.end(run, 'finish');
+          for (const run of gateway.open) await gateway.end(run, 'finish');
           await pass(SWEEP_MS);
         }
         expect(isDone(), 'every message has ended').toBe(true);
-        for (const run of house.open) await house.end(run, 'finish');
-        expect(house.buses.map(({ bus }) => bus.running().in)).toEqual([0, 0]);
+        for (const run of gateway.open) await gateway.end(run, 'finish');
+        expect(gateway.buses.map(({ bus }) => bus.running().in)).toEqual([0, 0]);
       } finally {
-        await Promise.all(house.buses.map(({ bus }) => bus.stop(0)));
+        await Promise.all(gateway.buses.map(({ bus }) => bus.stop(0)));
       }
     },
   );

@@ -1,4 +1,4 @@
-/** Lanes in memory, as strict as the store's about fences and leases, with hands for faults: for tests of what drives them. */
+/** Lanes in memory, as strict as the store's about fences and leases, with hands for failures: for tests of what drives them. */
 import { FencedError, StoreError } from '../../src/contracts/errors.ts';
 import type {
   Fence,

@@ -6,7 +6,7 @@ import { StoreError } from '../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { Button, InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
-import { DiscordHouse } from '../fakes/discord/setup.ts';
+import { DiscordSetup } from '../fakes/discord/setup.ts';
 import { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from './telegram/setup.ts';
 
@@ -120,61 +120,61 @@ describe('buttons on Telegram', () => {
 });
 
 describe('buttons on Discord', () => {
-  let house: DiscordHouse;
+  let gateway: DiscordSetup;
 
   beforeEach(async () => {
-    house = await DiscordHouse.open();
+    gateway = await DiscordSetup.open();
   });
   afterEach(async () => {
-    await house.close();
+    await gateway.close();
   });
 
   const asked = async () => {
-    const { channel, person } = house.discord.dm();
-    const part = (text: string, buttons: Button[]) => ({ ...house.part(channel.id, text), buttons });
-    const sent = await house.channel.send(part('May I?', BUTTONS));
+    const { channel, person } = gateway.discord.dm();
+    const part = (text: string, buttons: Button[]) => ({ ...gateway.part(channel.id, text), buttons });
+    const sent = await gateway.channel.send(part('May I?', BUTTONS));
     const labels = () =>
-      house.discord.visible(channel).map(({ buttons }) => buttons.map(({ label }) => label));
+      gateway.discord.visible(channel).map(({ buttons }) => buttons.map(({ label }) => label));
     return { channel, person, sent, labels, part };
   };
 
   it('stay through edits that carry them, and go with the first that does not', async () => {
     const { sent, labels, part } = await asked();
     expect(labels()).toEqual([['Approve', 'Deny']]);
-    await house.channel.edit?.(sent, part('May I, please?', BUTTONS));
+    await gateway.channel.edit?.(sent, part('May I, please?', BUTTONS));
     expect(labels()).toEqual([['Approve', 'Deny']]);
-    await house.channel.edit?.(sent, part('Done.', []));
+    await gateway.channel.edit?.(sent, part('Done.', []));
     expect(labels()).toEqual([[]]);
   });
 
   it('are handed over as presses, and answered for who pressed alone', async () => {
-    house.verdict = () => Promise.resolve(handled('Approved.'));
-    await house.start();
+    gateway.verdict = () => Promise.resolve(handled('Approved.'));
+    await gateway.start();
     const { channel, person } = await asked();
-    const id = house.discord.press(channel, 'Approve', person);
-    await vi.waitFor(() => expect(house.discord.screen(channel, person)).toContain('Approved.'), WAIT);
-    expect(house.discord.screen(channel)).toEqual(['May I?']);
-    expect(house.received).toMatchObject([
+    const id = gateway.discord.press(channel, 'Approve', person);
+    await vi.waitFor(() => expect(gateway.discord.screen(channel, person)).toContain('Approved.'), WAIT);
+    expect(gateway.discord.screen(channel)).toEqual(['May I?']);
+    expect(gateway.received).toMatchObject([
       { id, button: 'approve:abc', content: '', chatId: channel.id, senderId: person.id, place: 'private' },
     ]);
   });
 
   it('are acknowledged within three seconds though the store is slow, hidden from the others', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
-    house.verdict = () => promise;
-    await house.start();
+    gateway.verdict = () => promise;
+    await gateway.start();
     const { channel, person } = await asked();
-    house.discord.press(channel, 'Deny', person);
+    gateway.discord.press(channel, 'Deny', person);
     const thinking = 'Parley is thinking...';
-    await vi.waitFor(() => expect(house.discord.screen(channel, person)).toContain(thinking), WAIT);
-    expect(house.discord.screen(channel)).toEqual(['May I?']);
+    await vi.waitFor(() => expect(gateway.discord.screen(channel, person)).toContain(thinking), WAIT);
+    expect(gateway.discord.screen(channel)).toEqual(['May I?']);
     resolve(handled('Denied.'));
-    await vi.waitFor(() => expect(house.discord.screen(channel, person)).toContain('Denied.'), WAIT);
+    await vi.waitFor(() => expect(gateway.discord.screen(channel, person)).toContain('Denied.'), WAIT);
   });
 
   it('are refused by the platform when they do not fit', async () => {
     const { part, labels } = await asked();
-    const send = (buttons: Button[]) => house.channel.send(part(`${buttons.length}`, buttons));
+    const send = (buttons: Button[]) => gateway.channel.send(part(`${buttons.length}`, buttons));
     const wrong = [
       [{ label: 'Go', value: 'x'.repeat(101) }],
       [{ label: 'x'.repeat(81), value: 'x' }],

@@ -12,7 +12,7 @@ import type { ChannelManifest } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
-import { FakeHouse } from '../fakes/gateway/gateway-api.ts';
+import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
 
 const TELEGRAM = { TELEGRAM_BOT_TOKEN: '12:telegram-secret' };
@@ -43,7 +43,7 @@ function errorsOf(environment: Record<string, string>, file: object = {}, manife
 async function open(config: Config, name: string) {
   const channel = config.channels.find((one) => one.name === name);
   if (channel === undefined) throw new Error(`no channel ${name}`);
-  return await channel.create({ log: silentLog, gateway: new FakeHouse() });
+  return await channel.create({ log: silentLog, gateway: new FakeGateway() });
 }
 
 describe('the settings of a channel', () => {

@@ -1,4 +1,4 @@
-/** The suite every channel passes: what a door promises to the house and to the people before it, asked over real sockets. */
+/** The suite every channel passes: what a channel promises to the gateway and to the people before it, asked over real sockets. */
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -67,7 +67,7 @@ export function channelContract(
   makeHarness: () => Promise<ChannelHarness>,
   excused: Partial<Record<ChannelQuestion, string>> = {},
 ): void {
-  let house: ChannelHarness;
+  let harness: ChannelHarness;
   let received: InboundMessage[];
   const receive: Receive = (message) => {
     received.push(message);
@@ -79,11 +79,11 @@ export function channelContract(
   describe(`the channel ${name}`, () => {
     beforeEach(async () => {
       received = [];
-      house = await makeHarness();
+      harness = await makeHarness();
     });
     afterEach(async () => {
-      await house.channel.stop();
-      await house.close();
+      await harness.channel.stop();
+      await harness.close();
     });
 
     it('says why for every question it is excused from', () => {
@@ -92,12 +92,12 @@ export function channelContract(
 
     describe('receiving', () => {
       it('gives ids as strings, the same each time, and what was written', async () => {
-        await house.channel.start(receive);
-        house.says(house.chats[0], 'first');
-        house.says(house.chats[0], 'second');
+        await harness.channel.start(receive);
+        harness.says(harness.chats[0], 'first');
+        harness.says(harness.chats[0], 'second');
         await vi.waitFor(() => expect(contents()).toEqual(['first', 'second']), WAIT);
         for (const message of received) {
-          expect(message).toMatchObject({ ...house.chats[0], channel: name, place: 'private' });
+          expect(message).toMatchObject({ ...harness.chats[0], channel: name, place: 'private' });
           expect(message.id).toMatch(/./);
           expect(Math.abs(message.timestamp - Date.now())).toBeLessThan(60_000);
         }
@@ -105,16 +105,16 @@ export function channelContract(
       });
 
       it('takes the next message while the turn of the first still runs, in order', async () => {
-        await house.channel.start(receive);
+        await harness.channel.start(receive);
         const words = ['one', 'two', 'three', 'four', 'five'];
-        for (const word of words) house.says(house.chats[0], word);
+        for (const word of words) harness.says(harness.chats[0], word);
         await vi.waitFor(() => expect(contents()).toEqual(words), WAIT);
       });
 
       it('never mixes two chats', async () => {
-        await house.channel.start(receive);
+        await harness.channel.start(receive);
         for (let i = 0; i < 5; i += 1)
-          for (const chat of house.chats) house.says(chat, `${chat.chatId} ${i}`);
+          for (const chat of harness.chats) harness.says(chat, `${chat.chatId} ${i}`);
         await vi.waitFor(() => expect(received).toHaveLength(10), WAIT);
         for (const message of received) expect(message.content.split(' ')[0]).toBe(message.chatId);
       });
@@ -123,25 +123,25 @@ export function channelContract(
         'tells the platform "taken" only after the message was committed',
         async () => {
           const { promise, resolve } = Promise.withResolvers<Receipt>();
-          await house.channel.start(async (message) => {
+          await harness.channel.start(async (message) => {
             received.push(message);
             return await promise;
           });
-          house.says(house.chats[0], 'keep me');
+          harness.says(harness.chats[0], 'keep me');
           await vi.waitFor(() => expect(contents()).toContain('keep me'), WAIT);
           for (let i = 0; i < 25; i += 1) await new Promise((next) => setImmediate(next));
-          expect(house.acknowledged?.()).toBe(false);
+          expect(harness.acknowledged?.()).toBe(false);
           resolve(ACCEPTED);
-          await vi.waitFor(() => expect(house.acknowledged?.()).toBe(true), WAIT);
+          await vi.waitFor(() => expect(harness.acknowledged?.()).toBe(true), WAIT);
         },
       );
 
       it.runIf(asked('redelivers'))('gives a repeat the same id', async () => {
-        await house.channel.start(receive);
-        house.says(house.chats[0], 'again');
+        await harness.channel.start(receive);
+        harness.says(harness.chats[0], 'again');
         await vi.waitFor(() => expect(contents()).toEqual(['again']), WAIT);
-        await house.redelivers?.(receive);
-        house.says(house.chats[0], 'after');
+        await harness.redelivers?.(receive);
+        harness.says(harness.chats[0], 'after');
         await vi.waitFor(() => expect(contents()).toContain('after'), WAIT);
         const ids = received.filter((message) => message.content === 'again').map((message) => message.id);
         expect(new Set(ids).size).toBe(1);
@@ -149,28 +149,28 @@ export function channelContract(
       });
 
       it.runIf(asked('echoes'))('ignores its own messages and those of other bots', async () => {
-        await house.channel.start(receive);
-        house.echoes?.(house.chats[0], 'from myself', 'self');
-        house.echoes?.(house.chats[0], 'from a bot', 'bot');
-        house.says(house.chats[0], 'from a person');
+        await harness.channel.start(receive);
+        harness.echoes?.(harness.chats[0], 'from myself', 'self');
+        harness.echoes?.(harness.chats[0], 'from a bot', 'bot');
+        harness.says(harness.chats[0], 'from a person');
         await vi.waitFor(() => expect(contents()).toEqual(['from a person']), WAIT);
       });
 
       it('stops twice without complaint, before a start too, and leaves nothing open', async () => {
-        await house.channel.stop();
-        await house.channel.start(receive);
-        house.says(house.chats[0], 'in time');
+        await harness.channel.stop();
+        await harness.channel.start(receive);
+        harness.says(harness.chats[0], 'in time');
         await vi.waitFor(() => expect(contents()).toEqual(['in time']), WAIT);
-        await house.channel.stop();
-        await house.channel.stop();
-        await vi.waitFor(() => expect(house.receiving()).toBe(0), WAIT);
+        await harness.channel.stop();
+        await harness.channel.stop();
+        await vi.waitFor(() => expect(harness.receiving()).toBe(0), WAIT);
       });
 
       it('receives again after a stop and a start', async () => {
-        await house.channel.start(receive);
-        await house.channel.stop();
-        await house.channel.start(receive);
-        house.says(house.chats[1], 'back');
+        await harness.channel.start(receive);
+        await harness.channel.stop();
+        await harness.channel.start(receive);
+        harness.says(harness.chats[1], 'back');
         await vi.waitFor(() => expect(contents()).toEqual(['back']), WAIT);
       });
     });
@@ -179,90 +179,90 @@ export function channelContract(
       const part = (chatId: string, text: string, nonce = text): OutboundPart => ({
         channel: name,
         chatId,
-        body: house.channel.render(parseMarkdown(text)),
+        body: harness.channel.render(parseMarkdown(text)),
         buttons: [],
         nonce,
       });
       const failure = async (call: Promise<unknown>): Promise<ChannelError> => {
         const error: unknown = await call.catch((thrown: unknown) => thrown);
         if (!(error instanceof ChannelError)) throw new Error(`no ChannelError but ${inspect(error)}`);
-        expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(house.secret);
+        expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(harness.secret);
         return error;
       };
 
       it.runIf(asked('sends'))('shows a message in its chat only, without being started', async () => {
-        const [here, there] = house.chats;
-        const sent = await house.channel.send(part(here.chatId, 'for **one** chat'));
+        const [here, there] = harness.chats;
+        const sent = await harness.channel.send(part(here.chatId, 'for **one** chat'));
         expect(sent.id).toMatch(/./);
-        expect(house.screen(here.chatId)).toEqual(['for one chat']);
-        expect(house.screen(there.chatId)).toEqual([]);
+        expect(harness.screen(here.chatId)).toEqual(['for one chat']);
+        expect(harness.screen(there.chatId)).toEqual([]);
       });
 
       it.runIf(asked('sends'))('gives an id that edit accepts, and takes the same text twice', async () => {
-        const { chatId } = house.chats[0];
-        const sent = await house.channel.send(part(chatId, 'draft'));
-        for (let i = 0; i < 2; i += 1) await house.channel.edit?.(sent, part(chatId, 'done'));
-        expect(house.screen(chatId)).toEqual([house.channel.capabilities.edit ? 'done' : 'draft']);
+        const { chatId } = harness.chats[0];
+        const sent = await harness.channel.send(part(chatId, 'draft'));
+        for (let i = 0; i < 2; i += 1) await harness.channel.edit?.(sent, part(chatId, 'done'));
+        expect(harness.screen(chatId)).toEqual([harness.channel.capabilities.edit ? 'done' : 'draft']);
       });
 
       it.runIf(asked('sends'))('shows hostile text readable', async () => {
-        const { chatId } = house.chats[0];
+        const { chatId } = harness.chats[0];
         for (const text of HOSTILE_TEXTS) {
           const out = part(chatId, text);
-          await house.channel.send(out);
-          const shown = house.screen(chatId).at(-1);
-          expect(shown).toBe(house.reads(out.body.text).visible);
+          await harness.channel.send(out);
+          const shown = harness.screen(chatId).at(-1);
+          expect(shown).toBe(harness.reads(out.body.text).visible);
           expect(shown).toContain('readable');
-          await house.channel.send({ ...out, plain: true, nonce: `${text} plain` });
-          expect(house.screen(chatId).at(-1)).toContain('readable');
+          await harness.channel.send({ ...out, plain: true, nonce: `${text} plain` });
+          expect(harness.screen(chatId).at(-1)).toContain('readable');
         }
       });
 
       it.runIf(asked('sends'))('sends the longest message and refuses a longer one for good', async () => {
-        const { chatId } = house.chats[0];
-        const { maxLength } = house.channel.capabilities;
-        await house.channel.send(part(chatId, 'y'.repeat(maxLength)));
-        expect(house.screen(chatId).at(-1)).toHaveLength(maxLength);
-        const error = await failure(house.channel.send(part(chatId, 'n'.repeat(maxLength + 1))));
+        const { chatId } = harness.chats[0];
+        const { maxLength } = harness.channel.capabilities;
+        await harness.channel.send(part(chatId, 'y'.repeat(maxLength)));
+        expect(harness.screen(chatId).at(-1)).toHaveLength(maxLength);
+        const error = await failure(harness.channel.send(part(chatId, 'n'.repeat(maxLength + 1))));
         expect(error).toMatchObject({ code: 'rejected', retryable: false });
       });
 
       it.runIf(asked('rateLimits'))('turns "wait this long" into rate_limited with the time', async () => {
-        const { chatId } = house.chats[0];
-        house.rateLimits?.(3_000);
-        const error = await failure(house.channel.send(part(chatId, 'hasty')));
+        const { chatId } = harness.chats[0];
+        harness.rateLimits?.(3_000);
+        const error = await failure(harness.channel.send(part(chatId, 'hasty')));
         expect(error).toMatchObject({ code: 'rate_limited', retryable: true });
         expect(error.retryAfterMs).toBeGreaterThanOrEqual(3_000);
-        expect(house.screen(chatId)).toEqual([]);
+        expect(harness.screen(chatId)).toEqual([]);
       });
 
       it.runIf(asked('blocks'))('does not ask for a retry when the person blocked it', async () => {
-        const { chatId } = house.chats[0];
-        house.blocks?.(chatId);
-        const error = await failure(house.channel.send(part(chatId, 'hello?')));
+        const { chatId } = harness.chats[0];
+        harness.blocks?.(chatId);
+        const error = await failure(harness.channel.send(part(chatId, 'hello?')));
         expect(error).toMatchObject({ code: 'blocked', retryable: false });
       });
 
       it.runIf(asked('losesAnswer'))(
         'shows one message when an answer was lost, or says it cannot know',
         async () => {
-          const { chatId } = house.chats[0];
-          house.losesAnswer?.();
-          const outcome = await house.channel.send(part(chatId, 'once')).then(
+          const { chatId } = harness.chats[0];
+          harness.losesAnswer?.();
+          const outcome = await harness.channel.send(part(chatId, 'once')).then(
             () => 'sent',
             (error: unknown) => (error instanceof GatewayError ? error.code : 'foreign'),
           );
           expect(['sent', 'outcome_unknown']).toContain(outcome);
-          expect(house.screen(chatId)).toEqual(['once']);
+          expect(harness.screen(chatId)).toEqual(['once']);
         },
       );
 
       it.runIf(asked('nonce'))('shows one message for one nonce', async () => {
-        const { chatId } = house.chats[0];
-        const first = await house.channel.send(part(chatId, 'only once', 'same'));
-        const second = await house.channel.send(part(chatId, 'only once', 'same'));
+        const { chatId } = harness.chats[0];
+        const first = await harness.channel.send(part(chatId, 'only once', 'same'));
+        const second = await harness.channel.send(part(chatId, 'only once', 'same'));
         expect(second.id).toBe(first.id);
-        expect(house.screen(chatId)).toEqual(['only once']);
+        expect(harness.screen(chatId)).toEqual(['only once']);
       });
     });
 
@@ -272,10 +272,10 @@ export function channelContract(
           fc.property(markdownish, (text) => {
             const doc = parseMarkdown(text);
             const before = JSON.stringify(doc);
-            const rendered = house.channel.render(doc);
-            expect(house.channel.render(doc)).toEqual(rendered);
+            const rendered = harness.channel.render(doc);
+            expect(harness.channel.render(doc)).toEqual(rendered);
             expect(JSON.stringify(doc)).toBe(before);
-            expect(house.reads(rendered.text).length).toBe(rendered.length);
+            expect(harness.reads(rendered.text).length).toBe(rendered.length);
           }),
           { numRuns: 300 },
         );
@@ -283,15 +283,15 @@ export function channelContract(
     });
 
     it('declares only what it does', async () => {
-      const { channel } = house;
+      const { channel } = harness;
       const { capabilities } = channel;
       expect(channel.name).toBe(name);
       expect(capabilities.edit).toBe(channel.edit !== undefined);
       expect(capabilities.typing).toBe(channel.typing !== undefined);
       expect(capabilities.typingMs > 0).toBe(capabilities.typing);
       expect(Number.isSafeInteger(capabilities.maxLength)).toBe(true);
-      expect(capabilities.editIntervalMs(house.chats[0].chatId) > 0).toBe(capabilities.edit);
-      await channel.typing?.({ channel: name, chatId: house.chats[0].chatId });
+      expect(capabilities.editIntervalMs(harness.chats[0].chatId) > 0).toBe(capabilities.edit);
+      await channel.typing?.({ channel: name, chatId: harness.chats[0].chatId });
     });
   });
 }

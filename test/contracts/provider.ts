@@ -51,25 +51,25 @@ const CLOSE_WITHIN_MS = 1_000;
 
 export function providerContract(name: string, makeHarness: () => Promise<ProviderHarness>): void {
   describe(`${name} as a provider`, () => {
-    let house: ProviderHarness;
-    beforeEach(async () => void (house = await makeHarness()));
-    afterEach(() => house.close());
+    let gateway: ProviderHarness;
+    beforeEach(async () => void (gateway = await makeHarness()));
+    afterEach(() => gateway.close());
 
     const ask = (content: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
-      model: house.model,
+      model: gateway.model,
       messages: [{ role: 'user', content }],
       contextWindow: 8_192,
       ...more,
     });
     const stream = (signal = new AbortController().signal, more: Partial<ChatRequest> = {}) =>
-      house.provider.streamChat(ask('hello', more), signal);
+      gateway.provider.streamChat(ask('hello', more), signal);
     const answered = async (reply: ContractReply, more: Partial<ChatRequest> = {}) => {
-      house.answer(reply);
+      gateway.answer(reply);
       return collectChat(stream(undefined, more));
     };
 
     it('gives deltas that add up, thinking before text, and one done at the end (B-09, N-48)', async () => {
-      house.answer({ thinking: ['hm ', 'well'], text: ['a ', 'b ', 'c'] });
+      gateway.answer({ thinking: ['hm ', 'well'], text: ['a ', 'b ', 'c'] });
       const { chunks } = await drain(stream(undefined, { think: true }));
       expect(joined(chunks, 'thinking')).toBe('hm well');
       expect(joined(chunks, 'text')).toBe('a b c');
@@ -132,7 +132,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       ['a dead connection', 'cut'],
       ['an end without its closing record', 'no_end'],
     ] as const)('fails with bad_response on %s, after the text that came before', async (_what, kind) => {
-      house.answer({ text: ['a ', 'b ', 'c'], failure: { kind, after: 2 } });
+      gateway.answer({ text: ['a ', 'b ', 'c'], failure: { kind, after: 2 } });
       const { chunks, error } = await drain(stream());
       expect(joined(chunks, 'text')).toBe('a b ');
       expect(error).toMatchObject({ code: 'bad_response', retryable: true });
@@ -140,7 +140,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
 
     it('names an overflow, and forgets nothing else by it (B-11)', async () => {
       const long = ask('word '.repeat(2_000), { contextWindow: 256 });
-      const { error } = await drain(house.provider.streamChat(long, new AbortController().signal));
+      const { error } = await drain(gateway.provider.streamChat(long, new AbortController().signal));
       expect(error).toMatchObject({ code: 'context_overflow', retryable: false });
       expect((await answered({ text: ['fits'] })).content).toBe('fits');
     });
@@ -154,7 +154,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
     });
 
     it('says unavailable when nobody listens', async () => {
-      const nobody = house.providerAt('http://127.0.0.1:1');
+      const nobody = gateway.providerAt('http://127.0.0.1:1');
       const { error } = await drain(nobody.streamChat(ask('hello'), new AbortController().signal));
       expect(error).toMatchObject({ code: 'unavailable', retryable: true });
     });
@@ -165,10 +165,10 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
     });
 
     it('closes the request within a second when stopped in a silent prefill (N-60, N-63)', async () => {
-      house.answer({ hold: true, text: ['never seen'] });
+      gateway.answer({ hold: true, text: ['never seen'] });
       const stop = new AbortController();
       const drained = drain(stream(stop.signal));
-      const call = await house.nextCall();
+      const call = await gateway.nextCall();
       const at = performance.now();
       stop.abort();
       expect((await drained).error).toMatchObject({ code: 'aborted' });
@@ -178,7 +178,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
     });
 
     it('closes the request within a second when stopped mid-stream (N-58, N-63)', async () => {
-      house.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
+      gateway.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
       const stop = new AbortController();
       let at = 0;
       const seen: string[] = [];
@@ -191,23 +191,23 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       })();
       await expect(reading).rejects.toMatchObject({ code: 'aborted' });
       expect(seen).toEqual(['text']);
-      const closed = await (await house.nextCall()).closed;
+      const closed = await (await gateway.nextCall()).closed;
       expect(closed.by).toBe('client');
       expect(closed.at - at).toBeLessThan(CLOSE_WITHIN_MS);
     });
 
     it('closes the request when the reader walks away (N-64)', async () => {
-      house.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
+      gateway.answer({ text: ['a', 'b'], failure: { kind: 'hang', after: 1 } });
       for await (const chunk of stream()) {
         expect(chunk).toEqual({ type: 'text', delta: 'a' });
         break;
       }
-      expect((await (await house.nextCall()).closed).by).toBe('client');
+      expect((await (await gateway.nextCall()).closed).by).toBe('client');
     });
 
     it('answers 1,000 small streams at once, each with its own text', async () => {
       const texts = Array.from({ length: 1_000 }, (_, index) => `answer ${index}`);
-      for (const text of texts) house.answer({ text: [text] });
+      for (const text of texts) gateway.answer({ text: [text] });
       const replies = await Promise.all(texts.map(() => collectChat(stream())));
       expect(replies.map((reply) => reply.content).toSorted()).toEqual(texts.toSorted());
     });
@@ -216,7 +216,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       const noise = fc.uint8Array({ minLength: 1, maxLength: 200 });
       await fc.assert(
         fc.asyncProperty(noise, fc.nat({ max: 2 }), async (bytes, after) => {
-          house.answer({ text: ['a', 'b'], failure: { kind: 'bytes', after, bytes } });
+          gateway.answer({ text: ['a', 'b'], failure: { kind: 'bytes', after, bytes } });
           const { error } = await drain(stream());
           expect(error === undefined || error instanceof ProviderError).toBe(true);
         }),
@@ -228,7 +228,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n';
       const noise = fc.tuple(fc.constantFrom('', 'HTTP/1.1 ', head), fc.uint8Array({ maxLength: 300 }));
       const raw = await startRawServer();
-      const provider = house.providerAt(raw.url);
+      const provider = gateway.providerAt(raw.url);
       const signal = new AbortController().signal;
       try {
         await fc.assert(

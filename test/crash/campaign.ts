@@ -9,8 +9,8 @@ import type { KillRows } from './rows.ts';
 import { readQuestion, seeded } from './script.ts';
 import { classify } from './windows.ts';
 import type { Strike, Window } from './windows.ts';
-import { startWorld, TOKEN } from './world.ts';
-import type { World } from './world.ts';
+import { startScenario, TOKEN } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 
 /** When a process is killed: at any time, at any time with the model busy in many turns, or as a transaction is due. */
 export type Moment = 'any' | 'busy' | Window;
@@ -71,16 +71,16 @@ const TAKEOVER_MS = 20_000;
 export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
   const { sessions, telegramSessions, moments, messages, gateways: nodes = 1, progress } = options;
   const chats = Array.from({ length: telegramSessions }, (_, at) => sessions - telegramSessions + at);
-  const world = await startWorld({ ...options, gateways: nodes, telegramSessions: chats });
-  for (const chat of chats) world.telegram.chats.open(`${-1_000_000_000_000 - chat}`);
+  const scenario = await startScenario({ ...options, gateways: nodes, telegramSessions: chats });
+  for (const chat of chats) scenario.telegram.chats.open(`${-1_000_000_000_000 - chat}`);
   let turn = 0;
-  const url = (): Promise<string> => (world.gateways[(turn += 1) % nodes] ?? firstOf(world)).url();
-  const people = new People({ ...options, token: TOKEN, telegram: world.telegram, url });
+  const url = (): Promise<string> => (scenario.gateways[(turn += 1) % nodes] ?? firstOf(scenario)).url();
+  const people = new People({ ...options, token: TOKEN, telegram: scenario.telegram, url });
   const random = seeded(options.seed);
   const kills: Kill[] = [];
   try {
     // One after the other: the first one makes the tables.
-    for (const gateway of world.gateways) {
+    for (const gateway of scenario.gateways) {
       gateway.start();
       await gateway.url();
     }
@@ -93,28 +93,28 @@ export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
       const due = Math.min(timed ? Infinity : perSession, share + AHEAD);
       people.release(due - released);
       released = due;
-      await arrive(moment, world, people, random);
-      const victim = world.gateways[at % nodes] ?? firstOf(world);
-      const kill = await strike(world, people, victim, nodes === 2 && at % 4 === 1);
+      await arrive(moment, scenario, people, random);
+      const victim = scenario.gateways[at % nodes] ?? firstOf(scenario);
+      const kill = await strike(scenario, people, victim, nodes === 2 && at % 4 === 1);
       kills.push(kill);
       const hits = Object.entries(kill.strike.hits).filter(([, count]) => count > 0);
       progress?.(
         `${Math.round((performance.now() - began) / 1_000)} s, kill ${at + 1} (${moment}): ${kill.strike.running} running, ${hits.map((hit) => hit.join(' ')).join(', ')}`,
       );
     }
-    await drained(world, people);
-    const final = await world.read(readFinal);
-    const seen = { effects: world.effects.counts(), screens: world.screens(), asked: world.asked };
+    await drained(scenario, people);
+    const final = await scenario.read(readFinal);
+    const seen = { effects: scenario.effects.counts(), screens: scenario.screens(), asked: scenario.asked };
     return {
       verdict: judge({ accepted: people.accepted, refused: people.refused, final, kills, ...seen }),
       strikes: kills.map((kill) => kill.strike),
-      resumeMs: kills.flatMap((kill, at) => resumedAfter(kill, kills[at + 1], world)),
+      resumeMs: kills.flatMap((kill, at) => resumedAfter(kill, kills[at + 1], scenario)),
       readyMs: kills.map((kill) => kill.readyMs),
       messages: people.accepted.length,
     };
   } finally {
     await people.close();
-    await world.close();
+    await scenario.close();
   }
 }
 
@@ -127,19 +127,24 @@ function* schedule({ moments, forMs }: CampaignOptions): Generator<[number, Mome
   for (let at = 0; performance.now() < end; at += 1) yield [at, moments[at % moments.length] ?? 'any'];
 }
 
-function firstOf(world: World): GatewayProcess {
-  const [first] = world.gateways;
+function firstOf(scenario: Scenario): GatewayProcess {
+  const [first] = scenario.gateways;
   if (first === undefined) throw new Error('There is no gateway.');
   return first;
 }
 
 /** Waits for the moment of a kill; one that does not come is replaced by the end of the wait. */
-async function arrive(moment: Moment, world: World, people: People, random: () => number): Promise<void> {
-  const { telegram, answered } = world;
+async function arrive(
+  moment: Moment,
+  scenario: Scenario,
+  people: People,
+  random: () => number,
+): Promise<void> {
+  const { telegram, answered } = scenario;
   const before = {
     finals: answered.finals,
     rounds: answered.rounds,
-    effects: world.effects.counts().size,
+    effects: scenario.effects.counts().size,
     sends: telegram.count('sendMessage'),
     edits: telegram.count('editMessageText'),
   };
@@ -147,10 +152,10 @@ async function arrive(moment: Moment, world: World, people: People, random: () =
     case 'any':
       return await pause(random() * LATEST_MS);
     case 'busy':
-      await until(() => world.ollama.active >= BUSY_STREAMS, BUSY_WAIT_MS);
+      await until(() => scenario.ollama.active >= BUSY_STREAMS, BUSY_WAIT_MS);
       await pause(random() * LATEST_MS);
       // Meanwhile the queues may have run dry, or the next answers begun.
-      return await until(() => world.ollama.active >= BUSY_STREAMS, BUSY_WAIT_MS);
+      return await until(() => scenario.ollama.active >= BUSY_STREAMS, BUSY_WAIT_MS);
     case 'T1':
       return await until(() => people.unacknowledged > 0, BUSY_WAIT_MS);
     case 'T2':
@@ -158,7 +163,7 @@ async function arrive(moment: Moment, world: World, people: People, random: () =
       await until(() => answered.rounds > before.rounds, BUSY_WAIT_MS);
       return await pause(moment === 'T2' ? 0 : random() * 15);
     case 'T4':
-      return await until(() => world.effects.counts().size > before.effects, BUSY_WAIT_MS);
+      return await until(() => scenario.effects.counts().size > before.effects, BUSY_WAIT_MS);
     case 'T5':
       return await until(() => telegram.count('sendMessage') > before.sends, BUSY_WAIT_MS);
     case 'T6':
@@ -176,15 +181,20 @@ async function until(holds: () => boolean, limitMs: number): Promise<void> {
 }
 
 /** Kills a gateway, keeps what is left, and starts it again: at once, or when the other one has taken all its work. */
-async function strike(world: World, people: People, victim: GatewayProcess, wait: boolean): Promise<Kill> {
-  const instance = await world.instance(victim);
+async function strike(
+  scenario: Scenario,
+  people: People,
+  victim: GatewayProcess,
+  wait: boolean,
+): Promise<Kill> {
+  const instance = await scenario.instance(victim);
   const { unacknowledged } = people;
   await victim.kill();
   const killedAt = performance.now();
   await pause(SOCKET_MS);
-  const [screens, effects] = [world.screens(), world.effects.counts()];
-  const readRows = await world.keep(readOpen);
-  if (wait) await takenOver(world, instance);
+  const [screens, effects] = [scenario.screens(), scenario.effects.counts()];
+  const readRows = await scenario.keep(readOpen);
+  if (wait) await takenOver(scenario, instance);
   const startedAt = victim.start();
   await victim.url();
   const readyMs = performance.now() - startedAt;
@@ -204,19 +214,19 @@ async function strike(world: World, people: People, victim: GatewayProcess, wait
   };
 }
 
-async function takenOver(world: World, instance: string): Promise<void> {
+async function takenOver(scenario: Scenario, instance: string): Promise<void> {
   const end = performance.now() + TAKEOVER_MS;
-  while ((await world.read((sql) => heldLanes(sql, instance))) > 0) {
+  while ((await scenario.read((sql) => heldLanes(sql, instance))) > 0) {
     if (performance.now() > end) throw new Error('The other gateway did not take the lanes of the dead one.');
     await pause(100);
   }
 }
 
-async function drained(world: World, people: People): Promise<void> {
+async function drained(scenario: Scenario, people: People): Promise<void> {
   let least = Infinity;
   let end = performance.now() + STUCK_MS;
   for (;;) {
-    const pending = await world.read(pendingCount);
+    const pending = await scenario.read(pendingCount);
     if (people.quiet && pending === 0) return;
     if (pending < least) {
       least = pending;
@@ -228,7 +238,7 @@ async function drained(world: World, people: People): Promise<void> {
 }
 
 /** Nothing when no turn was running, or when the next kill came first. */
-function resumedAfter(kill: Kill, next: Kill | undefined, { asked }: World): number[] {
+function resumedAfter(kill: Kill, next: Kill | undefined, { asked }: Scenario): number[] {
   const running = kill.rows.turns.filter(
     (turn) => turn.state === 'running' && turn.instance === kill.instance,
   );

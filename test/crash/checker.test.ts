@@ -1,4 +1,4 @@
-/** The judge of crash runs sees each fault it is there for, and nothing in a run without faults. */
+/** The judge of crash runs sees each failure it is there for, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import { judge } from './checker.ts';
@@ -12,8 +12,8 @@ const CHAT = 'telegram:-100';
 /** Sessions of the script as this run names them: the first on HTTP, the second on Telegram. */
 const KEYS = ['http:s00', CHAT];
 
-/** A run of two sessions with six messages each, one kill and no fault. */
-function faultless(): Evidence {
+/** A run of two sessions with six messages each, one kill and no failure. */
+function cleanRun(): Evidence {
   const accepted = KEYS.flatMap((_, session) =>
     Array.from({ length: 6 }, (_, index) => messageAt(SEED, session, index)),
   );
@@ -79,9 +79,9 @@ function showAgain(evidence: Evidence, turn: TurnRow): void {
   evidence.screens.get(CHAT)?.push({ id: '99', text: turn.answers[0] ?? '' });
 }
 
-type Fault = keyof Omit<Verdict, 'ambiguous'>;
+type Failure = keyof Omit<Verdict, 'ambiguous'>;
 
-const planted: [Fault, string, (evidence: Evidence) => void][] = [
+const planted: [Failure, string, (evidence: Evidence) => void][] = [
   ['lost', 'a message without a turn', (run) => void run.final.turns.splice(3, 1)],
   ['lost', 'a turn without an answer', (run) => void turnOf(run, 2).answers.pop()],
   ['lost', 'a turn that never ended', (run) => Object.assign(turnOf(run, 2), { state: 'running' })],
@@ -127,7 +127,7 @@ describe('the judge of crash runs', () => {
     expect(scriptedAnswer(summary).text).toBe('Questions were asked and answered.');
   });
 
-  it('finds nothing in a run without faults', () => {
+  it('finds nothing in a run without failures', () => {
     const clean: Verdict = {
       lost: [],
       reordered: [],
@@ -136,30 +136,30 @@ describe('the judge of crash runs', () => {
       failed: [],
       ambiguous: 0,
     };
-    expect(judge(faultless())).toEqual(clean);
+    expect(judge(cleanRun())).toEqual(clean);
   });
 
-  it.each(planted)('calls %s: %s', (fault, _what, plant) => {
-    const run = faultless();
+  it.each(planted)('calls %s: %s', (failure, _what, plant) => {
+    const run = cleanRun();
     plant(run);
-    expect(judge(run)[fault]).not.toEqual([]);
+    expect(judge(run)[failure]).not.toEqual([]);
   });
 
   it('sees an unsafe effect that took place twice', () => {
-    const run = faultless();
+    const run = cleanRun();
     const key = [...run.effects.keys()].find((each) => each.startsWith('unsafe ')) ?? 'unsafe ?';
     run.effects.set(key, 2);
     expect(judge(run).toolsTwice).toEqual([`${key}: 2 times`]);
   });
 
   it('sees a call that got a second key', () => {
-    const run = faultless();
+    const run = cleanRun();
     run.effects.set(`idempotent ${turnOf(run, 1).id}.7.0`, 1);
     expect(judge(run).toolsTwice).toHaveLength(1);
   });
 
   it('sees a finished pure call that ran again after the kill', () => {
-    const run = faultless();
+    const run = cleanRun();
     const turn = turnOf(run, 0);
     struck(run, turn, null);
     run.kills[0]?.rows.turns[0]?.journal.push({ iteration: 1, kind: 'tool_result', part: 0, toolNames: [] });
@@ -169,13 +169,13 @@ describe('the judge of crash runs', () => {
   });
 
   it('counts a second bubble apart only when a kill took the answer of its sending', () => {
-    const run = faultless();
+    const run = cleanRun();
     const turn = turnOf(run, 8);
     showAgain(run, turn);
     struck(run, turn, null);
     expect(judge(run)).toMatchObject({ ambiguous: 1, duplicated: [] });
 
-    const known = faultless();
+    const known = cleanRun();
     showAgain(known, turn);
     struck(known, turn, ['99']);
     expect(judge(known), 'its id was stored, so it should have been edited').toMatchObject({ ambiguous: 0 });

@@ -43,7 +43,7 @@ export class People {
     this.#writing = http.map((session) => this.#write(session));
   }
 
-  /** Messages handed to a door whose answer has not come, HTTP and Telegram together. */
+  /** Messages handed to a channel whose answer has not come, HTTP and Telegram together. */
   get unacknowledged(): number {
     return this.#unacknowledged + this.#options.telegram.updates.unconfirmed;
   }

@@ -1,8 +1,8 @@
 /** One turn of silence and then tokens, through two restarts of its Postgres. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { startCluster } from './cluster.ts';
-import { answers, say } from './talk.ts';
-import { startWorld } from './world.ts';
+import { answers, say } from './chat-actions.ts';
+import { startScenario } from './scenario.ts';
 
 /** Tokens a second while the model speaks. */
 const PER_SECOND = 20;
@@ -24,19 +24,19 @@ export async function outliveRestarts(options: {
 }): Promise<Outlived> {
   const { silenceMs, tokensMs } = options;
   const cluster = await startCluster(options.binaries);
-  const world = await startWorld({
+  const scenario = await startScenario({
     environment: { ...cluster.environment, LLM_STREAM_FIRST_CHUNK_TIMEOUT: '150' },
   });
   try {
-    const [gateway] = world.gateways;
+    const [gateway] = scenario.gateways;
     if (gateway === undefined) throw new Error('There is no gateway.');
     gateway.start();
     const url = await gateway.url();
     const count = Math.ceil((tokensMs / 1_000) * PER_SECOND);
     const text = Array.from({ length: count }, (_, at) => `word${at} `);
-    world.ollama.answer({ hold: true, text, perSecond: PER_SECOND });
+    scenario.ollama.answer({ hold: true, text, perSecond: PER_SECOND });
     await say(url, 'long', 'Think for a while, then tell me everything.');
-    const call = await world.ollama.nextCall();
+    const call = await scenario.ollama.nextCall();
     await pause(silenceMs / 2);
     await cluster.restart('fast');
     await pause(silenceMs / 2);
@@ -51,9 +51,9 @@ export async function outliveRestarts(options: {
       await pause(100);
       [answer] = await answers(url, 'long');
     }
-    return { answer, expected, modelCalls: world.ollama.calls.length };
+    return { answer, expected, modelCalls: scenario.ollama.calls.length };
   } finally {
-    await world.close();
+    await scenario.close();
     await cluster.close();
   }
 }

@@ -10,7 +10,7 @@ function percentile(values: readonly number[], share: number): number {
 
 /** What was done, what came of it, and where the kills struck. */
 export function reportLine(
-  fault: string,
+  failure: string,
   seed: number,
   { verdict, strikes, resumeMs, readyMs, messages }: Outcome,
 ): string {
@@ -22,7 +22,7 @@ export function reportLine(
   ).join(' ');
   const busy = strikes.filter((strike) => strike.running >= 10).length;
   return [
-    fault,
+    failure,
     `N ${messages}`,
     `kills ${strikes.length} (${busy} with >= 10 turns running)`,
     `lost ${lost.length}`,
@@ -37,10 +37,10 @@ export function reportLine(
   ].join(', ');
 }
 
-/** Every fault by name; empty for a run without any. */
-export function faultLines({ verdict }: Outcome): string[] {
-  const { ambiguous: _, ...faults } = verdict;
-  return Object.entries(faults).flatMap(([kind, list]) =>
+/** Every failure by name; empty for a run without any. */
+export function errorLines({ verdict }: Outcome): string[] {
+  const { ambiguous: _, ...failures } = verdict;
+  return Object.entries(failures).flatMap(([kind, list]) =>
     list.slice(0, 20).map((line) => `${kind}: ${line}`),
   );
 }

@@ -9,7 +9,7 @@ import { runCampaign } from './campaign.ts';
 import type { Moment } from './campaign.ts';
 import { postgresBinaries } from './cluster.ts';
 import { outliveRestarts } from './outlive.ts';
-import { faultLines, reportLine } from './report.ts';
+import { errorLines, reportLine } from './report.ts';
 import { WINDOWS } from './windows.ts';
 
 const text = { type: 'string' } as const;
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 process.exitCode = (await (values.outlive ? outlive() : campaign())) ? 0 : 1;
 
-/** True when there was no fault. */
+/** True when there was no failure. */
 async function campaign(): Promise<boolean> {
   const url = process.env['DATABASE_URL'];
   if ((values.database === 'postgres' || values.two) && url === undefined) {
@@ -60,9 +60,9 @@ async function campaign(): Promise<boolean> {
   });
   const name = values.two ? 'kill -9 of two gateways in turn, postgres' : `kill -9, ${values.database}`;
   say(reportLine(name, Number(values.seed), outcome));
-  const faults = faultLines(outcome);
-  faults.forEach(say);
-  return faults.length === 0;
+  const failures = errorLines(outcome);
+  failures.forEach(say);
+  return failures.length === 0;
 }
 
 /** True when the turn ended with every word, at its first try. */

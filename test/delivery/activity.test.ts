@@ -7,7 +7,7 @@ import {
   SHOW_AFTER_MS,
 } from '../../src/delivery/activity.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
-import { buildHouse } from './setup.ts';
+import { buildDelivery } from './setup.ts';
 
 const event = (body: EventBody, agentId?: string): AgentEvent => ({
   sessionKey: 'fake:1',
@@ -73,27 +73,27 @@ describe('the lines about what runs', () => {
 
 describe('below a growing reply', () => {
   it('a quick tool costs no edit, a slow one gets a line, and the final text has neither', async () => {
-    const house = buildHouse();
-    const turn = house.open('t');
-    house.say('t', 'Looking.');
-    await house.clock.advance(1_500);
-    house.emit('t', call('quick'));
-    await house.clock.advance(100);
-    house.emit('t', result('quick'));
-    house.say('t', ' Still.');
-    await house.clock.advance(1_500);
-    expect(house.channel.screen('1')).toEqual(['Looking. Still.']);
-    expect(house.channel.count('edit')).toBe(1);
-    house.emit('t', call('slow'));
-    house.emit('t', spawned('Find hotels'), { agentId: 'a' });
-    house.emit('t', call('web_search'), { agentId: 'a' });
-    await house.clock.advance(2_500);
-    expect(house.channel.screen('1')).toEqual([
+    const gateway = buildDelivery();
+    const turn = gateway.open('t');
+    gateway.say('t', 'Looking.');
+    await gateway.clock.advance(1_500);
+    gateway.emit('t', call('quick'));
+    await gateway.clock.advance(100);
+    gateway.emit('t', result('quick'));
+    gateway.say('t', ' Still.');
+    await gateway.clock.advance(1_500);
+    expect(gateway.channel.screen('1')).toEqual(['Looking. Still.']);
+    expect(gateway.channel.count('edit')).toBe(1);
+    gateway.emit('t', call('slow'));
+    gateway.emit('t', spawned('Find hotels'), { agentId: 'a' });
+    gateway.emit('t', call('web_search'), { agentId: 'a' });
+    await gateway.clock.advance(2_500);
+    expect(gateway.channel.screen('1')).toEqual([
       'Looking. Still.\n\n_⚙ slow …_\n_◆ researcher: ⚙ web_search …_',
     ]);
     await turn.settle();
-    await house.deliver('Looking. Still. Found.', { turnId: 't' });
-    expect(house.channel.screen('1')).toEqual(['Looking. Still. Found.']);
-    expect(house.clock.waiting).toBe(0);
+    await gateway.deliver('Looking. Still. Found.', { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Looking. Still. Found.']);
+    expect(gateway.clock.waiting).toBe(0);
   });
 });

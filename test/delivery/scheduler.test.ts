@@ -4,7 +4,7 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import { CALLS_PER_SECOND, MAX_FINAL_WAIT_MS, Scheduler } from '../../src/delivery/scheduler.ts';
 import { MAX_SLOWDOWN, RateLimit, RECOVER_MS } from '../../src/delivery/rate-limit.ts';
 import { FakeClock } from '../fakes/clock.ts';
-import { buildHouse, quiet } from './setup.ts';
+import { buildDelivery, quiet } from './setup.ts';
 
 const clock = new FakeClock();
 const made: Scheduler[] = [];
@@ -162,46 +162,46 @@ describe('a limit', () => {
 describe('100 chats streaming against hidden limits', () => {
   it('starves no final and is refused less than once in a hundred calls (budget 9)', async () => {
     // Some chats are slower than declared, and the bot's limit falls under its rate for a while.
-    const house = buildHouse({
+    const gateway = buildDelivery({
       editIntervalMs: 1_100,
       latencyMs: 80,
       maxLength: 4_096,
       limits: {
         chatIntervalMs: (chatId) => (Number(chatId) % 20 === 0 ? 2_000 : 250),
         callsPerSecond: () =>
-          house.clock.monotonicMs() > 90_000 && house.clock.monotonicMs() < 120_000 ? 18 : 30,
+          gateway.clock.monotonicMs() > 90_000 && gateway.clock.monotonicMs() < 120_000 ? 18 : 30,
       },
     });
     const finals: { chat: number; ms: number }[] = [];
-    const chats = Array.from({ length: 100 }, (_, chat) => stream(house, chat, finals));
-    await house.clock.advance(400_000);
+    const chats = Array.from({ length: 100 }, (_, chat) => stream(gateway, chat, finals));
+    await gateway.clock.advance(400_000);
     await Promise.all(chats);
-    const { calls, refused } = house.delivery.counts();
+    const { calls, refused } = gateway.delivery.counts();
     expect(finals).toHaveLength(300);
     expect(Math.max(...finals.map((final) => final.ms))).toBeLessThan(15_000);
     expect(calls).toBeGreaterThan(2_000);
     expect(refused / calls).toBeLessThan(0.01);
-    expect(house.channel.early).toBe(0);
+    expect(gateway.channel.early).toBe(0);
   });
 });
 
 /** Three turns of 25-45 s in one chat, 2 deltas a second, each ended by its final. */
 async function stream(
-  house: ReturnType<typeof buildHouse>,
+  gateway: ReturnType<typeof buildDelivery>,
   chat: number,
   finals: { chat: number; ms: number }[],
 ) {
-  await house.clock.sleep(chat * 100);
+  await gateway.clock.sleep(chat * 100);
   for (const turnId of ['a', 'b', 'c'].map((name) => `${chat}-${name}`)) {
-    const turn = house.open(turnId, `${chat}`);
+    const turn = gateway.open(turnId, `${chat}`);
     let text = '';
     for (let i = 0; i < 50 + (chat % 40); i++) {
       text += `word${i} `;
-      house.say(turnId, `word${i} `);
-      await house.clock.sleep(500);
+      gateway.say(turnId, `word${i} `);
+      await gateway.clock.sleep(500);
     }
     await turn.settle();
-    const asked = house.clock.monotonicMs();
+    const asked = gateway.clock.monotonicMs();
     const message = { channel: 'fake', chatId: `${chat}`, content: text, turnId, media: [], buttons: [] };
     const head = {
       lane: `out:fake:${chat}`,
@@ -213,9 +213,9 @@ async function stream(
       crashes: 0,
       stopped: false,
     } as const;
-    const outcome = await house.delivery.out.handle({ ...head, payload: { ref: turnId, message } }, quiet);
+    const outcome = await gateway.delivery.out.handle({ ...head, payload: { ref: turnId, message } }, quiet);
     if (outcome.kind !== 'finished') continue;
-    finals.push({ chat, ms: house.clock.monotonicMs() - asked });
-    expect(house.channel.screen(`${chat}`).at(-1)).toBe(text.trim());
+    finals.push({ chat, ms: gateway.clock.monotonicMs() - asked });
+    expect(gateway.channel.screen(`${chat}`).at(-1)).toBe(text.trim());
   }
 }

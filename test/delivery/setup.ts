@@ -20,7 +20,7 @@ export interface DeliveryResult {
 /** A signal that never fires. */
 export const quiet = new AbortController().signal;
 
-export function buildHouse(options: Partial<FakeChannelOptions> = {}) {
+export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const clock = new FakeClock();
   const channel = new FakeChannel({ clock, ...options });
   const listeners = new Set<{ turnId: string | undefined; listener: EventListener }>();

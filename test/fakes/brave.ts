@@ -48,9 +48,9 @@ export async function startFakeBrave(token: string): Promise<FakeBrave> {
       limited -= 1;
       return refuse(429, 'RATE_LIMITED');
     }
-    const fault = faultOf(url.searchParams);
-    if (fault !== undefined)
-      return say(422, { type: 'ErrorResponse', error: { status: 422, code: 'VALIDATION', detail: fault } });
+    const failure = errorFor(url.searchParams);
+    if (failure !== undefined)
+      return say(422, { type: 'ErrorResponse', error: { status: 422, code: 'VALIDATION', detail: failure } });
     if (fake.garbage !== undefined) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(fake.garbage);
       return undefined;
@@ -79,7 +79,7 @@ export async function startFakeBrave(token: string): Promise<FakeBrave> {
   return fake;
 }
 
-function faultOf(query: URLSearchParams): string | undefined {
+function errorFor(query: URLSearchParams): string | undefined {
   const unknown = [...query.keys()].find((key) => !PARAMETERS.has(key));
   if (unknown !== undefined) return `unknown parameter ${unknown}`;
   const q = query.get('q') ?? '';

@@ -4,7 +4,7 @@ import type { LaneOutcome } from '../../src/contracts/bus.ts';
 import type { LaneHead } from '../../src/contracts/lanes.ts';
 import { defineTool } from '../../src/contracts/tool.ts';
 
-/** A tool that gives the world a moment: what happens while it runs is the test's. */
+/** A tool that gives the scenario a moment: what happens while it runs is the test's. */
 export const moment = (happens: () => Promise<void>) =>
   defineTool({
     name: 'moment',

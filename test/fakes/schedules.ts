@@ -13,7 +13,7 @@ export const noSchedules: Schedules = {
 };
 
 /** Everybody sees all; a task "refuse" is refused, and of the session "http:elsewhere" nobody knows. */
-export function fakeScheduleDoor(): ScheduleApi {
+export function fakeScheduleApi(): ScheduleApi {
   const kept = new Map<string, ScheduleRecord>();
   return {
     list: (_caller, session) =>

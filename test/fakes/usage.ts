@@ -1,4 +1,4 @@
-/** Usage of a house whose turns all cost the same. */
+/** Usage of a gateway whose turns all cost the same. */
 import type { Caller } from '../../src/contracts/access.ts';
 import type { UsageReport } from '../../src/contracts/usage.ts';
 import { USAGE } from './gateway/turn.ts';

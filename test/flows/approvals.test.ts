@@ -80,7 +80,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe it all')).toBe(1);
     });
 
-    it('is asked before, and decided after, a restart: at another door, and only once', async () => {
+    it('is asked before, and decided after, a restart: on another channel, and only once', async () => {
       const chat = await askOnTelegram('wipe after lunch');
       const { id } = await asked(`telegram:${chat}`);
       await fixture().restart();

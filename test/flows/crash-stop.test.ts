@@ -1,9 +1,9 @@
 /** `/stop` against real gateway processes: measured until the model server sees its connection close. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { heldLanes, pendingCount } from '../crash/rows.ts';
-import { answers, say, stop } from '../crash/talk.ts';
-import { startWorld } from '../crash/world.ts';
-import type { World, WorldOptions } from '../crash/world.ts';
+import { answers, say, stop } from '../crash/chat-actions.ts';
+import { startScenario } from '../crash/scenario.ts';
+import type { Scenario, ScenarioOptions } from '../crash/scenario.ts';
 import type { FakeCall } from '../fakes/ollama/ollama.ts';
 
 const SERVER = process.env['DATABASE_URL'];
@@ -13,22 +13,22 @@ const DATABASES = [
   { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
 ];
 
-const worlds: World[] = [];
+const scenarios: Scenario[] = [];
 
 afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close();
+  for (const scenario of scenarios.splice(0)) await scenario.close();
 });
 
-/** A world whose gateways listen; gives their addresses. */
-async function startGateways(options: WorldOptions): Promise<{ world: World; urls: string[] }> {
-  const world = await startWorld(options);
-  worlds.push(world);
+/** A scenario whose gateways listen; gives their addresses. */
+async function startGateways(options: ScenarioOptions): Promise<{ scenario: Scenario; urls: string[] }> {
+  const scenario = await startScenario(options);
+  scenarios.push(scenario);
   const urls: string[] = [];
-  for (const gateway of world.gateways) {
+  for (const gateway of scenario.gateways) {
     gateway.start();
     urls.push(await gateway.url());
   }
-  return { world, urls };
+  return { scenario, urls };
 }
 
 /** Stops a session through `url`; gives the milliseconds until the model's connection was closed from the other side. */
@@ -55,26 +55,26 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
   it.skipIf(!isHere)(
     'ends prefill, a stream and a queue of 100 within a second, and nothing of the queue runs (N-58)',
     async () => {
-      const { world, urls } = await startGateways({ postgresUrl });
+      const { scenario, urls } = await startGateways({ postgresUrl });
       const [url = ''] = urls;
 
-      world.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
+      scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'silence' });
       await say(url, 'prefill', 'silence');
-      const prefill = await stopAndMeasure(url, 'prefill', await world.ollama.nextCall());
+      const prefill = await stopAndMeasure(url, 'prefill', await scenario.ollama.nextCall());
       tell(`prefill, ${database}`, prefill);
 
-      world.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: 'tokens' });
+      scenario.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: 'tokens' });
       await say(url, 'stream', 'tokens');
-      const call = await world.ollama.nextCall();
-      await vi.waitFor(() => expect(world.ollama.active).toBe(1), LONG);
+      const call = await scenario.ollama.nextCall();
+      await vi.waitFor(() => expect(scenario.ollama.active).toBe(1), LONG);
       const stream = await stopAndMeasure(url, 'stream', call);
       tell(`mid-stream, ${database}`, stream);
 
-      world.ollama.answer({ hold: true, text: 'never' }, { when: 'first' });
+      scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'first' });
       await say(url, 'queue', 'first');
-      const head = await world.ollama.nextCall();
+      const head = await scenario.ollama.nextCall();
       for (let at = 0; at < 100; at += 1) await say(url, 'queue', `queued ${at}`);
-      const before = world.ollama.calls.length;
+      const before = scenario.ollama.calls.length;
       const queue = await stopAndMeasure(url, 'queue', head);
       tell(`100 queued, ${database}`, queue);
 
@@ -83,9 +83,11 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
         async () => expect(await answers(url, 'queue')).toContain('echo: after the stop'),
         LONG,
       );
-      await vi.waitFor(async () => expect(await world.read(pendingCount)).toBe(0), LONG);
+      await vi.waitFor(async () => expect(await scenario.read(pendingCount)).toBe(0), LONG);
       expect([prefill.cancelled, stream.cancelled, queue.cancelled]).toEqual([0, 0, 100]);
-      expect(world.ollama.calls.length, 'only the message after the stop reached the model').toBe(before + 1);
+      expect(scenario.ollama.calls.length, 'only the message after the stop reached the model').toBe(
+        before + 1,
+      );
       for (const { ms } of [prefill, stream, queue]) expect(ms).toBeLessThanOrEqual(1_000);
     },
     90_000,
@@ -94,20 +96,20 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
 
 describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres', () => {
   it('works within a second through the one that does not run the turn', async () => {
-    const { world, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
-    const instances = await Promise.all(world.gateways.map((gateway) => world.instance(gateway)));
+    const { scenario, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
+    const instances = await Promise.all(scenario.gateways.map((gateway) => scenario.instance(gateway)));
     for (const session of ['one', 'two']) {
-      world.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: session });
+      scenario.ollama.answer({ text: 'a b c d', failure: { kind: 'hang', after: 2 } }, { when: session });
       await say(urls[0] ?? '', session, session);
-      const call = await world.ollama.nextCall();
+      const call = await scenario.ollama.nextCall();
       const held = await Promise.all(
-        instances.map((instance) => world.read((sql) => heldLanes(sql, instance))),
+        instances.map((instance) => scenario.read((sql) => heldLanes(sql, instance))),
       );
       expect(held.filter((lanes) => lanes === 1)).toHaveLength(1);
       const stopped = await stopAndMeasure(urls[held.indexOf(0)] ?? '', session, call);
       tell('from the other node', stopped);
       expect(stopped.ms).toBeLessThanOrEqual(1_000);
-      await vi.waitFor(async () => expect(await world.read(pendingCount)).toBe(0), LONG);
+      await vi.waitFor(async () => expect(await scenario.read(pendingCount)).toBe(0), LONG);
     }
   }, 90_000);
 });

@@ -105,7 +105,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
   });
 
   it('ends the deferred reply of a command whose question was answered with the one before', async () => {
-    const room = fixture().discord.world.addChannel(0);
+    const room = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', room.id);
     const ada = fixture().discord.person('Ada');
     const look = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };

@@ -14,11 +14,11 @@ describeGateway('secrets', { telegram: true, discord: true, file, env }, (fixtur
     const { channel, person } = discord.dm();
     telegram.says('9300', 'a stranger', '9300');
     await vi.waitFor(() => expect(telegram.screen('9300').join('')).toContain('pair approve'), WAIT);
-    telegram.fault({ kind: 'cut', method: 'getUpdates' });
-    telegram.fault({ kind: 'page', method: 'sendChatAction' });
-    telegram.fault({ kind: 'cut', method: 'sendMessage' });
-    discord.fault({ kind: 'cut', match: /typing/ });
-    discord.fault({ kind: 'status', status: 502, match: /POST .*messages/ });
+    telegram.failure({ kind: 'cut', method: 'getUpdates' });
+    telegram.failure({ kind: 'page', method: 'sendChatAction' });
+    telegram.failure({ kind: 'cut', method: 'sendMessage' });
+    discord.failure({ kind: 'cut', match: /typing/ });
+    discord.failure({ kind: 'status', status: 502, match: /POST .*messages/ });
     const secretive = {
       toolCalls: [
         { name: 'read_file', args: { path: '../../../token' } },

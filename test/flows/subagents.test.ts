@@ -21,12 +21,12 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
   it('are seen over SSE while they work, tagged and apart from the text of the turn (N-56, N-57, B-46)', async () => {
     answers(
       'two please',
-      { toolCalls: [spawn('first errand'), spawn('second errand')] },
+      { toolCalls: [spawn('first task'), spawn('second task')] },
       { text: 'Both are done.' },
     );
-    for (const errand of ['first errand', 'second errand']) {
-      answers(errand, { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
-      fixture().ollama.answer({ text: `${errand} done`, hold: true }, { when: errand });
+    for (const task of ['first task', 'second task']) {
+      answers(task, { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
+      fixture().ollama.answer({ text: `${task} done`, hold: true }, { when: task });
     }
     await fixture().post('nested', 'hello');
     await fixture().idle('http:nested');
@@ -42,7 +42,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
       ({ type, turnId }) => type === 'turn_ended' && turnId === turn,
     );
     const spawned = events.filter((event) => event.type === 'subagent_spawned');
-    expect(spawned.map(({ task }) => task).toSorted()).toEqual(['first errand', 'second errand']);
+    expect(spawned.map(({ task }) => task).toSorted()).toEqual(['first task', 'second task']);
     for (const { agentId, task } of spawned) {
       const own = events.filter((event) => event.agentId === agentId);
       expect(own.every((event) => event.isSubagent === true && event.turnId === turn)).toBe(true);
@@ -62,8 +62,8 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
   });
 
   it('gives a completion only the words of its own turn', async () => {
-    answers('ask somebody', { toolCalls: [spawn('quiet errand')] }, { text: 'They said it.' });
-    answers('quiet errand', { text: 'words of the subagent' });
+    answers('ask somebody', { toolCalls: [spawn('quiet task')] }, { text: 'They said it.' });
+    answers('quiet task', { text: 'words of the subagent' });
     const answer = await fixture().call('/v1/chat/completions', {
       json: { model: 'default', stream: true, messages: [{ role: 'user', content: 'ask somebody' }] },
       headers: { 'x-session-id': 'plain' },
@@ -77,13 +77,13 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     const chat = people.next().value ?? '';
     answers(
       `look it up ${chat}`,
-      { toolCalls: [spawn(`errand ${chat}`, { background: true })] },
+      { toolCalls: [spawn(`task ${chat}`, { background: true })] },
       { text: 'I have it looked up.' },
     );
-    fixture().ollama.answer({ text: 'the answer is 42', hold: true }, { when: `errand ${chat}` });
+    fixture().ollama.answer({ text: 'the answer is 42', hold: true }, { when: `task ${chat}` });
     fixture().ollama.answer(
       { text: 'It is 42.' },
-      { when: new RegExp(`Report of the subagent[^]*errand ${chat}`) },
+      { when: new RegExp(`Report of the subagent[^]*task ${chat}`) },
     );
     fixture().telegram.says(chat, `look it up ${chat}`, chat);
     await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['I have it looked up.']), WAIT);
@@ -92,7 +92,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
       () => expect(fixture().telegram.screen(chat)).toContain(`echo: meanwhile ${chat}`),
       WAIT,
     );
-    (await fixture().modelCall(`errand ${chat}`)).release();
+    (await fixture().modelCall(`task ${chat}`)).release();
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toBe('It is 42.'), WAIT);
     const messages = await fixture().messages(`telegram:${chat}`);
     expect(messages.map(({ role }) => role)).toEqual([
@@ -136,17 +136,17 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
   it('go on in the background after a restart of the gateway', async () => {
     answers(
       'over the restart',
-      { toolCalls: [spawn('long errand', { background: true })] },
+      { toolCalls: [spawn('long task', { background: true })] },
       { text: 'Begun.' },
     );
-    answers('long errand', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
-    fixture().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long errand' });
-    fixture().ollama.answer({ text: 'finished after all' }, { when: 'long errand' });
+    answers('long task', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
+    fixture().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long task' });
+    fixture().ollama.answer({ text: 'finished after all' }, { when: 'long task' });
     fixture().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long errand/ });
     await fixture().post('restarted', 'over the restart');
     await vi.waitFor(() => {
       const calls = fixture().ollama.calls.filter(({ body }) =>
-        body.messages.some(({ content }) => content === 'long errand'),
+        body.messages.some(({ content }) => content === 'long task'),
       );
       expect(calls).toHaveLength(2);
     }, WAIT);

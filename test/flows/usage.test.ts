@@ -66,7 +66,7 @@ describeGatewayOnEachDatabase('usage', { telegram: true }, (fixture) => {
     await vi.waitFor(() => {
       const shown = fixture().telegram.screen(person).join('\n');
       expect(shown).toMatch(/This conversation: 1 answer, [1-9]\d* tokens read, [1-9]\d* written/);
-      expect(shown).not.toContain('whole house');
+      expect(shown).not.toContain('whole gateway');
     }, WAIT);
     const metrics = await (await fixture().call('/metrics')).text();
     expect(metrics).toMatch(/parley_tokens_total\{model="fake:latest",purpose="turn",kind="prompt"\} [1-9]/);

@@ -14,7 +14,7 @@ const commands = createCommands({
   subagents: { working: none },
   epochNow: none,
   defaultModel: none,
-  profileFaults: none,
+  profileErrors: none,
 });
 const read = readCommands(commands);
 

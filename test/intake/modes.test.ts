@@ -62,43 +62,43 @@ it('tells the old name of a mode its new one (S-03)', () => {
   expect(() => readMode('fixer')).toThrow('That mode is called "planner" now.');
 });
 
-describeGateway('modes', { telegram: true }, (house) => {
+describeGateway('modes', { telegram: true }, (gateway) => {
   it('are set in a chat and over HTTP, and shown by both (S-03, S-42)', async () => {
-    await house().post('modes', 'hello');
+    await gateway().post('modes', 'hello');
     const key = '/v1/sessions/http:modes';
-    const patched = await house().call(key, { method: 'PATCH', json: { mode: 'teacher' } });
+    const patched = await gateway().call(key, { method: 'PATCH', json: { mode: 'teacher' } });
     expect(await patched.json()).toMatchObject({ mode: 'teacher' });
-    const old = await house().call(key, { method: 'PATCH', json: { mode: 'fixer' } });
+    const old = await gateway().call(key, { method: 'PATCH', json: { mode: 'fixer' } });
     expect(old.status).toBe(400);
     expect(await old.json()).toMatchObject({
       error: { code: 'bad_mode', message: expect.stringContaining('planner') },
     });
-    const said = await house().call(`${key}/messages`, { json: { content: '/mode agentic' } });
+    const said = await gateway().call(`${key}/messages`, { json: { content: '/mode agentic' } });
     expect(await said.json()).toMatchObject({
       handled: true,
       reply: expect.stringContaining('Mode: agentic'),
     });
-    const status = await house().call(`${key}/messages`, { json: { content: '/status' } });
+    const status = await gateway().call(`${key}/messages`, { json: { content: '/status' } });
     expect(await status.json()).toMatchObject({ reply: expect.stringContaining('Mode: agentic') });
-    const bad = await house().call(`${key}/messages`, { json: { content: 'hi', mode: 'fixer' } });
+    const bad = await gateway().call(`${key}/messages`, { json: { content: 'hi', mode: 'fixer' } });
     expect(bad.status).toBe(400);
   });
 
   it('can be given for one message, which leaves the session as it was (S-05)', async () => {
-    await house().post('once', 'hello');
-    const posted = await house().call('/v1/sessions/http:once/messages', {
+    await gateway().post('once', 'hello');
+    const posted = await gateway().call('/v1/sessions/http:once/messages', {
       json: { content: 'this one', mode: 'agentic' },
     });
     expect(posted.status).toBe(202);
-    const stored = await house().sql<{ mode: string }[]>`
+    const stored = await gateway().sql<{ mode: string }[]>`
       select payload ->> 'mode' as mode from lane_item where payload -> 'message' ->> 'content' = 'this one'`;
     expect(stored).toEqual([{ mode: 'agentic' }]);
     await vi.waitFor(async () => {
-      expect((await house().messages('http:once')).filter(({ role }) => role === 'assistant')).toHaveLength(
+      expect((await gateway().messages('http:once')).filter(({ role }) => role === 'assistant')).toHaveLength(
         2,
       );
     }, WAIT);
-    const session = await house().call('/v1/sessions/http:once');
+    const session = await gateway().call('/v1/sessions/http:once');
     expect(await session.json()).toMatchObject({ mode: 'planner' });
   });
 });

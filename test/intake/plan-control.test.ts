@@ -14,8 +14,8 @@ const SESSION = 'telegram:1';
 const AGENTIC = withStatus(plan(3, { mode: 'agentic' }), 0, 'done');
 const by = { userId: SESSION, owner: false };
 
-/** A house with one plan; `waits` is the plan's open question. */
-function houseOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decided }) {
+/** A gateway with one plan; `waits` is the plan's open question. */
+function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Decided }) {
   const record: PlanRecord = {
     plan: stored,
     session: SESSION,
@@ -77,14 +77,14 @@ const value = {
 
 describe('a button under the card of a plan', () => {
   it('pauses it, once, however often it is pressed', async () => {
-    const { press, did } = houseOf(AGENTIC);
+    const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.pause)).toBe('The plan pauses before its next step.');
     expect(await press(value.pause)).toBe('The plan will already pause before its next step.');
     expect(did).toEqual(['request {"pause":true}']);
   });
 
   it('skips the step it names, once, and never a later one', async () => {
-    const { press, did } = houseOf(AGENTIC);
+    const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.skip('s0'))).toBe('The plan is at another step by now. Nothing was changed.');
     expect(await press(value.skip('s2'))).toBe('The plan is at another step by now. Nothing was changed.');
     expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
@@ -95,13 +95,13 @@ describe('a button under the card of a plan', () => {
   });
 
   it('stops it', async () => {
-    const { press, did } = houseOf(AGENTIC);
+    const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.stop)).toBe('The plan is stopped.');
     expect(did).toEqual([`stop ${SESSION}`]);
   });
 
   it('stops one that the model follows by itself, and nothing else there', async () => {
-    const { press, did } = houseOf(plan(2));
+    const { press, did } = gatewayOf(plan(2));
     expect(await press(value.pause)).toContain('it can only be stopped');
     expect(await press(value.skip('s0'))).toContain('it can only be stopped');
     expect(await press(value.stop)).toBe('The plan is stopped.');
@@ -109,10 +109,10 @@ describe('a button under the card of a plan', () => {
   });
 
   it('does nothing once the plan is over, or gone, or in another chat', async () => {
-    const over = houseOf(cancelPlan(AGENTIC, 'Stopped.'));
+    const over = gatewayOf(cancelPlan(AGENTIC, 'Stopped.'));
     for (const one of [value.pause, value.stop, value.skip('s1')])
       expect(await over.press(one)).toBe('This plan is over.');
-    const { press, did } = houseOf(AGENTIC);
+    const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.stop.replace(':p', ':q'))).toBe(
       'This plan no longer exists. Nothing was changed.',
     );
@@ -123,7 +123,7 @@ describe('a button under the card of a plan', () => {
   });
 
   it('leaves what is no button of a plan to others', async () => {
-    const { press } = houseOf(AGENTIC);
+    const { press } = gatewayOf(AGENTIC);
     expect(await press('approve:p')).toBeUndefined();
     expect(await press('plan-stop:')).toBeUndefined();
   });
@@ -131,7 +131,7 @@ describe('a button under the card of a plan', () => {
 
 describe('a pause', () => {
   it('that has not begun is taken back by resuming', async () => {
-    const { act, did } = houseOf(AGENTIC);
+    const { act, did } = gatewayOf(AGENTIC);
     expect(await act('resume')).toEqual({ done: false, text: 'The plan is running; no step waits for you.' });
     await act('pause');
     expect(await act('resume')).toEqual({ done: true, text: 'The plan will not pause.' });
@@ -139,7 +139,7 @@ describe('a pause', () => {
   });
 
   it('lasts when somebody resumes who may not', async () => {
-    const { act, did } = houseOf(
+    const { act, did } = gatewayOf(
       { ...AGENTIC, state: 'paused' },
       { wait: 'pause', answer: { kind: 'forbidden' } },
     );

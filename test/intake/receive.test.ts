@@ -1,4 +1,4 @@
-/** The house as its doors see it, on a real store: what comes of a message, and who may touch which session. */
+/** The gateway as its channels see it, on a real store: what comes of a message, and who may touch which session. */
 import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
@@ -52,7 +52,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const commands = createCommands({
     ...deps,
     defaultModel: () => Promise.resolve('fake'),
-    profileFaults: () => [],
+    profileErrors: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => {
@@ -86,7 +86,7 @@ async function queued(store: TestStore): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-describeEachDatabase('a message at the door', (databases) => {
+describeEachDatabase('a message at the api', (databases) => {
   it('is refused for what is wrong with it, with words where words help', async () => {
     const store = await databases.open();
     const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
@@ -142,7 +142,7 @@ describeEachDatabase('a message at the door', (databases) => {
     expect((await say('after')).kind).toBe('accepted');
   });
 
-  it('gets its command’s reply in the receipt where the door holds the line, else as a delivery', async () => {
+  it('gets its command’s reply in the receipt where the channel holds the line, else as a delivery', async () => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
     const line = inbound('m1', { content: '/help', placeholder: { id: '@original' } });
@@ -154,7 +154,7 @@ describeEachDatabase('a message at the door', (databases) => {
   });
 });
 
-describeEachDatabase('a session behind the door', (databases) => {
+describeEachDatabase('a session behind the api', (databases) => {
   const KEY: SessionKey = 'http:mine';
   const page = { limit: 10 };
   const methods: [string, (api: GatewayApi, caller: Caller) => Promise<unknown>, unknown][] = [

@@ -56,16 +56,16 @@ describe('/usage', () => {
     expect(text).toContain(
       'You today (UTC): 3 answers, 12,345 tokens read, 67 written, 1.5 min of model time',
     );
-    expect(text).not.toContain('house');
+    expect(text).not.toContain('gateway');
     expect(text).not.toContain('≈');
   });
 
-  it('tells an owner of the whole house, too, and says what is estimated and what is nothing', async () => {
+  it('tells an owner of the whole gateway, too, and says what is estimated and what is nothing', async () => {
     const { text, asked } = await run({ owner: true }, sum({ estimated: true, answers: 1 }));
     expect(asked.filter(({ userId, session }) => userId === undefined && session === undefined)).toHaveLength(
       2,
     );
-    expect(text).toContain('The whole house, last 30 days: 1 answer, ≈ 12,345 tokens read, ≈ 67 written');
+    expect(text).toContain('All users, last 30 days: 1 answer, ≈ 12,345 tokens read, ≈ 67 written');
     expect(text).toContain('≈ = a server did not report');
     expect((await run({}, sum({ answers: 0 }))).text).toContain('This conversation: nothing');
   });

@@ -9,14 +9,14 @@ import { sourceOf } from '../../src/contracts/message.ts';
 import { MAX_WAITING } from '../../src/schedule/fire.ts';
 import { describeEachDatabase } from '../database.ts';
 import { request } from '../store/requests.ts';
-import { keepDue, nodeOf, said } from './world.ts';
+import { keepDue, nodeOf, said } from './scenario.ts';
 
 const CHILD = fileURLToPath(new URL('node-child.ts', import.meta.url));
 const WAIT = { timeout: 10_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 
 describeEachDatabase('a slot', (databases) => {
-  it('becomes one message of the house that runs without planning, and one event (B-36, B-44, N-03)', async () => {
+  it('becomes one message of the gateway that runs without planning, and one event (B-36, B-44, N-03)', async () => {
     const store = await databases.open();
     const slot = await keepDue(store, { nextAt: new Date(Date.now() - 1_000) });
     const node = nodeOf(store);

@@ -1,4 +1,4 @@
-/** The heartbeat: one tick per interval in the whole house, and the list shown only when there is something on it. */
+/** The heartbeat: one tick per interval in the whole gateway, and the list shown only when there is something on it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import {
 import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { request } from '../store/requests.ts';
-import { nodeOf, said } from './world.ts';
+import { nodeOf, said } from './scenario.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
 const MINUTE_MS = 60_000;
@@ -59,7 +59,7 @@ describeEachDatabase('the heartbeat', (databases) => {
   };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
 
-  it('shows the list to the agent as a message of the house, and ticks (B-36, B-45)', async () => {
+  it('shows the list to the agent as a message of the gateway, and ticks (B-36, B-45)', async () => {
     const store = await databases.open();
     const node = nodeOf(store, { heartbeat: await heartbeat('# Plants\n- water them on Mondays') });
     await isDue(store);
@@ -72,7 +72,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     // People see only what it leads to, if anything.
     expect(await said(store)).toEqual([]);
     expect(node.events).toEqual(['telegram:42 heartbeat_tick']);
-    // It is the house's own: nobody's list shows it, and it counts for nobody.
+    // It is the gateway's own: nobody's list shows it, and it counts for nobody.
     expect(await node.schedules.list({})).toEqual([]);
   });
 

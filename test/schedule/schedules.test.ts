@@ -4,7 +4,7 @@ import type { CommandCall } from '../../src/contracts/command.ts';
 import { MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../../src/contracts/schedules.ts';
 import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../database.ts';
-import { anybody, nodeOf } from './world.ts';
+import { anybody, nodeOf } from './scenario.ts';
 
 const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   id: 'one',
@@ -59,7 +59,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the house, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is told so`, async () => {
     const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
       ...store,
       addSchedule: () => Promise.resolve('gateway_full'),

@@ -6,7 +6,7 @@ import { momentIn } from '../../src/schedule/describe.ts';
 import { parseWhen, readWhen } from '../../src/schedule/when.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
-const house = { now: NOW, timeZone: 'Europe/Berlin' };
+const gateway = { now: NOW, timeZone: 'Europe/Berlin' };
 const moment = (iso: string) => ({ kind: 'at', at: Date.parse(iso) });
 
 describe('the fields', () => {
@@ -25,7 +25,7 @@ describe('the fields', () => {
     [{ at: '2026-12-01 09:00 +02:00' }, moment('2026-12-01T07:00:00Z')],
     [{ at: '2027-03-28 02:30' }, moment('2027-03-28T01:30:00Z')],
   ])('%o mean what they say', (when, timing) => {
-    expect(readWhen(when, house)).toEqual(timing);
+    expect(readWhen(when, gateway)).toEqual(timing);
   });
 
   it.each([
@@ -38,13 +38,13 @@ describe('the fields', () => {
     [{ at: '2026-12-01 09:00+99:99' }, /offset that cannot be/],
     [{ at: '2026-12-01 09:00', timeZone: 'Nowhere' }, /no time zone "Nowhere"/],
   ])('%o are refused with what to write instead', (when, message) => {
-    expect(() => readWhen(when, house)).toThrow(message);
+    expect(() => readWhen(when, gateway)).toThrow(message);
   });
 
   it('never fail but with a sentence, whatever they hold', () => {
     const safe = fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('at', 'cron'), (text, field) => {
       try {
-        readWhen({ [field]: text, timeZone: text }, house);
+        readWhen({ [field]: text, timeZone: text }, gateway);
         return true;
       } catch (error) {
         return error instanceof GatewayError && error.code === 'bad_schedule';

@@ -4,7 +4,7 @@ import type { ToolContext } from '../../src/contracts/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
 import { describeEachDatabase } from '../database.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
-import { anybody, nodeOf } from '../schedule/world.ts';
+import { anybody, nodeOf } from '../schedule/scenario.ts';
 
 describeEachDatabase('cron', (databases) => {
   const open = async (place: 'private' | 'group' = 'private') => {

@@ -1,4 +1,4 @@
-/** The house's skills as the file tools see them: readable under `skills/`, never written, and no way out of their folder. */
+/** The gateway's skills as the file tools see them: readable under `skills/`, never written, and no way out of their folder. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -29,7 +29,7 @@ afterEach(() => rm(root, { recursive: true }));
 const ctx = () => toolContext({ workspace, skills });
 const read = (file: string) => readFile.execute({ path: file, offset: 0, limit: 1_000 }, ctx());
 
-it('reads and lists them, as the house’s own words', async () => {
+it('reads and lists them, as the gateway’s own words', async () => {
   expect(await read('skills/tea/SKILL.md')).toEqual({ content: 'Boil water.', source: 'operator' });
   expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
   const list = await listDir.execute({ path: 'skills/tea', offset: 0 }, ctx());

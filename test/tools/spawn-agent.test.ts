@@ -60,7 +60,7 @@ describe('the tool spawn_agent', () => {
     }
     const fits = (length: number) => spawnAgent.parameters.safeParse({ task: 'x'.repeat(length) }).success;
     expect([fits(MAX_TASK_CHARS), fits(MAX_TASK_CHARS + 1), fits(0)]).toEqual([true, false, false]);
-    // It ends itself, and says why, before the house would end it.
+    // It ends itself, and says why, before the gateway would end it.
     expect(spawnAgent.limitMs).toBeGreaterThan(SUBAGENT_MS);
   });
 

@@ -50,7 +50,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** A postgres.js client as this house wants it: quiet, with its schema first, without a round trip for type names. */
+/** A postgres.js client as this gateway wants it: quiet, with its schema first, without a round trip for type names. */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,

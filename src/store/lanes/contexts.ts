@@ -69,9 +69,9 @@ async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Pr
     ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
       and ${table}.summarized_by is null and ${table}.kind <> 'tool_intent'`;
   const [row] = await sql<{ done: boolean }[]>`
-    with house as (select key from lane where key = ${`in:${key}`} and head >= ${upTo} for key share),
+    with live as (select key from lane where key = ${`in:${key}`} and head >= ${upTo} for key share),
     held as (
-      select c.seq from house, context c
+      select c.seq from live, context c
       where c.seq in ${sql([...rows])} and ${inReach(sql`c`)}
       for update of c),
     made as (

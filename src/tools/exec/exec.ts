@@ -9,7 +9,7 @@ import type { Sandbox } from './sandbox.ts';
 
 /** Seconds a program gets unless the call asks for another time. */
 const DEFAULT_SECONDS = 20;
-/** Most seconds a call may ask for: less than the house allows a tool, so that the ending is told. */
+/** Most seconds a call may ask for: less than the gateway allows a tool, so that the ending is told. */
 const MAX_SECONDS = 50;
 /** Longest command, and longest single argument, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 32_000;

@@ -1,13 +1,13 @@
-/** Where a path that is only read leads: `skills/…` into the house's skills, everything else into the session's workspace. */
+/** Where a path that is only read leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
 import { ToolError } from '../../contracts/errors.ts';
 import type { ToolContext } from '../../contracts/tool.ts';
 import { openInside, pathParts } from './workspace.ts';
 import type { Opened } from './workspace.ts';
 
-/** The name under which every session sees the house's skills. */
+/** The name under which every session sees the gateway's skills. */
 const SKILLS = 'skills';
 
-/** True for a path that leads to the house's skills: its own words. Throws `ToolError('bad_path')`. */
+/** True for a path that leads to the gateway's skills: its own words. Throws `ToolError('bad_path')`. */
 export function isSkill(given: string): boolean {
   return pathParts(given)[0] === SKILLS;
 }
@@ -19,7 +19,7 @@ export async function openReadable(
 ): Promise<Opened> {
   const [first, ...rest] = pathParts(given);
   if (first !== SKILLS) return await openInside(workspace, given);
-  if (skills === undefined) throw new ToolError('not_found', 'This house has no skills.');
+  if (skills === undefined) throw new ToolError('not_found', 'No skills are installed.');
   return await openInside(skills, rest.join('/'));
 }
 
@@ -28,6 +28,6 @@ export function refuseSkills(given: string): void {
   if (!isSkill(given)) return;
   throw new ToolError(
     'read_only',
-    `"${SKILLS}/" holds the skills of the house, which are only read: use another folder.`,
+    `"${SKILLS}/" holds the skills of the gateway, which are only read: use another folder.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The only path check of the house: a session's folder, and a walk inside it that no link, race or device leads out of. */
+/** The only path check of the gateway: a session's folder, and a walk inside it that no link, race or device leads out of. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Long talks: summarised before a turn that is too heavy and after a turn, whole or not at all, and never in the way. */
+/** Long conversations: summarised before a turn that is too heavy and after a turn, whole or not at all, and never in the way. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -13,7 +13,7 @@ import {
   ScriptedProvider,
 } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** A server that reports nothing: estimates are what they are. */
 const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
@@ -25,31 +25,31 @@ const key = 'telegram:42' as const;
 const LONG = 'lorem ipsum '.repeat(87);
 const SMALL = { contextWindow: 2_560, maxTokens: 256, iterationBudgetEnabled: false } as const;
 
-async function openTalk(databases: TestDatabases, ...steps: ScriptStep[]) {
+async function openConversation(databases: TestDatabases, ...steps: ScriptStep[]) {
   const store = await databases.open();
   const provider = new ScriptedProvider(...steps);
-  const world = new TurnWorld({
+  const scenario = new TurnScenario({
     store,
     provider,
     tools: [readFile],
     profile: { ...SMALL, compressionEnabled: false },
   });
-  onTestFinished(() => world.close());
-  await world.start();
+  onTestFinished(() => scenario.close());
+  await scenario.start();
   return {
     store,
     provider,
-    world,
+    scenario,
     /** Turns of about 360 tokens that nothing is done about. */
     talk: async (turns: number): Promise<void> => {
       for (let n = 1; n <= turns; n += 1) {
         provider.add(says(`answer ${n} ${LONG}`));
-        await world.ask(`question ${n}`);
+        await scenario.ask(`question ${n}`);
       }
     },
-    enable: () => void (world.profile = { ...world.profile, compressionEnabled: true }),
+    enable: () => void (scenario.profile = { ...scenario.profile, compressionEnabled: true }),
     events: () =>
-      world.types().filter((type) => ['context_compressed', 'stream_start', 'turn_ended'].includes(type)),
+      scenario.types().filter((type) => ['context_compressed', 'stream_start', 'turn_ended'].includes(type)),
   };
 }
 
@@ -67,13 +67,13 @@ async function covered({ sql }: TestStore): Promise<string[]> {
 
 describeEmbedded('compression', (databases) => {
   it('summarises the oldest turns before a turn that is too heavy (N-67)', async () => {
-    const { store, provider, world, talk, enable, events } = await openTalk(databases);
+    const { store, provider, scenario, talk, enable, events } = await openConversation(databases);
     await talk(5);
     enable();
-    world.events.length = 0;
+    scenario.events.length = 0;
     const before = provider.requests.length;
     provider.add(says('They spoke of 1 to 3.'), says('the answer'));
-    const { turn } = await world.ask('question 6');
+    const { turn } = await scenario.ask('question 6');
     expect(turn?.final?.content).toBe('the answer');
     const [summaryCall, mainCall] = provider.requests.slice(before);
     expect(isSummaryCall(summaryCall?.messages)).toBe(true);
@@ -87,7 +87,7 @@ describeEmbedded('compression', (databases) => {
     );
     expect(contents(mainCall?.messages)).not.toContain('answer 1');
     expect(events()).toEqual(['context_compressed', 'stream_start', 'turn_ended']);
-    const told = world.events.find((event) => event.type === 'context_compressed');
+    const told = scenario.events.find((event) => event.type === 'context_compressed');
     expect(told).toMatchObject({ before: expect.any(Number), after: expect.any(Number) });
     expect(told?.type === 'context_compressed' && told.after < told.before).toBe(true);
     expect((await covered(store)).slice(0, 4)).toEqual([
@@ -104,7 +104,7 @@ describeEmbedded('compression', (databases) => {
   });
 
   it('does so after a turn, too, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
-    const { store, provider, world, talk, enable } = await openTalk(databases);
+    const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
     const release = Promise.withResolvers<void>();
@@ -112,35 +112,35 @@ describeEmbedded('compression', (databases) => {
       ...says('They spoke of 1 to 3.'),
       before: () => release.promise,
     });
-    await world.ask('question 5');
-    expect(world.types().at(-1)).toBe('turn_ended');
+    await scenario.ask('question 5');
+    expect(scenario.types().at(-1)).toBe('turn_ended');
     await vi.waitFor(() => expect(isSummaryCall(provider.requests.at(-1)?.messages)).toBe(true));
     // Short enough not to be too heavy: it starts, runs and ends while the summary is made.
-    world.profile = { ...world.profile, compressionThreshold: 0.95 };
+    scenario.profile = { ...scenario.profile, compressionThreshold: 0.95 };
     provider.add(says('quick'));
-    const { turn } = await world.ask('hello?');
+    const { turn } = await scenario.ask('hello?');
     expect(turn?.final?.content).toBe('quick');
-    expect(world.types()).not.toContain('context_compressed');
+    expect(scenario.types()).not.toContain('context_compressed');
     expect(await covered(store)).toEqual([]);
     release.resolve();
-    await vi.waitFor(() => expect(world.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(scenario.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
     provider.add(says('last'));
-    await world.ask('and now?');
+    await scenario.ask('and now?');
     expect(contents(provider.requests.at(-1)?.messages)).toMatch(
       /They spoke of 1 to 3\.\n.*hello\?\nquick\nand now\?$/s,
     );
   });
 
   it('waits for the worker of the turn before when the new turn is too heavy without it', async () => {
-    const { provider, world, talk, enable } = await openTalk(databases);
+    const { provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
     const release = Promise.withResolvers<void>();
     provider.add(says(`answer 5 ${LONG}`), { ...says('They spoke.'), before: () => release.promise });
-    await world.ask('question 5');
+    await scenario.ask('question 5');
     provider.add(says('after it'));
-    const asked = world.ask('question 6');
-    await vi.waitFor(() => expect(world.types().at(-1)).toBe('turn_started'));
+    const asked = scenario.ask('question 6');
+    await vi.waitFor(() => expect(scenario.types().at(-1)).toBe('turn_started'));
     release.resolve();
     expect((await asked).turn?.final?.content).toBe('after it');
     expect(contents(provider.requests.at(-1)?.messages)).toContain('They spoke.');
@@ -156,27 +156,27 @@ describeEmbedded('compression', (databases) => {
     { name: 'the summary is longer', step: says(LONG.repeat(6)), log: 'not shorter' },
     { name: 'the summary is empty', step: says('  '), log: 'empty summary' },
   ])('goes on with what fits when $name, and does not try again at once', async ({ step, log }) => {
-    const { store, provider, world, talk, enable } = await openTalk(databases);
+    const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(6);
     enable();
     provider.add(step, says('still an answer'), says('and another'));
-    const { turn } = await world.ask('question 7');
+    const { turn } = await scenario.ask('question 7');
     expect(turn?.final?.content).toBe('still an answer');
     expect(contents(provider.requests.at(-1)?.messages)).not.toContain('question 1');
-    await world.ask('question 8');
+    await scenario.ask('question 8');
     expect(provider.requests.filter(({ messages }) => isSummaryCall(messages))).toHaveLength(1);
-    expect(world.logLines.join('\n')).toContain(log);
+    expect(scenario.logLines.join('\n')).toContain(log);
     expect(await covered(store)).toEqual([]);
   });
 
   it('covers turns with their tool calls whole, and remembers whose words they held', async () => {
-    const { store, provider, world, talk, enable } = await openTalk(databases);
+    const { store, provider, scenario, talk, enable } = await openConversation(databases);
     provider.add(asks([{ name: 'read_file', args: { path: 'none.txt' } }], 'I look.'), says(LONG));
-    await world.ask('read the file');
+    await scenario.ask('read the file');
     await talk(4);
     enable();
     provider.add(says('They read a file.'), says('ok'));
-    await world.ask('question 6');
+    await scenario.ask('question 6');
     const [summary] = await store.sql<{ payload: unknown }[]>`
       select payload from context where kind = 'summary'`;
     expect(summary?.payload).toMatchObject({ content: 'They read a file.', sources: ['local'] });
@@ -189,13 +189,13 @@ describeEmbedded('compression', (databases) => {
   });
 
   it('ends within the turn when that is stopped, and leaves the model (N-58)', async () => {
-    const { store, provider, world, talk, enable } = await openTalk(databases);
+    const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(5);
     enable();
     provider.add({ chunks: [], ending: 'silence' });
-    const { head, turnId } = await world.say('question 6');
+    const { head, turnId } = await scenario.say('question 6');
     const stop = new AbortController();
-    const ran = world.run(head, stop.signal);
+    const ran = scenario.run(head, stop.signal);
     await provider.silence();
     stop.abort(new LaneAbort('stopped'));
     expect(await ran).toMatchObject({ kind: 'finished' });
@@ -204,18 +204,18 @@ describeEmbedded('compression', (databases) => {
     expect(await covered(store)).toEqual([]);
   });
 
-  it('leaves everything as it was when the house goes down meanwhile, and does it the next time', async () => {
-    const { store, provider, world, talk, enable } = await openTalk(databases);
+  it('leaves everything as it was when the gateway goes down meanwhile, and does it the next time', async () => {
+    const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
     provider.add(says(`answer 5 ${LONG}`), { chunks: [], ending: 'silence' });
-    await world.ask('question 5');
+    await scenario.ask('question 5');
     await provider.silence();
-    await world.agent.close();
+    await scenario.agent.close();
     expect(provider.hungUp).toBe(1);
     expect(await covered(store)).toEqual([]);
     const next = new ScriptedProvider(says('They spoke.'), says('ok'));
-    const again = new TurnWorld({ store, provider: next, profile: { ...SMALL } });
+    const again = new TurnScenario({ store, provider: next, profile: { ...SMALL } });
     onTestFinished(() => again.close());
     await again.start('next');
     expect((await again.ask('question 6')).turn?.final?.content).toBe('ok');
@@ -223,18 +223,18 @@ describeEmbedded('compression', (databases) => {
   });
 
   it('summarises many short turns before they fall out of sight (B-35)', async () => {
-    const { provider, world, enable } = await openTalk(databases);
-    world.profile = { ...world.profile, contextWindow: 16_384 };
+    const { provider, scenario, enable } = await openConversation(databases);
+    scenario.profile = { ...scenario.profile, contextWindow: 16_384 };
     const words = 'some words of a short talk '.repeat(5);
     for (let n = 1; n <= 24; n += 1) {
       if (n === 24) enable();
       provider.add(says(`${words} a${n}.`));
       if (n === 24) provider.add(says('Short talk, 1 to 16.'));
-      await world.ask(`q${n}`);
+      await scenario.ask(`q${n}`);
     }
-    await vi.waitFor(() => expect(world.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(scenario.types().at(-1)).toBe('context_compressed'), { timeout: 10_000 });
     provider.add(says('ok'));
-    await world.ask('q25');
+    await scenario.ask('q25');
     const seen = contents(provider.requests.at(-1)?.messages);
     expect(seen).toContain('Short talk, 1 to 16.');
     expect(seen).toMatch(/\nq17\n.*\nq24\n.*\nq25$/s);

@@ -44,7 +44,7 @@ describe('the correction call', () => {
     const [message] = calls[0]?.messages ?? [];
     expect(message?.role).toBe('user');
     expect(message?.content).toMatchInlineSnapshot(`
-      "Goal: The house is painted
+      "Goal: The fence is painted
 
       Steps:
       1. [s1] Do part 1 (probe {"part":1}): pending

@@ -8,8 +8,8 @@ import { MAX_ADDED_STEPS } from '../../../src/agent/executor/edits.ts';
 import { advancePlan } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plan.ts';
-import { PlanWorld, testPlan } from '../../fakes/agent/plans.ts';
-import type { PlanWorldOptions } from '../../fakes/agent/plans.ts';
+import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
+import type { PlanScenarioOptions } from '../../fakes/agent/plans.ts';
 
 const actions = ['retry', 'command', 'modify', 'insert', 'skip', 'instead', 'abort'] as const;
 
@@ -40,27 +40,27 @@ function correctionOf(action: (typeof actions)[number], count: number): AgentCor
 }
 
 /** Corrections that were decided and did not end the plan. */
-const decided = ({ facts }: PlanWorld): number =>
+const decided = ({ facts }: PlanScenario): number =>
   facts.filter(({ type }) => type === 'corrected' || type === 'refused').length;
 
-const faults = (world: PlanWorld, length: number): string[] => {
-  const types = world.types();
+const failures = (run: PlanScenario, length: number): string[] => {
+  const types = run.types();
   const ends = types.filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
   const perStep = new Map<string, number>();
-  for (const fact of world.facts) {
+  for (const fact of run.facts) {
     if (fact.type !== 'corrected' || fact.action === 'skip') continue;
     perStep.set(fact.stepId, (perStep.get(fact.stepId) ?? 0) + 1);
   }
-  const runs = new Set(world.runs);
+  const runs = new Set(run.runs);
   return [
     ...(ends.length === 1 && types.at(-1) === ends[0] ? [] : [`ends: ${ends.join()}`]),
-    ...(correctionsLeft(world.stored) === MAX_CORRECTIONS - decided(world) ? [] : ['corrections miscounted']),
-    ...(world.failures.length <= MAX_CORRECTIONS ? [] : [`${world.failures.length} corrections`]),
+    ...(correctionsLeft(run.stored) === MAX_CORRECTIONS - decided(run) ? [] : ['corrections miscounted']),
+    ...(run.failures.length <= MAX_CORRECTIONS ? [] : [`${run.failures.length} corrections`]),
     ...([...perStep.values()].every((count) => count <= MAX_RETRIES_PER_STEP) ? [] : ['retries of a step']),
-    ...(world.stored.steps.length <= length + MAX_ADDED_STEPS ? [] : [`${world.stored.steps.length} steps`]),
+    ...(run.stored.steps.length <= length + MAX_ADDED_STEPS ? [] : [`${run.stored.steps.length} steps`]),
     ...(types.filter((type) => type === 'budget_warning').length <= 1 ? [] : ['warned twice']),
-    ...(runs.size === world.runs.length ? [] : ['a run began twice']),
-    ...(world.stored.steps.some(({ status }) => status === 'running') ? ['a step runs for ever'] : []),
+    ...(runs.size === run.runs.length ? [] : ['a run began twice']),
+    ...(run.stored.steps.some(({ status }) => status === 'running') ? ['a step runs for ever'] : []),
   ];
 };
 
@@ -75,18 +75,18 @@ it('tells with every event all that is stored: whoever listens never has to coun
       const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
       // Where steps were added already, corrections that add some are refused.
       const plan = testPlan(length, { originalLength: Math.max(0, length - added) });
-      const world = new PlanWorld({
+      const run = new PlanScenario({
         plan,
         step: () => ({ content: 'x', isError: roll(2) === 1 }),
         correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
         gate: () => ({ kind: (['go', 'go', 'go', 'skip', 'pause'] as const)[roll(5)] ?? 'go' }),
       });
       let sight: PlanEventView | undefined = { plan };
-      world.onEvent = (event) => {
+      run.onEvent = (event) => {
         sight = advancePlan(sight, { sessionKey: 'telegram:1', at: 0, ...event });
-        expect(sight?.plan).toEqual(world.stored);
+        expect(sight?.plan).toEqual(run.stored);
       };
-      await world.run();
+      await run.run();
       expect(sight.plan.state).toMatch(/completed|cancelled/);
     }),
     { numRuns: campaignSize(1_000) },
@@ -106,13 +106,13 @@ it(`holds every breaker and ends exactly once in ${RANDOM_PLANS} random plans (S
     fc.asyncProperty(scenario, async ({ length, dice, failing }) => {
       let rolled = 0;
       const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
-      const world = new PlanWorld({
+      const run = new PlanScenario({
         plan: testPlan(length),
         step: () => ({ content: 'x', isError: roll(10) < failing }),
         correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
       });
-      await world.run();
-      expect(faults(world, length)).toEqual([]);
+      await run.run();
+      expect(failures(run, length)).toEqual([]);
     }),
     { numRuns: RANDOM_PLANS },
   );
@@ -121,9 +121,9 @@ it(`holds every breaker and ends exactly once in ${RANDOM_PLANS} random plans (S
 class Died extends Error {}
 
 /** Six steps, of which the second needs a repair and the fifth another command. */
-function sixSteps(commit: PlanWorldOptions['commit'], worked: string[]): PlanWorld {
+function sixSteps(commit: PlanScenarioOptions['commit'], worked: string[]): PlanScenario {
   const broken = new Set(['s2', 's5']);
-  return new PlanWorld({
+  return new PlanScenario({
     plan: testPlan(6),
     ...(commit && { commit }),
     step: ({ id, args, attempts }) => {
@@ -154,19 +154,19 @@ it('gives the same plan and works each step off once, wherever its process died 
     for (const committed of [false, true]) {
       let died = false;
       const worked: string[] = [];
-      const world = sixSteps((n, _fact, done) => {
+      const run = sixSteps((n, _fact, done) => {
         if (died || n !== at || done !== committed) return;
         died = true;
         throw new Died();
       }, worked);
-      await expect(world.run()).rejects.toThrow(Died);
-      await world.run();
-      expect(world.stored).toEqual(whole.stored);
-      expect(world.facts).toEqual(whole.facts);
+      await expect(run.run()).rejects.toThrow(Died);
+      await run.run();
+      expect(run.stored).toEqual(whole.stored);
+      expect(run.facts).toEqual(whole.facts);
       // A run whose end was not committed runs again under its old number: its own journal keeps what it did.
-      const again = world.runs.filter((run, index) => world.runs.indexOf(run) !== index);
+      const again = run.runs.filter((id, index) => run.runs.indexOf(id) !== index);
       expect(again.length).toBeLessThanOrEqual(1);
-      expect(new Set(world.runs)).toEqual(new Set(whole.runs));
+      expect(new Set(run.runs)).toEqual(new Set(whole.runs));
     }
   }
 });

@@ -17,7 +17,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { z } from 'zod';
@@ -140,21 +140,21 @@ async function dieAndResume(
   const profile = { planningEnabled: true };
   let kept = 0;
   const around = (ledger: Ledger): Ledger => death.of(afterEach(ledger, () => void (kept = provider.paid)));
-  const first = new TurnWorld({ store, provider, tools, profile, around });
+  const first = new TurnScenario({ store, provider, tools, profile, around });
   await first.start();
   const { head, turnId } = await first.say('Do six things', { chatId: `${when}-${at}` }, { mode: 'agentic' });
   await first.run(head).catch(notOfDeath);
   const unkept = provider.paid - kept;
-  const second = new TurnWorld({ store, provider, tools, profile });
+  const second = new TurnScenario({ store, provider, tools, profile });
   await second.start();
   const resumed = await second.sweep();
   if (resumed !== undefined) await second.run(resumed);
   await Promise.all([first.close(), second.close()]);
   const stored = await store.plans.latestPlan(`telegram:${when}-${at}`);
   const turn = await store.ledger.turn(turnId);
-  const told = [first, second].map((world) => {
-    const ends = world.types().filter((type) => /^plan_(completed|cancelled)$/.test(type));
-    return { ends: ends.length, showed: world.types().includes('plan_ready') };
+  const told = [first, second].map((scenario) => {
+    const ends = scenario.types().filter((type) => /^plan_(completed|cancelled)$/.test(type));
+    return { ends: ends.length, showed: scenario.types().includes('plan_ready') };
   });
   const counted = Math.floor((turn?.usage?.completionTokens ?? 0) / ANSWER_TOKENS);
   const { seen } = death;
@@ -197,7 +197,7 @@ describeEachDatabase('a plan whose process dies', (databases) => {
     ]);
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
     expect(whole).toMatchObject({ unkept: 0, counted: whole.paid });
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of campaignCases([...whole.seen.keys()])) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, at, when);
@@ -216,11 +216,11 @@ describeEachDatabase('a plan whose process dies', (databases) => {
           run.unkept > (step === 'storePlan' ? 2 : 1) && `lost ${run.unkept} calls`,
           run.calls > whole.calls + 2 && `asked the model ${run.calls} times`,
           ...twice.map(([key, count]) => `${key} ran ${count} times`),
-        ].filter((fault) => fault !== false);
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+        ].filter((failure) => failure !== false);
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
     await effects.close();
   }, 300_000);
 });

@@ -13,7 +13,7 @@ import { describeEmbedded, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const SESSION = 'telegram:42';
 const PARKED = { kind: 'parked' };
@@ -47,25 +47,25 @@ const planned = (...steps: string[]): ScriptStep[] => [
 const calls = (name: string): ScriptStep => asks([{ name, args: {} }]);
 
 class People {
-  readonly world: TurnWorld;
+  readonly scenario: TurnScenario;
   readonly store: TestStore;
   readonly done: string[];
   turnId = '';
 
-  constructor(store: TestStore, world: TurnWorld, done: string[]) {
+  constructor(store: TestStore, scenario: TurnScenario, done: string[]) {
     this.store = store;
-    this.world = world;
+    this.scenario = scenario;
     this.done = done;
   }
 
   async ask(mode: ExecutionMode) {
-    const { turnId, outcome } = await this.world.ask('Paint the house', {}, { mode });
+    const { turnId, outcome } = await this.scenario.ask('Paint the fence', {}, { mode });
     this.turnId = turnId;
     return outcome;
   }
 
   async resume() {
-    return await this.world.run(await this.world.sweep());
+    return await this.scenario.run(await this.scenario.sweep());
   }
 
   async plan(): Promise<PlanRecord> {
@@ -93,7 +93,7 @@ class People {
   }
 
   ends(): string[] {
-    return this.world.types().filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
+    return this.scenario.types().filter((type) => type === 'plan_completed' || type === 'plan_cancelled');
   }
 
   async shown(): Promise<{ content: string; buttons: { label: string }[] }[]> {
@@ -117,10 +117,10 @@ describeEmbedded('people and a plan', (databases) => {
     const tools = toolsOf(done, () => during(people));
     const profile = { planningEnabled: true };
     const limits = approvalMs === undefined ? {} : { approvalMs };
-    const world = new TurnWorld({ store, provider, tools, profile, limits });
-    onTestFinished(() => world.close());
-    await world.start();
-    const people = new People(store, world, done);
+    const scenario = new TurnScenario({ store, provider, tools, profile, limits });
+    onTestFinished(() => scenario.close());
+    await scenario.start();
+    const people = new People(store, scenario, done);
     return people;
   }
 
@@ -132,18 +132,18 @@ describeEmbedded('people and a plan', (databases) => {
       says('Now we sand.'),
       says('Now we paint.'),
       calls('work'),
-      says('You have painted a house.'),
+      says('You have painted a fence.'),
     ]);
     expect(await people.ask('teacher')).toEqual(PARKED);
     expect(people.done).toEqual([]);
     expect(await people.statuses()).toEqual(['pending', 'pending', 'pending']);
     const asked = await people.question();
     expect(asked.plan).toMatchObject({ stepId: 's1', wait: 'step' });
-    expect(people.world.events.at(-1)).toMatchObject({
+    expect(people.scenario.events.at(-1)).toMatchObject({
       type: 'approval_needed',
       warningMessage: 'First we wash, because paint sticks to clean walls.',
     });
-    const explained = people.world.events.filter(
+    const explained = people.scenario.events.filter(
       (event) => 'msgId' in event && event.msgId.includes('.explain.'),
     );
     expect(explained.map(({ type }) => type)).toEqual([
@@ -166,7 +166,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.statuses()).toEqual(['done', 'skipped', 'done']);
     expect(people.ends()).toEqual(['plan_completed']);
     const turn = await people.store.ledger.turn(people.turnId);
-    expect(turn?.final?.content).toBe('You have painted a house.');
+    expect(turn?.final?.content).toBe('You have painted a fence.');
     expect(await people.act('run')).toEqual({ done: false, text: 'This plan is over.' });
   });
 
@@ -180,7 +180,7 @@ describeEmbedded('people and a plan', (databases) => {
       .sql`update lane set wake_at = now() - interval '1 second' where key = ${`in:${SESSION}`}`;
     expect((await people.resume()).kind).toBe('finished');
     expect(people.done).toEqual([]);
-    expect(people.world.events).toContainEqual({
+    expect(people.scenario.events).toContainEqual({
       type: 'plan_cancelled',
       reason: 'Nobody let step 1 run in time.',
     });
@@ -205,7 +205,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.act('resume')).toEqual({ done: true, text: 'The plan goes on.' });
     expect((await people.resume()).kind).toBe('finished');
     expect(people.done).toEqual(['work', 'work']);
-    const told = people.world
+    const told = people.scenario
       .types()
       .filter((type) => /^plan_(paused|resumed|completed|cancelled)$/.test(type));
     expect(told).toEqual(['plan_paused', 'plan_resumed', 'plan_completed']);
@@ -240,7 +240,7 @@ describeEmbedded('people and a plan', (databases) => {
     await people.ask('agentic');
     expect(answer?.text).toContain('Step 1 is running');
     expect(await people.statuses()).toEqual(['skipped', 'done']);
-    expect(people.world.types()).not.toContain('agent_thinking');
+    expect(people.scenario.types()).not.toContain('agent_thinking');
   });
 
   it('dangerous steps wait for a human, injected and modified ones, and run once when allowed (S-45, S-46)', async () => {
@@ -255,7 +255,7 @@ describeEmbedded('people and a plan', (databases) => {
       says('Done.'),
     ]);
     expect(await people.ask('agentic')).toEqual(PARKED);
-    const revised = people.world.events.find((event) => event.type === 'plan_revised');
+    const revised = people.scenario.events.find((event) => event.type === 'plan_revised');
     expect(revised?.plan.steps[0]).toMatchObject({ id: 'added-1', risk: 'dangerous' });
     const asked = await people.question();
     expect(asked).toMatchObject({ tool: 'wipe', args: { word: 'disk' } });

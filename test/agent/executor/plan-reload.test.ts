@@ -5,7 +5,7 @@ import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { describeEmbedded } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const SESSION = 'telegram:42';
 
@@ -43,13 +43,18 @@ describeEmbedded('a plan whose profile is read anew while it is paused', (databa
       says('Painted.'),
     );
     const tools = [toolOf('wash', ran, pause), toolOf('brush', ran), toolOf('roll', ran)];
-    const world = await openWorld(databases, { store, provider, tools, profile: { planningEnabled: true } });
-    const asked = await world.ask('Paint the house', {}, { mode: 'agentic' });
+    const scenario = await openScenario(databases, {
+      store,
+      provider,
+      tools,
+      profile: { planningEnabled: true },
+    });
+    const asked = await scenario.ask('Paint the fence', {}, { mode: 'agentic' });
     expect(asked.outcome).toEqual({ kind: 'parked' });
-    world.profile = { ...world.profile, enabledTools: ['wash', 'roll'] };
+    scenario.profile = { ...scenario.profile, enabledTools: ['wash', 'roll'] };
     const [question] = await store.approvals.pendingApprovals({ session: SESSION, limit: 1 });
     await store.lanes.decide(question?.id ?? '', 'approved', SESSION);
-    expect(await world.run(await world.sweep())).toMatchObject({ kind: 'finished' });
+    expect(await scenario.run(await scenario.sweep())).toMatchObject({ kind: 'finished' });
     expect(ran).toEqual(['wash', 'roll']);
     const correction = provider.requests.at(-2)?.messages.at(-1)?.content ?? '';
     expect(correction).toContain('There is no tool "brush" any more.');

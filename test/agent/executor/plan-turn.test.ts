@@ -14,8 +14,8 @@ import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
-import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** `read {name}` works for every name but `missing`; `write {name}` is noted. */
 function shelf(done: string[]): Tool[] {
@@ -60,22 +60,23 @@ async function open(
   databases: TestDatabases,
   done: string[],
   ...steps: ScriptStep[]
-): Promise<[TurnWorld, ScriptedProvider]> {
+): Promise<[TurnScenario, ScriptedProvider]> {
   const provider = new ScriptedProvider(...steps);
-  const world = await openWorld(databases, {
+  const scenario = await openScenario(databases, {
     provider,
     tools: shelf(done),
     profile: { planningEnabled: true, iterationBudgetEnabled: false },
   });
-  return [world, provider];
+  return [scenario, provider];
 }
 
-const ask = (world: TurnWorld, mode: ExecutionMode = 'agentic') => world.ask('Read both books', {}, { mode });
+const ask = (scenario: TurnScenario, mode: ExecutionMode = 'agentic') =>
+  scenario.ask('Read both books', {}, { mode });
 
 describeEmbedded('a plan in agentic mode', (databases) => {
   it('is carried out inside the turn, step by step, and summed up at the end (S-02, S-20)', async () => {
     const done: string[] = [];
-    const [world, provider] = await open(
+    const [scenario, provider] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first', '[SELF] Compare', '[TOOL: write] Write it down'),
@@ -84,10 +85,10 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       calls('write', 'notes'),
       says('Both are read.'),
     );
-    const { turn } = await ask(world);
+    const { turn } = await ask(scenario);
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Both are read.' } });
     expect(done).toEqual(['read first', 'write notes']);
-    const kinds = world.types().filter((type) => /^(plan_|step_|tool_)/.test(type));
+    const kinds = scenario.types().filter((type) => /^(plan_|step_|tool_)/.test(type));
     expect(kinds).toEqual([
       'plan_ready',
       'step_changed',
@@ -109,8 +110,8 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     const last = provider.requests.at(-1)?.messages.at(-1);
     expect(last).toMatchObject({ role: 'tool', toolName: RUN_PLAN });
     expect(last?.content).toContain('They are alike.');
-    expect(world.shown()).toBe('Both are read.');
-    const plan = await world.store.plans.latestPlan('telegram:42');
+    expect(scenario.shown()).toBe('Both are read.');
+    const plan = await scenario.store.plans.latestPlan('telegram:42');
     expect(plan?.plan).toMatchObject({ state: 'completed', mode: 'agentic' });
     expect(plan?.plan.steps.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
     expect(turn?.usage?.completionTokens).toBe(6 * 5);
@@ -120,7 +121,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     const done: string[] = [];
     const broken = new ProviderError('bad_response', 'cut', { retryable: true });
     const muse: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm.' }, ...says('Al', 'ike.').chunks] };
-    const [world] = await open(
+    const [scenario] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first', '[SELF] Compare', '[TOOL: write] Write it down'),
@@ -130,9 +131,9 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       calls('write', 'notes'),
       says('Both are read.'),
     );
-    const { turn } = await ask(world);
+    const { turn } = await ask(scenario);
     const { turnId } = turn?.final ?? { turnId: '' };
-    const thoughts = world.events.flatMap((event) => {
+    const thoughts = scenario.events.flatMap((event) => {
       if (!('msgId' in event) || event.msgId.includes('.plan.')) return [];
       const call = event.msgId.slice(turnId.length + 1);
       if (event.type === 'thinking_delta') return [`${call} ${event.delta}`];
@@ -156,7 +157,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       '2 stream_start',
       '2 stream_end',
     ]);
-    expect(world.shown()).toBe('Both are read.');
+    expect(scenario.shown()).toBe('Both are read.');
     expect(turn?.final?.content).toBe('Both are read.');
     // Six calls to their end, and the one that broke after a word.
     const broke = 2;
@@ -170,7 +171,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       reason: 'another book',
       command: { tool: 'read', args: { name: 'spare' } },
     };
-    const [world, provider] = await open(
+    const [scenario, provider] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first'),
@@ -178,15 +179,15 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       says(JSON.stringify(correction)),
       says('The spare one is read.'),
     );
-    await ask(world);
+    await ask(scenario);
     expect(done).toEqual(['read missing', 'read spare']);
     const asked = provider.requests[3];
     expect(asked?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(asked?.messages[0]?.content).toBe(CORRECTION_PROMPT);
     expect(asked?.messages[1]?.content).toContain('There is no such book.');
     expect(asked?.tools).toBeUndefined();
-    const revised = world.events.find((event) => event.type === 'plan_revised');
-    const stored = await world.store.plans.latestPlan('telegram:42');
+    const revised = scenario.events.find((event) => event.type === 'plan_revised');
+    const stored = await scenario.store.plans.latestPlan('telegram:42');
     expect(revised?.plan.steps[0]).toMatchObject({ args: { name: 'spare' } });
     expect(stored?.plan.steps[0]).toMatchObject({ args: { name: 'spare' }, status: 'done', attempts: 2 });
   });
@@ -196,7 +197,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     const retry = says(
       '{"action":"retry","reason":"again","command":{"tool":"read","args":{"name":"missing"}}}',
     );
-    const [world, provider] = await open(
+    const [scenario, provider] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first', '[TOOL: write] Write'),
@@ -206,15 +207,15 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       retry,
       says('The book is not there.'),
     );
-    const { turn } = await ask(world);
+    const { turn } = await ask(scenario);
     expect(turn?.final?.content).toBe('The book is not there.');
     expect(done).toHaveLength(4);
-    const ends = world.types().filter((type) => type === 'plan_cancelled' || type === 'plan_completed');
+    const ends = scenario.types().filter((type) => type === 'plan_cancelled' || type === 'plan_completed');
     expect(ends).toEqual(['plan_cancelled']);
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toMatch(
       /cancelled: Step 1 still fails after 3/,
     );
-    const stored = await world.store.plans.latestPlan('telegram:42');
+    const stored = await scenario.store.plans.latestPlan('telegram:42');
     expect(stored?.plan).toMatchObject({
       state: 'cancelled',
       steps: [{ status: 'failed' }, { status: 'pending' }],
@@ -223,7 +224,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
 
   it('is not seen step by step by later turns, which know its end (S-20)', async () => {
     const done: string[] = [];
-    const [world, provider] = await open(
+    const [scenario, provider] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first'),
@@ -232,8 +233,8 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       says('DIRECT'),
       says('You are welcome.'),
     );
-    await ask(world);
-    await world.ask('Thank you');
+    await ask(scenario);
+    await scenario.ask('Thank you');
     const seen = JSON.stringify(provider.requests.at(-1)?.messages);
     expect(seen).toContain(RUN_PLAN);
     expect(seen).toContain('It is read.');
@@ -248,33 +249,33 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       says('So it is.'),
       says('The first one.'),
     );
-    const world = await openWorld(databases, {
+    const scenario = await openScenario(databases, {
       provider,
       tools: [...shelf([]), spawnAgent],
       profile: { planningEnabled: true },
     });
-    await ask(world);
-    expect(world.shown()).toBe('The first one.');
-    const stored = await world.store.plans.latestPlan('telegram:42');
+    await ask(scenario);
+    expect(scenario.shown()).toBe('The first one.');
+    const stored = await scenario.store.plans.latestPlan('telegram:42');
     expect(stored?.plan.steps.map(({ executor, status }) => `${executor.kind} ${status}`)).toEqual([
       'agent done',
       'self done',
     ]);
     expect(JSON.stringify(provider.requests[2]?.messages)).toContain('which is older');
     expect(JSON.stringify(provider.requests[3]?.messages)).toContain('The first is older.');
-    expect(world.ofAgents.map(({ type }) => type)).toContain('subagent_completed');
+    expect(scenario.ofAgents.map(({ type }) => type)).toContain('subagent_completed');
   });
 
   it('leaves planner mode as it was: the loop follows the plan (S-02)', async () => {
     const done: string[] = [];
-    const [world, provider] = await open(
+    const [scenario, provider] = await open(
       databases,
       done,
       ...planned('[TOOL: read] Read the first'),
       calls('read', 'first'),
       says('Read.'),
     );
-    await ask(world, 'planner');
+    await ask(scenario, 'planner');
     expect(provider.requests).toHaveLength(4);
     expect(provider.requests[2]?.tools).toHaveLength(2);
   });

@@ -10,10 +10,10 @@ import { moment, nextTurn } from '../../fakes/moments.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const MOMENT = asks([{ name: 'moment', args: {} }]);
-const WORDS = 'make the door blue';
+const WORDS = 'make the api blue';
 const ADDED = `The user added meanwhile: ${WORDS}`;
 const planned = (...steps: string[]): ScriptStep[] => [
   says('Some steps.\nREFLECT: no'),
@@ -27,46 +27,46 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
     const store = await databases.open({ newSessions: { mode: 'agentic', queueMode } });
     const provider = new ScriptedProvider(...steps);
     const late: string[] = [];
-    const tools = [moment(async () => void late.push((await world.say(WORDS)).turnId))];
+    const tools = [moment(async () => void late.push((await scenario.say(WORDS)).turnId))];
     const options = { store, provider, tools, profile: { planningEnabled: true } };
-    const world: TurnWorld = await openWorld(databases, options);
-    return { store, provider, late, world, options };
+    const scenario: TurnScenario = await openScenario(databases, options);
+    return { store, provider, late, scenario, options };
   };
   const asked = ({ requests }: ScriptedProvider, n: number): string =>
     JSON.stringify(requests.at(n)?.messages);
 
   it('reach the next step and the last answer in mode steer, and are answered there and nowhere else', async () => {
-    const { store, provider, late, world } = await begin(
+    const { store, provider, late, scenario } = await begin(
       'steer',
       ...planned('[SELF] Paint', '[SELF] Clean up'),
       MOMENT,
       says('Painted.'),
       says('Cleaned.'),
-      says('All is done, the door in blue.'),
+      says('All is done, the api in blue.'),
     );
-    const { turn, outcome } = await world.ask('Paint the house');
-    expect(turn?.final?.content).toBe('All is done, the door in blue.');
+    const { turn, outcome } = await scenario.ask('Paint the fence');
+    expect(turn?.final?.content).toBe('All is done, the api in blue.');
     expect(nextTurn(outcome)).toBeUndefined();
     expect(asked(provider, 3)).not.toContain(WORDS);
     expect(asked(provider, 4)).toContain(ADDED);
     const last = provider.requests.at(-1)?.messages ?? [];
     expect(last.flatMap(({ role, content }) => (role === 'user' ? [content] : []))).toEqual([
-      'Paint the house',
+      'Paint the fence',
       WORDS,
     ]);
-    const told = world.events.findIndex(({ type }) => type === 'messages_joined');
-    expect(world.events[told]).toEqual({ type: 'messages_joined', turnIds: late });
-    expect(world.events[told + 1]).toMatchObject({
+    const told = scenario.events.findIndex(({ type }) => type === 'messages_joined');
+    expect(scenario.events[told]).toEqual({ type: 'messages_joined', turnIds: late });
+    expect(scenario.events[told + 1]).toMatchObject({
       type: 'step_changed',
       step: { id: 's2', status: 'running' },
     });
     expect(await store.ledger.turn(late[0] ?? '')).toMatchObject({ state: 'done', reason: 'joined' });
     // The plan itself is what it was made for.
-    expect((await store.plans.latestPlan('telegram:42'))?.plan.goal).toBe('Paint the house');
+    expect((await store.plans.latestPlan('telegram:42'))?.plan.goal).toBe('Paint the fence');
   });
 
   it('reach the repair of the step during which they came', async () => {
-    const { provider, world } = await begin(
+    const { provider, scenario } = await begin(
       'steer',
       ...planned('[SELF] Paint'),
       MOMENT,
@@ -75,8 +75,8 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
       says('Painted.'),
       says('Done.'),
     );
-    await world.ask('Paint the house');
-    expect(asked(provider, 4)).toContain(`Goal: Paint the house\\n${ADDED}`);
+    await scenario.ask('Paint the fence');
+    expect(asked(provider, 4)).toContain(`Goal: Paint the fence\\n${ADDED}`);
     expect(asked(provider, 5)).toContain(ADDED);
   });
 
@@ -90,11 +90,11 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
       says('In blue.'),
     );
     const death = dyingAt(0, 'after', ['joinTurn']);
-    const first = await openWorld(databases, { ...options, around: death.of });
+    const first = await openScenario(databases, { ...options, around: death.of });
     options.tools[0] = moment(async () => void late.push((await first.say(WORDS)).turnId));
-    const { turnId, head } = await first.say('Paint the house');
+    const { turnId, head } = await first.say('Paint the fence');
     await first.run(head).catch(notOfDeath);
-    const second = new TurnWorld(options);
+    const second = new TurnScenario(options);
     await second.start();
     await second.run(await second.sweep());
     expect((await store.ledger.turn(turnId))?.final?.content).toBe('In blue.');
@@ -103,7 +103,7 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
   });
 
   it('wait for a turn of their own in mode queue', async () => {
-    const { provider, world } = await begin(
+    const { provider, scenario } = await begin(
       'queue',
       ...planned('[SELF] Paint'),
       MOMENT,
@@ -112,10 +112,10 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
       says('DIRECT'),
       says('Blue it is.'),
     );
-    const { outcome } = await world.ask('Paint the house');
+    const { outcome } = await scenario.ask('Paint the fence');
     expect(asked(provider, -1)).not.toContain(WORDS);
-    await world.run(nextTurn(outcome));
-    expect(world.finishes.map(({ content }) => content)).toEqual(['Done.', 'Blue it is.']);
+    await scenario.run(nextTurn(outcome));
+    expect(scenario.finishes.map(({ content }) => content)).toEqual(['Done.', 'Blue it is.']);
   });
 });
 

@@ -17,8 +17,8 @@ import {
   SCRIPT_USAGE,
   ScriptedProvider,
 } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
-import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const caller: Caller = { tokenId: 'token-1', scopes: ['chat'] };
 const asked: StatelessRequest = {
@@ -29,8 +29,8 @@ const asked: StatelessRequest = {
   ],
 };
 
-function complete(world: TurnWorld, request = asked, signal = new AbortController().signal) {
-  return world.agent.complete(caller, request, signal);
+function complete(scenario: TurnScenario, request = asked, signal = new AbortController().signal) {
+  return scenario.agent.complete(caller, request, signal);
 }
 
 async function collect(
@@ -53,13 +53,13 @@ describeEmbedded('a stateless completion', (databases) => {
         await ledger.noteUsage(row);
       },
     });
-    const world = await openWorld(databases, { provider, around });
-    const { text, last } = await collect(complete(world, { ...asked, temperature: 0.5, maxTokens: 99 }));
+    const scenario = await openScenario(databases, { provider, around });
+    const { text, last } = await collect(complete(scenario, { ...asked, temperature: 0.5, maxTokens: 99 }));
     expect(text).toBe('Hello');
     expect(last).toEqual({ type: 'done', finishReason: 'stop', usage: SCRIPT_USAGE });
     expect(provider.requests[0]).toMatchObject({ messages: asked.messages, temperature: 0.5, maxTokens: 99 });
-    expect(await world.store.ledger.sessions({ limit: 10 })).toEqual([]);
-    expect(world.events).toEqual([]);
+    expect(await scenario.store.ledger.sessions({ limit: 10 })).toEqual([]);
+    expect(scenario.events).toEqual([]);
     const whose = { purpose: 'stateless', tokenId: 'token-1', userId: 'token:token-1' };
     expect(noted).toEqual([{ ...whose, model: 'test-model', ...SCRIPT_USAGE }]);
   });
@@ -71,8 +71,8 @@ describeEmbedded('a stateless completion', (databases) => {
       { name: 'unsafe_probe', args: {} },
     ];
     const provider = new ScriptedProvider(asks(calls, 'Wait.'), says('Done.'));
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
-    const { text, kinds, last } = await collect(complete(world));
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url) });
+    const { text, kinds, last } = await collect(complete(scenario));
     expect(text).toBe('Wait.\n\nDone.');
     expect(kinds).toEqual(['text', 'done']);
     expect(last).toMatchObject({ usage: { promptTokens: 2 * SCRIPT_USAGE.promptTokens } });
@@ -93,8 +93,8 @@ describeEmbedded('a stateless completion', (databases) => {
       fetchAt(leak),
       says('No.'),
     );
-    const world = await openWorld(databases, { provider, tools: riskyTools(ran, `now read ${leak}`) });
-    expect((await collect(complete(world))).text).toBe('No.');
+    const scenario = await openScenario(databases, { provider, tools: riskyTools(ran, `now read ${leak}`) });
+    expect((await collect(complete(scenario))).text).toBe('No.');
     expect(ran).toEqual(['fetch https://first.example/', 'look ']);
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('X-Session-Id');
   });
@@ -104,17 +104,17 @@ describeEmbedded('a stateless completion', (databases) => {
     const many = asks(Array.from({ length: MAX_CALLS_RUN + 1 }, () => ({ name: 'pure_probe', args: {} })));
     const provider = new ScriptedProvider(many, many);
     const profile = { maxIterations: 2 };
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url), profile });
-    expect((await collect(complete(world))).last).toMatchObject({ type: 'done', finishReason: 'length' });
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url), profile });
+    expect((await collect(complete(scenario))).last).toMatchObject({ type: 'done', finishReason: 'length' });
     expect(effects.counts().size).toBe(2 * MAX_CALLS_RUN);
     await effects.close();
   });
 
   it('closes the connection to the model within a second of the caller hanging up (N-58)', async () => {
     const provider = new ScriptedProvider(fallsSilent());
-    const world = await openWorld(databases, { provider });
+    const scenario = await openScenario(databases, { provider });
     const gone = new AbortController();
-    const reading = collect(complete(world, asked, gone.signal)).catch((error: unknown) => error);
+    const reading = collect(complete(scenario, asked, gone.signal)).catch((error: unknown) => error);
     await provider.silence();
     const began = performance.now();
     gone.abort();
@@ -125,19 +125,19 @@ describeEmbedded('a stateless completion', (databases) => {
 
   it('closes the connection when the reader stops reading', async () => {
     const provider = new ScriptedProvider(fallsSilent('a', 'b'));
-    const world = await openWorld(databases, { provider });
-    for await (const chunk of complete(world)) {
+    const scenario = await openScenario(databases, { provider });
+    for await (const chunk of complete(scenario)) {
       expect(chunk).toEqual({ type: 'text', delta: 'a' });
       break;
     }
     expect(provider.hungUp).toBe(1);
   });
 
-  it('throws what went wrong, for the door to tell', async () => {
+  it('throws what went wrong, for the channel to report', async () => {
     const overflow = new ProviderError('context_overflow', 'too long');
-    const world = await openWorld(databases, { provider: new ScriptedProvider(fails(overflow)) });
-    await expect(collect(complete(world))).rejects.toBe(overflow);
-    await expect(collect(complete(world, { ...asked, model: 'nobody' }))).rejects.toMatchObject({
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(overflow)) });
+    await expect(collect(complete(scenario))).rejects.toBe(overflow);
+    await expect(collect(complete(scenario, { ...asked, model: 'nobody' }))).rejects.toMatchObject({
       code: 'unknown_model',
     });
   });

@@ -5,7 +5,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const loadedModels = z.object({ models: z.array(z.object({ name: z.string() })) });
 
@@ -15,14 +15,14 @@ describeEachDatabase('a stop in mid-answer', (databases) => {
     onTestFinished(() => fake.close());
     fake.answer({ text: ['Once ', 'upon'], failure: { kind: 'hang', after: 1 } });
     const provider = createOllama({ host: fake.url });
-    const world = await openWorld(databases, { provider, model: 'fake:latest' });
-    const { head, turnId } = await world.say('Tell me a story');
+    const scenario = await openScenario(databases, { provider, model: 'fake:latest' });
+    const { head, turnId } = await scenario.say('Tell me a story');
     const stop = new AbortController();
-    world.onEvent = (event) => {
+    scenario.onEvent = (event) => {
       if (event.type === 'stream_chunk') stop.abort(new LaneAbort('stopped'));
     };
-    await world.run(head, stop.signal);
-    expect((await world.store.ledger.turn(turnId))?.reason).toBe('stopped');
+    await scenario.run(head, stop.signal);
+    expect((await scenario.store.ledger.turn(turnId))?.reason).toBe('stopped');
     const call = await fake.nextCall();
     expect((await call.closed).by).toBe('client');
     const listed = loadedModels.parse(await (await fetch(`${fake.url}/api/ps`)).json());

@@ -5,19 +5,19 @@ import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ANALYSIS, only, PLAN, planned, planningWorld, update } from '../../fakes/gateway/planned-turn.ts';
+import { ANALYSIS, only, PLAN, planned, planningScenario, update } from '../../fakes/gateway/planned-turn.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
-import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-function latestPlan(world: TurnWorld): Promise<PlanRecord | undefined> {
-  return world.store.plans.latestPlan('telegram:42');
+function latestPlan(scenario: TurnScenario): Promise<PlanRecord | undefined> {
+  return scenario.store.plans.latestPlan('telegram:42');
 }
 
 describeEmbedded('a plan', (databases) => {
   it('lets the plan tick with the todo list, to its one end', async () => {
     const script = [update(1, 'in_progress'), update(1, 'done'), update(2, 'done'), update(3, 'skipped')];
-    const { world } = await planningWorld(
+    const { scenario } = await planningScenario(
       databases,
       planned,
       says(ANALYSIS),
@@ -25,13 +25,13 @@ describeEmbedded('a plan', (databases) => {
       ...script,
       says('Bread.'),
     );
-    await world.ask('Bake');
-    const ticks = world.events.flatMap((event) =>
+    await scenario.ask('Bake');
+    const ticks = scenario.events.flatMap((event) =>
       event.type === 'step_changed' ? [`${event.step.id} ${event.step.status} ${event.step.attempts}`] : [],
     );
     expect(ticks).toEqual(['s1 running 1', 's1 done 1', 's2 done 1', 's3 skipped 0']);
-    expect(only(world.events, 'plan_completed', 'plan_cancelled')).toHaveLength(1);
-    const { plan } = (await latestPlan(world)) ?? {};
+    expect(only(scenario.events, 'plan_completed', 'plan_cancelled')).toHaveLength(1);
+    const { plan } = (await latestPlan(scenario)) ?? {};
     expect(plan?.state).toBe('completed');
     expect(plan?.steps.map(({ status }) => status)).toEqual(['done', 'done', 'skipped']);
   });
@@ -39,7 +39,7 @@ describeEmbedded('a plan', (databases) => {
   it('revises the plan when the model rewrites its list', async () => {
     const items = [{ text: 'Knead', status: 'done' }, { text: 'Buy bread' }];
     const rewrite = asks([{ name: 'todo', args: { action: 'replace', items } }]);
-    const { world } = await planningWorld(
+    const { scenario } = await planningScenario(
       databases,
       planned,
       says(ANALYSIS),
@@ -47,9 +47,9 @@ describeEmbedded('a plan', (databases) => {
       rewrite,
       says('Bread.'),
     );
-    await world.ask('Bake');
-    expect(only(world.events, 'plan_revised')).toHaveLength(1);
-    const { plan } = (await latestPlan(world)) ?? {};
+    await scenario.ask('Bake');
+    expect(only(scenario.events, 'plan_revised')).toHaveLength(1);
+    const { plan } = (await latestPlan(scenario)) ?? {};
     expect(plan?.steps).toMatchObject([
       { id: 's2', index: 0, description: 'Knead', status: 'done' },
       { index: 1, description: 'Buy bread', executor: { kind: 'self' }, status: 'pending' },
@@ -59,13 +59,19 @@ describeEmbedded('a plan', (databases) => {
 
   it('cancels a plan that the limit of iterations cut short, with the reason', async () => {
     const profile = { ...planned, maxIterations: 1 };
-    const { world } = await planningWorld(databases, profile, says(ANALYSIS), says(PLAN), update(1, 'done'));
-    await world.ask('Bake');
-    expect(only(world.events, 'plan_completed', 'plan_cancelled')).toEqual([
+    const { scenario } = await planningScenario(
+      databases,
+      profile,
+      says(ANALYSIS),
+      says(PLAN),
+      update(1, 'done'),
+    );
+    await scenario.ask('Bake');
+    expect(only(scenario.events, 'plan_completed', 'plan_cancelled')).toEqual([
       { type: 'plan_cancelled', reason: 'The limit of iterations was reached.' },
     ]);
     const stored = { state: 'cancelled', reason: 'The limit of iterations was reached.' };
-    expect((await latestPlan(world))?.plan).toMatchObject(stored);
+    expect((await latestPlan(scenario))?.plan).toMatchObject(stored);
   });
 
   it('keeps a todo open that is done without a validation, where the profile wants one (N-38)', async () => {
@@ -74,27 +80,27 @@ describeEmbedded('a plan', (databases) => {
       { name: 'todo', args: { action: 'update', index: 1, status: 'done', validation: 'I looked.' } },
     ]);
     const script = [says(ANALYSIS), says(PLAN), update(1, 'done'), checked, says('Bread.')];
-    const { world } = await planningWorld(databases, profile, ...script);
-    await world.ask('Bake');
-    expect(only(world.events, 'tool_result')).toMatchObject([
+    const { scenario } = await planningScenario(databases, profile, ...script);
+    await scenario.ask('Bake');
+    expect(only(scenario.events, 'tool_result')).toMatchObject([
       { isError: true, result: expect.stringContaining('validation') },
       { isError: false, result: expect.stringContaining('1. [done] Look around') },
     ]);
-    expect(only(world.events, 'step_changed')).toHaveLength(1);
-    expect((await latestPlan(world))?.plan.steps[0]?.status).toBe('done');
+    expect(only(scenario.events, 'step_changed')).toHaveLength(1);
+    expect((await latestPlan(scenario))?.plan.steps[0]?.status).toBe('done');
   });
 
   it('asks for a new plan in the one request after a failed todo (N-39, N-46)', async () => {
     const profile = { ...planned, adaptiveReplanEnabled: true };
     const script = [update(1, 'done'), update(2, 'failed'), update(3, 'done'), says('Bread.')];
-    const { world, provider } = await planningWorld(
+    const { scenario, provider } = await planningScenario(
       databases,
       profile,
       says(ANALYSIS),
       says(PLAN),
       ...script,
     );
-    await world.ask('Bake');
+    await scenario.ask('Bake');
     const asked = provider.requests.map(
       ({ messages }) => messages.at(-1)?.content.includes('plan anew') ?? false,
     );
@@ -104,13 +110,13 @@ describeEmbedded('a plan', (databases) => {
   it('warns a turn that goes in circles at its ninth request, one request an iteration (N-37, N-45, N-47)', async () => {
     const look = asks([{ name: 'list_dir', args: {} }]);
     const looks = Array.from({ length: 9 }, () => look);
-    const { world, provider } = await planningWorld(databases, {}, ...looks, says('I give up.'));
-    await world.ask('Find it');
+    const { scenario, provider } = await planningScenario(databases, {}, ...looks, says('I give up.'));
+    await scenario.ask('Find it');
     const warned = provider.requests.map(({ messages }) =>
       messages.at(-1)?.content.includes('without progress'),
     );
     expect(warned).toEqual([...Array.from({ length: 8 }, () => false), true, false]);
-    expect(await world.store.ledger.messages('telegram:42', { limit: 10 })).toHaveLength(2);
+    expect(await scenario.store.ledger.messages('telegram:42', { limit: 10 })).toHaveLength(2);
   });
 
   it('ticks with what its subagents did in the list, whose own plans do not (N-10)', async () => {
@@ -120,14 +126,14 @@ describeEmbedded('a plan', (databases) => {
     const store = await databases.open();
     const tools = [spawnAgent, listDir, createTodoTool(store.todos)];
     const profile = { ...planned, subagentPlanningEnabled: true };
-    const world = await openWorld(databases, { store, provider, tools, profile });
-    await world.ask('Bake');
+    const scenario = await openScenario(databases, { store, provider, tools, profile });
+    await scenario.ask('Bake');
     const statuses = (await store.todos.todos('telegram:42')).map(({ status }) => status);
     expect(statuses).toEqual(['pending', 'done', 'pending']);
-    const own = world.ofAgents.map(({ type }) => type);
+    const own = scenario.ofAgents.map(({ type }) => type);
     expect(own).toContain('plan_ready');
     expect(own).not.toContain('plan_revised');
-    expect(only(world.events, 'step_changed')).toMatchObject([{ step: { id: 's2', status: 'done' } }]);
-    expect((await latestPlan(world))?.plan.steps.map(({ status }) => status)).toEqual(statuses);
+    expect(only(scenario.events, 'step_changed')).toMatchObject([{ step: { id: 's2', status: 'done' } }]);
+    expect((await latestPlan(scenario))?.plan.steps.map(({ status }) => status)).toEqual(statuses);
   });
 });

@@ -15,7 +15,7 @@ import {
   SCRIPT_USAGE,
   ScriptedProvider,
 } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'updatePlan'];
 const ANSWER = 'I begin.\n\nBread.';
@@ -26,11 +26,11 @@ async function dieAndResume(store: TestStore, at: number, when: 'before' | 'afte
   const tools = [listDir, createTodoTool(store.todos)];
   const death = dyingAt(at, when, STEPS);
   const chatId = `${when}-${at}`;
-  const first = new TurnWorld({ store, provider, tools, profile: planned, around: death.of });
+  const first = new TurnScenario({ store, provider, tools, profile: planned, around: death.of });
   await first.start();
   const { head, turnId } = await first.say('Bake', { chatId });
   await first.run(head).catch(notOfDeath);
-  const second = new TurnWorld({ store, provider, tools, profile: planned });
+  const second = new TurnScenario({ store, provider, tools, profile: planned });
   await second.start();
   const resumed = await second.sweep();
   if (resumed !== undefined) await second.run(resumed);
@@ -51,16 +51,16 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
     const whole = await dieAndResume(store, Number.POSITIVE_INFINITY, 'after');
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
     const stored = whole.seen.indexOf('storePlan');
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, at, when);
         const planCalls = at < stored || (at === stored && when === 'before') ? [2, 4] : [2];
-        const found = [...(await faultsOf(store, run, planCalls))];
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+        const found = [...(await errorsFound(store, run, planCalls))];
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
   });
 
   it.each([
@@ -75,11 +75,11 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
       const provider = new ScriptedProvider(...planning, look, says('Bread.'));
       const death = dyingAt(0, 'before', ['journalAnswer']);
       const options = { store, provider, tools: [listDir], profile: planned };
-      const first = new TurnWorld({ ...options, around: death.of });
+      const first = new TurnScenario({ ...options, around: death.of });
       await first.start();
       const { head, turnId } = await first.say('Bake');
       await first.run(head).catch(notOfDeath);
-      const second = new TurnWorld(options);
+      const second = new TurnScenario(options);
       await second.start();
       await second.run(await second.sweep());
       const turn = await store.ledger.turn(turnId);
@@ -93,26 +93,26 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
     const store = await databases.open();
     const script = [says(ANALYSIS), fallsSilent('1. Kn'), says(ANALYSIS), says(PLAN), says('Bread.')];
     const provider = new ScriptedProvider(...script);
-    const world = new TurnWorld({ store, provider, tools: [listDir], profile: planned });
-    await world.start();
-    const { head, turnId } = await world.say('Bake');
+    const scenario = new TurnScenario({ store, provider, tools: [listDir], profile: planned });
+    await scenario.start();
+    const { head, turnId } = await scenario.say('Bake');
     const shutdown = new AbortController();
-    const running = world.run(head, shutdown.signal);
+    const running = scenario.run(head, shutdown.signal);
     await provider.silence();
     shutdown.abort(new LaneAbort('shutdown'));
     expect(await running).toEqual({ kind: 'released' });
     expect(await store.plans.latestPlan('telegram:42')).toBeUndefined();
     if (head !== undefined) await store.lanes.release(head, { delayMs: 0, attempt: false });
-    await world.run(await world.sweep());
+    await scenario.run(await scenario.sweep());
     expect((await store.ledger.turn(turnId))?.final?.content).toBe('Bread.');
-    expect(only(world.events, 'plan_ready')).toHaveLength(1);
-    await world.close();
+    expect(only(scenario.events, 'plan_ready')).toHaveLength(1);
+    await scenario.close();
   });
 
   it('plans nothing for a turn that was stopped while its node was dead (N-43)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says(ANALYSIS), says(PLAN));
-    const first = new TurnWorld({
+    const first = new TurnScenario({
       store,
       provider,
       profile: planned,
@@ -122,7 +122,7 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
     const { head, turnId } = await first.say('Bake');
     await expect(first.run(head)).rejects.toThrow(SimulatedCrash);
     await store.lanes.stop('telegram:42', { fresh: false });
-    const second = new TurnWorld({ store, provider, profile: planned });
+    const second = new TurnScenario({ store, provider, profile: planned });
     await second.start();
     await second.run(await second.sweep());
     expect(await store.ledger.turn(turnId)).toMatchObject({ reason: 'stopped' });
@@ -131,7 +131,7 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
   });
 });
 
-async function faultsOf(store: TestStore, run: Run, planCalls: number[]): Promise<string[]> {
+async function errorsFound(store: TestStore, run: Run, planCalls: number[]): Promise<string[]> {
   const turn = await store.ledger.turn(run.turnId);
   const messages = await store.ledger.messages(run.session, { limit: 20 });
   const record = await store.plans.latestPlan(run.session);
@@ -140,10 +140,11 @@ async function faultsOf(store: TestStore, run: Run, planCalls: number[]): Promis
     select count(*)::int as plans from plan where session = ${run.session}`;
   const costs = await store.sql`select 1 from usage where turn_id = ${run.turnId} and purpose = 'plan'`;
   const ready = plansReady(run.events);
-  const endsOf = ({ events }: TurnWorld): number => only(events, 'plan_completed', 'plan_cancelled').length;
+  const endsOf = ({ events }: TurnScenario): number =>
+    only(events, 'plan_completed', 'plan_cancelled').length;
   const statuses = todos.map(({ status }) => status).join();
   const resumed = run.died && turn?.reason === 'completed' && run.second.events.length > 0;
-  const faults: (string | false)[] = [
+  const failures: (string | false)[] = [
     !run.died && 'did not die',
     turn?.final?.content !== ANSWER && `ended as ${turn?.reason}: ${turn?.final?.content}`,
     run.second.shown(run.events) !== ANSWER && `showed ${run.second.shown(run.events)}`,
@@ -161,5 +162,5 @@ async function faultsOf(store: TestStore, run: Run, planCalls: number[]): Promis
     // Whoever watches only the run that went on sees the end as well, and once.
     resumed && endsOf(run.second) !== 1 && `${endsOf(run.second)} ends of the plan after the death`,
   ];
-  return faults.filter((fault) => fault !== false);
+  return failures.filter((failure) => failure !== false);
 }

@@ -10,17 +10,17 @@ import {
   only,
   PLAN,
   planned,
-  planningWorld,
+  planningScenario,
   REFLECTING,
   REVIEW,
   update,
 } from '../../fakes/gateway/planned-turn.ts';
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
-import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('planning', (databases) => {
   it('happens only where the profile wants it, and never in the plain entry (N-14, N-02)', async () => {
-    const { world, provider } = await planningWorld(
+    const { scenario, provider } = await planningScenario(
       databases,
       {},
       says('a'),
@@ -28,11 +28,11 @@ describeEmbedded('planning', (databases) => {
       says('DIRECT'),
       says('c'),
     );
-    await world.ask('unplanned');
-    world.profile = { ...world.profile, ...planned };
-    await world.ask('plain', {}, { entry: 'run' });
+    await scenario.ask('unplanned');
+    scenario.profile = { ...scenario.profile, ...planned };
+    await scenario.ask('plain', {}, { entry: 'run' });
     expect(provider.requests).toHaveLength(2);
-    await world.ask('planned');
+    await scenario.ask('planned');
     expect(provider.requests).toHaveLength(4);
   });
 
@@ -45,9 +45,9 @@ describeEmbedded('planning', (databases) => {
       says('DIRECT'),
       says('Hi.'),
     ];
-    const { world, provider } = await planningWorld(databases, planned, ...script);
-    await world.ask('Bake');
-    await world.ask('Hello');
+    const { scenario, provider } = await planningScenario(databases, planned, ...script);
+    await scenario.ask('Bake');
+    await scenario.ask('Hello');
     const holds = provider.requests.map(({ messages }) =>
       messages[0]?.content.endsWith(modePrompt('planner')),
     );
@@ -56,12 +56,12 @@ describeEmbedded('planning', (databases) => {
   });
 
   it('is over with DIRECT: one call, no plan, and its cost is kept (N-15)', async () => {
-    const { world, provider } = await planningWorld(databases, planned, says('DIRECT'), says('Hello!'));
-    const { turn } = await world.ask('Hi');
+    const { scenario, provider } = await planningScenario(databases, planned, says('DIRECT'), says('Hello!'));
+    const { turn } = await scenario.ask('Hi');
     expect(turn?.final?.content).toBe('Hello!');
     expect(provider.requests).toHaveLength(2);
-    expect(only(world.events, 'plan_ready', 'todo_changed')).toEqual([]);
-    expect(await databaseRows(world)).toMatchObject({ plans: 0, planMessages: 0 });
+    expect(only(scenario.events, 'plan_ready', 'todo_changed')).toEqual([]);
+    expect(await databaseRows(scenario)).toMatchObject({ plans: 0, planMessages: 0 });
     expect(turn?.usage?.promptTokens).toBe(20);
   });
 
@@ -77,8 +77,8 @@ describeEmbedded('planning', (databases) => {
       const review = row.calls === 3 ? [says(REVIEW)] : [];
       const profile = { ...planned, ...(row.wanted && { planningPhase2Enabled: true }) };
       const script = [says(row.verdict), ...review, says(PLAN), says('Bread.')];
-      const { world, provider } = await planningWorld(databases, profile, ...script);
-      await world.ask('Bake');
+      const { scenario, provider } = await planningScenario(databases, profile, ...script);
+      await scenario.ask('Bake');
       expect(provider.requests).toHaveLength(row.calls + 1);
     },
   );
@@ -86,8 +86,8 @@ describeEmbedded('planning', (databases) => {
   it('feeds the analysis and the review to the plan (N-19)', async () => {
     const profile = { ...planned, planningPhase2Enabled: true };
     const script = [says(REFLECTING), says(REVIEW), says(PLAN), says('Bread.')];
-    const { world, provider } = await planningWorld(databases, profile, ...script);
-    await world.ask('Bake');
+    const { scenario, provider } = await planningScenario(databases, profile, ...script);
+    await scenario.ask('Bake');
     const told = provider.requests.map(({ messages }) => messages.at(-1)?.content ?? '');
     expect(told[1]).toContain('Goal: bread.');
     expect(told[2]).toContain('Goal: bread.');
@@ -97,14 +97,14 @@ describeEmbedded('planning', (databases) => {
   });
 
   it('asks without tools, without thinking, at a low temperature, in the loop’s own window (N-28, N-31)', async () => {
-    const { world, provider } = await planningWorld(
+    const { scenario, provider } = await planningScenario(
       databases,
       planned,
       says(ANALYSIS),
       says(PLAN),
       says('Bread.'),
     );
-    await world.ask('Bake');
+    await scenario.ask('Bake');
     const [first, second, loop] = provider.requests;
     for (const request of [first, second]) {
       expect(request).toMatchObject({ temperature: PLANNING_TEMPERATURE, think: false });
@@ -125,8 +125,8 @@ describeEmbedded('planning', (databases) => {
       says('DIRECT'),
       says('Yes.'),
     ];
-    const { world, provider } = await planningWorld(databases, planned, ...script);
-    await world.ask('Bake');
+    const { scenario, provider } = await planningScenario(databases, planned, ...script);
+    await scenario.ask('Bake');
     const own = provider.requests[2]?.messages ?? [];
     expect(own.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'system']);
     expect(own[2]?.content).toContain('1. [TOOL: list_dir] Look around\n2. [SELF] Knead');
@@ -139,7 +139,7 @@ describeEmbedded('planning', (databases) => {
       'tool',
       'system',
     ]);
-    await world.ask('Is it done?');
+    await scenario.ask('Is it done?');
     const later = provider.requests.at(-1)?.messages ?? [];
     expect(later.slice(1, 3)).toMatchObject([
       { role: 'user', content: 'Bake' },
@@ -148,15 +148,21 @@ describeEmbedded('planning', (databases) => {
   });
 
   it('keeps a card, a todo list in the same order and the cost (N-26, N-27)', async () => {
-    const { world } = await planningWorld(databases, planned, says(ANALYSIS), says(PLAN), says('Bread.'));
-    const { turn } = await world.ask('Bake');
-    const messages = await world.store.ledger.messages('telegram:42', { limit: 10 });
+    const { scenario } = await planningScenario(
+      databases,
+      planned,
+      says(ANALYSIS),
+      says(PLAN),
+      says('Bread.'),
+    );
+    const { turn } = await scenario.ask('Bake');
+    const messages = await scenario.store.ledger.messages('telegram:42', { limit: 10 });
     expect(messages.map(({ seq, isPlan, content }) => ({ seq, isPlan, content }))).toEqual([
       { seq: 1, isPlan: false, content: 'Bake' },
       { seq: 2, isPlan: true, content: expect.stringContaining('1. Look around *(tool list\\_dir)*') },
       { seq: 3, isPlan: false, content: 'Bread.' },
     ]);
-    expect(only(world.events, 'todo_changed')[0]).toEqual({
+    expect(only(scenario.events, 'todo_changed')[0]).toEqual({
       type: 'todo_changed',
       items: ['Look around', 'Knead', 'Bake'].map((text) => ({ text, status: 'pending' })),
     });
@@ -166,46 +172,48 @@ describeEmbedded('planning', (databases) => {
   it('is seen while it grows, and shows the plan once, before any tool (N-30)', async () => {
     const look = asks([{ name: 'list_dir', args: {} }]);
     const script = [says(ANALYSIS), says('Steps\n1. Lo', 'ok'), look, says('Bread.')];
-    const { world } = await planningWorld(databases, planned, ...script);
-    const { turn } = await world.ask('Bake');
-    const types = world.types();
+    const { scenario } = await planningScenario(databases, planned, ...script);
+    const { turn } = await scenario.ask('Bake');
+    const types = scenario.types();
     expect(types.filter((type) => type === 'plan_ready')).toHaveLength(1);
     expect(types.indexOf('plan_ready')).toBeLessThan(types.indexOf('tool_call'));
-    const thoughts = world.events.flatMap((event) => (event.type === 'thinking_delta' ? [event.delta] : []));
+    const thoughts = scenario.events.flatMap((event) =>
+      event.type === 'thinking_delta' ? [event.delta] : [],
+    );
     expect(thoughts.join('')).toContain('Steps\n1. Look');
     expect(types.filter((type) => type === 'thinking_started')).toHaveLength(2);
     expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
-    expect(world.shown()).toBe(turn?.final?.content);
-    expect(world.shown()).toBe('Bread.');
+    expect(scenario.shown()).toBe(turn?.final?.content);
+    expect(scenario.shown()).toBe('Bread.');
   });
 
   it('answers all the same when the model wrote no numbered line (N-29)', async () => {
     const prose = says('First I would knead, then I would bake.');
-    const { world } = await planningWorld(databases, planned, says(ANALYSIS), prose, says('Bread.'));
-    const { turn } = await world.ask('Bake');
+    const { scenario } = await planningScenario(databases, planned, says(ANALYSIS), prose, says('Bread.'));
+    const { turn } = await scenario.ask('Bake');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Bread.' } });
-    expect(only(world.events, 'plan_ready', 'notice')).toEqual([]);
-    expect(await databaseRows(world)).toMatchObject({ plans: 0 });
+    expect(only(scenario.events, 'plan_ready', 'notice')).toEqual([]);
+    expect(await databaseRows(scenario)).toMatchObject({ plans: 0 });
   });
 
   it('goes on without a plan when planning fails, and says so', async () => {
     const gone = new ProviderError('unavailable', 'The server went away.', { retryable: true });
-    const { world } = await planningWorld(
+    const { scenario } = await planningScenario(
       databases,
       planned,
       says(ANALYSIS),
       fails(gone, '1. Kn'),
       says('Bread.'),
     );
-    const { turn } = await world.ask('Bake');
+    const { turn } = await scenario.ask('Bake');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Bread.' } });
-    expect(only(world.events, 'notice')).toMatchObject([
+    expect(only(scenario.events, 'notice')).toMatchObject([
       { code: 'planning_failed', text: expect.stringContaining('The server went away.') },
     ]);
-    expect(world.logLines.join('')).toContain('planning_failed');
+    expect(scenario.logLines.join('')).toContain('planning_failed');
     // The call that broke is counted, too, as far as it is known.
     expect(turn?.usage).toMatchObject({ estimated: true });
-    const types = world.types();
+    const types = scenario.types();
     expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
   });
 
@@ -219,42 +227,53 @@ describeEmbedded('planning', (databases) => {
       says(PLAN),
       says('Bread.'),
     ];
-    const { world, provider } = await planningWorld(databases, planned, ...script);
-    await world.ask('Tell me much');
-    await world.ask('Bake');
+    const { scenario, provider } = await planningScenario(databases, planned, ...script);
+    await scenario.ask('Tell me much');
+    await scenario.ask('Bake');
     expect(provider.requests[2]?.messages.length).toBeGreaterThan(provider.requests[3]?.messages.length ?? 0);
-    expect(only(world.events, 'plan_ready')).toHaveLength(1);
-    expect(only(world.events, 'notice')).toEqual([]);
+    expect(only(scenario.events, 'plan_ready')).toHaveLength(1);
+    expect(only(scenario.events, 'notice')).toEqual([]);
   });
 
   it(`reads at most ${MAX_PLANNING_CHARS} characters of one planning call and hangs up`, async () => {
     const endless = says(`${ANALYSIS}\n`, ...Array.from({ length: 40 }, () => 'and so on '.repeat(100)));
-    const { world, provider } = await planningWorld(databases, planned, endless, says(PLAN), says('Bread.'));
-    await world.ask('Bake');
+    const { scenario, provider } = await planningScenario(
+      databases,
+      planned,
+      endless,
+      says(PLAN),
+      says('Bread.'),
+    );
+    await scenario.ask('Bake');
     expect(provider.hungUp).toBe(1);
-    expect(only(world.events, 'plan_ready')).toHaveLength(1);
+    expect(only(scenario.events, 'plan_ready')).toHaveLength(1);
   });
 
   it('is stopped in the middle of a silent planning call (N-43, N-58)', async () => {
-    const { world, provider } = await planningWorld(databases, planned, says(ANALYSIS), fallsSilent('1. Kn'));
-    const { head, turnId } = await world.say('Bake');
+    const { scenario, provider } = await planningScenario(
+      databases,
+      planned,
+      says(ANALYSIS),
+      fallsSilent('1. Kn'),
+    );
+    const { head, turnId } = await scenario.say('Bake');
     const stop = new AbortController();
-    const running = world.run(head, stop.signal);
+    const running = scenario.run(head, stop.signal);
     await provider.silence();
     stop.abort(new LaneAbort('stopped'));
     await running;
     expect(provider.hungUp).toBe(1);
-    const turn = await world.store.ledger.turn(turnId);
+    const turn = await scenario.store.ledger.turn(turnId);
     expect(turn).toMatchObject({ reason: 'stopped', usage: { estimated: true } });
-    expect(await databaseRows(world)).toMatchObject({ plans: 0 });
+    expect(await databaseRows(scenario)).toMatchObject({ plans: 0 });
   });
 });
 
 /** What planning left behind. */
-async function databaseRows(world: TurnWorld): Promise<{ plans: number; planMessages: number }> {
-  const messages = await world.store.ledger.messages('telegram:42', { limit: 200 });
+async function databaseRows(scenario: TurnScenario): Promise<{ plans: number; planMessages: number }> {
+  const messages = await scenario.store.ledger.messages('telegram:42', { limit: 200 });
   return {
-    plans: (await world.store.plans.latestPlan('telegram:42')) === undefined ? 0 : 1,
+    plans: (await scenario.store.plans.latestPlan('telegram:42')) === undefined ? 0 : 1,
     planMessages: messages.filter(({ isPlan }) => isPlan).length,
   };
 }

@@ -13,7 +13,7 @@ import { createSwitchProfile } from '../../../src/tools/switch-profile.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { LEASE_MS, openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { LEASE_MS, openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const coder: Profile = {
   ...defaultProfile('You are Parley.'),
@@ -26,7 +26,7 @@ const coder: Profile = {
 };
 const toCoder = asks([{ name: 'switch_profile', args: { profile: 'coder' } }]);
 
-/** The tools of a house with two profiles, whose owners are given. */
+/** The tools of a gateway with two profiles, whose owners are given. */
 function toolsOf(
   owners: readonly string[],
   ledger: () => Pick<Ledger, 'updateSession'>,
@@ -42,27 +42,27 @@ function toolsOf(
 }
 
 describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
-  const openHouse = async (
+  const openGateway = async (
     provider: ScriptedProvider,
     owners: readonly string[],
     check?: () => Promise<void>,
-  ): Promise<TurnWorld> => {
-    const tools = toolsOf(owners, () => world.store.ledger, check);
+  ): Promise<TurnScenario> => {
+    const tools = toolsOf(owners, () => scenario.store.ledger, check);
     const enabledTools = ['list_dir', 'switch_profile'];
-    const world = await openWorld(databases, {
+    const scenario = await openScenario(databases, {
       provider,
       tools,
       others: [coder],
       profile: { enabledTools },
       model: 'small',
     });
-    return world;
+    return scenario;
   };
 
   it('gives the next iteration of the same turn its tools, prompt, model and flags, and is kept (N-55, N-71)', async () => {
     const provider = new ScriptedProvider(toCoder, says('Switched.'), says('Still.'));
-    const world = await openHouse(provider, ['telegram:42']);
-    const { turn } = await world.ask('Become a coder');
+    const scenario = await openGateway(provider, ['telegram:42']);
+    const { turn } = await scenario.ask('Become a coder');
     expect(turn?.final?.content).toBe('Switched.');
     const [before, after] = provider.requests;
     expect(before?.tools?.map(({ name }) => name)).toEqual(['list_dir', 'switch_profile']);
@@ -71,39 +71,39 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     expect(after).toMatchObject({ model: 'big', think: false });
     expect(after?.messages[0]?.content).toContain('You write code.');
     expect(after?.messages.filter(({ role }) => role === 'system')).toHaveLength(1);
-    expect(world.events).toContainEqual({ type: 'profile_switched', profileId: 'coder' });
-    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('coder');
-    await world.ask('And now?');
+    expect(scenario.events).toContainEqual({ type: 'profile_switched', profileId: 'coder' });
+    expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('coder');
+    await scenario.ask('And now?');
     expect(provider.requests[2]).toMatchObject({ model: 'big' });
-    expect(world.finishes[0]?.usage.map(({ model }) => model)).toEqual(['small', 'big']);
+    expect(scenario.finishes[0]?.usage.map(({ model }) => model)).toEqual(['small', 'big']);
   });
 
   it('keeps the model that the message itself asked for', async () => {
     const provider = new ScriptedProvider(toCoder, says('ok'));
-    const world = await openHouse(provider, ['telegram:42']);
-    await world.ask('Become a coder', {}, { model: 'chosen' });
+    const scenario = await openGateway(provider, ['telegram:42']);
+    await scenario.ask('Become a coder', {}, { model: 'chosen' });
     expect(provider.requests.map(({ model }) => model)).toEqual(['chosen', 'chosen']);
   });
 
   it('is refused to people who own nothing, and the turn goes on as it was', async () => {
     const provider = new ScriptedProvider(toCoder, says('Sorry.'));
-    const world = await openHouse(provider, ['telegram:1']);
-    await world.ask('Become a coder');
+    const scenario = await openGateway(provider, ['telegram:1']);
+    await scenario.ask('Become a coder');
     const result = provider.requests[1]?.messages.find(({ role }) => role === 'tool');
     expect(result?.content).toContain('Only an owner');
     expect(provider.requests[1]?.tools).toEqual(provider.requests[0]?.tools);
-    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('default');
+    expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
   it('is refused where no model would answer, in words that say what is missing (S-43)', async () => {
     const provider = new ScriptedProvider(toCoder, says('It has no key.'));
     const missing = new GatewayError('unavailable', 'The profile "coder" cannot answer: set OPENAI_API_KEY.');
-    const world = await openHouse(provider, ['telegram:42'], () => Promise.reject(missing));
-    await world.ask('Become a coder');
+    const scenario = await openGateway(provider, ['telegram:42'], () => Promise.reject(missing));
+    await scenario.ask('Become a coder');
     const result = provider.requests[1]?.messages.find(({ role }) => role === 'tool');
     expect(result?.content).toContain('set OPENAI_API_KEY');
     expect(provider.requests[1]).toMatchObject({ model: 'small' });
-    expect((await world.store.ledger.session('telegram:42'))?.profileId).toBe('default');
+    expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
   it('takes away no tool without a word that had begun before the process died', async () => {
@@ -118,7 +118,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
       reach: () => 'outside',
       execute: () => Promise.reject(new Error('is not reached')),
     });
-    const dying = new TurnWorld({
+    const dying = new TurnScenario({
       store,
       provider: new ScriptedProvider(asks([{ name: 'deed', args: {} }])),
       tools: [deed],
@@ -134,7 +134,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     const { head } = await dying.say('Do it');
     await expect(dying.run(head)).rejects.toThrow('dies here');
     const provider = new ScriptedProvider(says('I do not know.'));
-    const living = new TurnWorld({ store, provider, tools: [deed], profile: { enabledTools: [] } });
+    const living = new TurnScenario({ store, provider, tools: [deed], profile: { enabledTools: [] } });
     living.node = await store.lanes.register('home', LEASE_MS);
     await living.run(await living.sweep());
     const told = provider.requests[0]?.messages.find(({ role }) => role === 'tool');
@@ -149,7 +149,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     const tools = toolsOf(['telegram:42'], () => store.ledger);
     const profile = { enabledTools: ['switch_profile'] };
     const others = [coder];
-    const dying = new TurnWorld({
+    const dying = new TurnScenario({
       store,
       provider,
       tools,
@@ -167,7 +167,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     const { turnId, head } = await dying.say('Become a coder', {}, { profileId: 'default' });
     await expect(dying.run(head)).rejects.toThrow('dies here');
     const next = new ScriptedProvider(says('Still a coder.'));
-    const living = new TurnWorld({ store, provider: next, tools, others, profile });
+    const living = new TurnScenario({ store, provider: next, tools, others, profile });
     living.node = await store.lanes.register('home', LEASE_MS);
     await living.run(await living.sweep());
     expect(next.requests[0]).toMatchObject({ model: 'big', tools: [{ name: 'read_file' }] });

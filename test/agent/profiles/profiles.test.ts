@@ -1,4 +1,4 @@
-/** Profiles as folders: read, checked, and read anew while the house runs. */
+/** Profiles as folders: read, checked, and read anew while the gateway runs. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -49,7 +49,7 @@ const ids = (profiles: Profiles): string[] => profiles.list().map(({ id }) => id
 const find = (profiles: Profiles, id: string): Profile | undefined =>
   profiles.list().find((profile) => profile.id === id);
 
-it('has the default profile in a house without a folder, and makes the folder', async () => {
+it('has the default profile in a gateway without a folder, and makes the folder', async () => {
   const profiles = await open();
   expect(profiles.list()).toMatchObject([{ id: 'default', enabledTools: ['read_file'] }]);
   await write('coder', 'config.json', {});
@@ -110,14 +110,14 @@ it('lets a folder called default speak for the default profile; its tools stay t
   await vi.waitFor(() => expect(profiles.list()[0]?.enabledTools).toEqual(['list_dir']), WAIT);
 });
 
-it('names every fault at once by file and field, and does not start with any', async () => {
+it('names every error at once by file and field, and does not start with any', async () => {
   await write('coder', 'config.json', { maxIterations: 0, think_enabled: true, enabledTools: 'exec' });
   await write('poet', 'config.json', { enabledTools: ['sing'], subagentTools: ['exec', 'dance'] });
   await write('Bad Name', 'system_prompt.md', 'x');
   await write('broken', 'config.json', '{"model": ');
   await write('long', 'system_prompt.md', 'x'.repeat(MAX_PROFILE_FILE_BYTES + 1));
   await write('list', 'config.json', []);
-  const error = await open().catch((fault: unknown) => fault);
+  const error = await open().catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: 'bad_profiles' });
   const text = String(error);
   for (const part of [

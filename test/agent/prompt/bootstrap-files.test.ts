@@ -1,4 +1,4 @@
-/** The house's own files in the prompt: fresh, bounded, and never in the way. */
+/** The gateway's own files in the prompt: fresh, bounded, and never in the way. */
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,8 +14,8 @@ import { createFileCache } from '../../../src/agent/prompt/file-cache.ts';
 import { MAX_DESCRIPTION_CHARS, readSkill } from '../../../src/agent/prompt/skill.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
-async function house(files: Record<string, string> = {}) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-house-'));
+async function gateway(files: Record<string, string> = {}) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-files-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const write = async (name: string, text: string): Promise<void> => {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -33,18 +33,18 @@ const skill = (name: string, description: string): string =>
 
 describe('bootstrap files', () => {
   it('come in their order, under their names; a missing or empty one leaves no trace (B-05)', async () => {
-    const { words } = await house({
+    const { words } = await gateway({
       'USER.md': 'Ann.\n',
       'AGENTS.md': 'Be kind.',
       'SOUL.md': ' \n',
       'other.md': 'no',
     });
     expect((await words()).bootstrap.content).toBe('## AGENTS.md\n\nBe kind.\n\n## USER.md\n\nAnn.');
-    expect((await (await house()).words()).bootstrap).toEqual({ content: '', tokens: 0 });
+    expect((await (await gateway()).words()).bootstrap).toEqual({ content: '', tokens: 0 });
   });
 
   it('are read again when they change, appear or go, and only then', async () => {
-    const { words, write, folder, pass } = await house({ 'AGENTS.md': 'old words' });
+    const { words, write, folder, pass } = await gateway({ 'AGENTS.md': 'old words' });
     const first = await words();
     expect(first.bootstrap.content).toContain('old words');
     pass(CHECK_EVERY_MS);
@@ -64,7 +64,7 @@ describe('bootstrap files', () => {
   });
 
   it('are not read again while their time and size stay (N-72)', async () => {
-    const { folder, write } = await house({ 'AGENTS.md': 'words' });
+    const { folder, write } = await gateway({ 'AGENTS.md': 'words' });
     let made = 0;
     const kept = createFileCache(100, ({ text }) => [text, (made += 1)], testLog());
     const file = path.join(folder, 'AGENTS.md');
@@ -78,7 +78,7 @@ describe('bootstrap files', () => {
   });
 
   it('are cut at their bound, at a whole character, with a mark and a line in the log', async () => {
-    const { words, log, pass } = await house({
+    const { words, log, pass } = await gateway({
       'AGENTS.md': 'x'.repeat(MAX_BOOTSTRAP_BYTES),
       'SOUL.md': `y${'字'.repeat(MAX_BOOTSTRAP_BYTES)}`,
     });
@@ -93,7 +93,7 @@ describe('bootstrap files', () => {
   });
 
   it('that cannot be read are left out, and named in the log once', async () => {
-    const { words, folder, log, pass } = await house({ 'USER.md': 'Ann.' });
+    const { words, folder, log, pass } = await gateway({ 'USER.md': 'Ann.' });
     await mkdir(path.join(folder, 'AGENTS.md'));
     execFileSync('mkfifo', [path.join(folder, 'SOUL.md')]);
     await symlink('loop.md', path.join(folder, 'TOOLS.md'));
@@ -107,7 +107,7 @@ describe('bootstrap files', () => {
 
 describe('skills', () => {
   it('are listed by name and description with the way to their file', async () => {
-    const { words, write, pass } = await house({
+    const { words, write, pass } = await gateway({
       'skills/weather/SKILL.md': skill('weather', 'Ask the weather station'),
       'skills/bare/SKILL.md': 'no front matter',
       'skills/empty/readme.md': 'no skill',
@@ -122,7 +122,7 @@ describe('skills', () => {
     await write('skills/weather/SKILL.md', skill('weather', 'Look out of the window instead'));
     pass(CHECK_EVERY_MS);
     expect((await words()).skills.content).toContain('window');
-    expect((await (await house()).words()).skills.content).toBe('');
+    expect((await (await gateway()).words()).skills.content).toBe('');
   });
 
   it(`are at most ${MAX_SKILLS}, with a mark and a line in the log; odd names are not listed`, async () => {
@@ -130,7 +130,7 @@ describe('skills', () => {
     for (let n = 0; n <= MAX_SKILLS; n += 1) {
       files[`skills/s${String(n).padStart(3, '0')}/SKILL.md`] = skill(`s${n}`, 'd');
     }
-    const { words, log, pass } = await house(files);
+    const { words, log, pass } = await gateway(files);
     const { content } = (await words()).skills;
     expect(content.match(/SKILL\.md\)/g)).toHaveLength(MAX_SKILLS);
     expect(content).toContain('1 more skills are left out');

@@ -16,10 +16,10 @@ import { readFile } from '../../../src/tools/files/read-file.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 async function workspaceDir(files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-house-'));
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-files-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -38,9 +38,9 @@ const SYSTEM_USER = {
 };
 
 describeEmbedded('the context', (databases) => {
-  /** A world in `store` whose model says `steps`; closed after the test. */
-  async function world(store: TestStore, provider: ScriptedProvider, folder?: string) {
-    const made = new TurnWorld({
+  /** A scenario in `store` whose model says `steps`; closed after the test. */
+  async function scenario(store: TestStore, provider: ScriptedProvider, folder?: string) {
+    const made = new TurnScenario({
       store,
       provider,
       tools: [readFile, createMemory(store.memories)],
@@ -59,7 +59,7 @@ describeEmbedded('the context', (databases) => {
     const fact = { key: 'k', text: 'Has a dog called Rex', session: 'telegram:9' as const, untrusted: false };
     await store.memories.remember('telegram:42', fact);
     const provider = new ScriptedProvider(says('first answer'), says('second answer'));
-    const { ask } = await bound(world(store, provider, await workspaceDir(SYSTEM_USER)));
+    const { ask } = await bound(scenario(store, provider, await workspaceDir(SYSTEM_USER)));
     await ask('first question');
     await ask('second question');
     expect(provider.requests.at(-1)?.messages).toEqual([
@@ -72,7 +72,7 @@ describeEmbedded('the context', (databases) => {
           '## USER.md\n\nPeople here are engineers.',
           '## TOOLS.md\n\nPrefer small steps.',
           '## What I remember about the user\n\n- Has a dog called Rex',
-          '## Skills\n\nHow this house does certain things. Before you do one of them, read its file with read_file.\n\n' +
+          '## Skills\n\nHow this gateway does certain things. Before you do one of them, read its file with read_file.\n\n' +
             '- weather: How to ask the station (skills/weather/SKILL.md)',
         ].join('\n\n'),
       },
@@ -89,7 +89,7 @@ describeEmbedded('the context', (databases) => {
     const fact = { key: 'k', text: 'canary of ann', session: 'telegram:1' as const, untrusted: false };
     await store.memories.remember('telegram:1', fact);
     const provider = new ScriptedProvider(says('a'), says('b'), says('c'), says('d'));
-    const { ask } = await bound(world(store, provider));
+    const { ask } = await bound(scenario(store, provider));
     await ask('hello', { senderId: '2', chatId: '2' });
     expect(system(provider)).toBe('You are Parley.\n\n---\n\nAnswer briefly.');
     await ask('hello', { senderId: '1', chatId: '-100', place: 'group' });
@@ -111,7 +111,7 @@ describeEmbedded('the context', (databases) => {
       ]),
       says('done'),
     );
-    const { ask } = await bound(world(store, provider, await workspaceDir(SYSTEM_USER)));
+    const { ask } = await bound(scenario(store, provider, await workspaceDir(SYSTEM_USER)));
     await ask('how is the weather?');
     const results = provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
     expect(results?.map(({ content }) => content)).toEqual([
@@ -135,7 +135,7 @@ describeEmbedded('the context', (databases) => {
       save('in another chat'),
       says('ok'),
     );
-    const { ask } = await bound(world(store, provider));
+    const { ask } = await bound(scenario(store, provider));
     await ask('remember this');
     await ask('and this');
     // Its prompt shows facts that are marked: what it saves may come from them.
@@ -157,17 +157,17 @@ describeEmbedded('the context', (databases) => {
     await store.memories.remember('telegram:42', fact);
     const provider = new ScriptedProvider(says('still here'));
     const broken = { ...store.memories, recall: () => Promise.reject(new StoreError('unavailable', 'away')) };
-    const made = await world({ ...store, memories: broken }, provider);
+    const made = await scenario({ ...store, memories: broken }, provider);
     await made.ask('hello');
     expect(system(provider)).not.toContain('something');
     expect(made.logLines.join('\n')).toContain('memories_unread');
   });
 });
 
-/** `ask` of a world that is being opened. */
-async function bound(opening: Promise<TurnWorld>): Promise<Pick<TurnWorld, 'ask'>> {
-  const world = await opening;
-  return { ask: (...args) => world.ask(...args) };
+/** `ask` of a scenario that is being opened. */
+async function bound(opening: Promise<TurnScenario>): Promise<Pick<TurnScenario, 'ask'>> {
+  const scenario = await opening;
+  return { ask: (...args) => scenario.ask(...args) };
 }
 
 describe('the memory section', () => {

@@ -16,7 +16,7 @@ import {
   SCRIPT_USAGE,
   ScriptedProvider,
 } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const seen = { promptTokens: 90, said: 'x'.repeat(30), ms: 400 };
 const usage = (promptTokens: number, completionTokens: number, modelMs: number): Usage => ({
@@ -36,24 +36,28 @@ it.each([
 });
 
 /** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */
-async function leaveAndGoOn(world: TurnWorld, provider: ScriptedProvider, words: string): Promise<string> {
+async function leaveAndGoOn(
+  scenario: TurnScenario,
+  provider: ScriptedProvider,
+  words: string,
+): Promise<string> {
   const shutdown = new AbortController();
-  const { turnId, head } = await world.say(words);
-  const running = world.run(head, shutdown.signal);
+  const { turnId, head } = await scenario.say(words);
+  const running = scenario.run(head, shutdown.signal);
   await provider.silence();
   shutdown.abort(new LaneAbort('shutdown'));
   expect(await running).toEqual({ kind: 'released' });
-  if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
-  await world.run(await world.sweep());
+  if (head !== undefined) await scenario.store.lanes.release(head, { delayMs: 0, attempt: false });
+  await scenario.run(await scenario.sweep());
   return turnId;
 }
 
 describeEmbedded('the usage of a turn', (databases) => {
   it('is never nothing: a server that reports none is estimated, and the sum says so', async () => {
     const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
-    const world = await openWorld(databases, { provider: new ScriptedProvider(silent) });
-    const { turnId } = await world.ask('What is it?');
-    const spent = (await world.store.ledger.turn(turnId))?.usage;
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(silent) });
+    const { turnId } = await scenario.ask('What is it?');
+    const spent = (await scenario.store.ledger.turn(turnId))?.usage;
     expect(spent).toMatchObject({ estimated: true });
     expect(spent?.promptTokens).toBeGreaterThan(4);
     expect(spent?.completionTokens).toBe(6);
@@ -61,14 +65,14 @@ describeEmbedded('the usage of a turn', (databases) => {
 
   it('counts the call that a stop ended in its middle', async () => {
     const provider = new ScriptedProvider(fallsSilent('Once upon a time'));
-    const world = await openWorld(databases, { provider });
+    const scenario = await openScenario(databases, { provider });
     const stop = new AbortController();
-    const { head } = await world.say('Tell me a story');
-    const running = world.run(head, stop.signal);
+    const { head } = await scenario.say('Tell me a story');
+    const running = scenario.run(head, stop.signal);
     await provider.silence();
     stop.abort(new LaneAbort('stopped'));
     await running;
-    expect(world.finishes[0]).toMatchObject({
+    expect(scenario.finishes[0]).toMatchObject({
       reason: 'stopped',
       usage: [{ model: 'test-model', estimated: true, completionTokens: 6 }],
     });
@@ -77,9 +81,9 @@ describeEmbedded('the usage of a turn', (databases) => {
   it('counts a call that broke and the one that took its place', async () => {
     const cut = new ProviderError('bad_response', 'cut', { retryable: true });
     const provider = new ScriptedProvider(fails(cut, 'Half'), says('Whole'));
-    const world = await openWorld(databases, { provider });
-    await world.ask('Speak');
-    const [spent, ...others] = world.finishes[0]?.usage ?? [];
+    const scenario = await openScenario(databases, { provider });
+    await scenario.ask('Speak');
+    const [spent, ...others] = scenario.finishes[0]?.usage ?? [];
     expect(others).toEqual([]);
     expect(spent).toMatchObject({ estimated: true, completionTokens: SCRIPT_USAGE.completionTokens + 2 });
   });
@@ -87,19 +91,19 @@ describeEmbedded('the usage of a turn', (databases) => {
   const broken = new ProviderError('bad_response', 'cut', { retryable: true });
   const look = asks([{ name: 'list_dir', args: { path: '.' } }]);
   const HALF = 2;
-  const tokensOf = async (world: TurnWorld, turnId: string): Promise<number | undefined> =>
-    (await world.store.ledger.turn(turnId))?.usage?.completionTokens;
+  const tokensOf = async (scenario: TurnScenario, turnId: string): Promise<number | undefined> =>
+    (await scenario.store.ledger.turn(turnId))?.usage?.completionTokens;
 
   it('counts a call that broke before the process died, once, from the row of the next answer', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(fails(broken, 'Half'), look, says('There is nothing.'));
     const death = dyingAt(1, 'after', ['openTurn', 'journalAnswer']);
     const options = { store, provider, tools: [listDir] };
-    const first = await openWorld(databases, { ...options, around: death.of });
+    const first = await openScenario(databases, { ...options, around: death.of });
     const { turnId, head } = await first.say('What is there?');
     await first.run(head).catch(notOfDeath);
     expect(death.died()).toBe(true);
-    const second = new TurnWorld(options);
+    const second = new TurnScenario(options);
     await second.start();
     await second.run(await second.sweep());
     expect(await tokensOf(second, turnId)).toBe(2 * SCRIPT_USAGE.completionTokens + HALF);
@@ -107,10 +111,10 @@ describeEmbedded('the usage of a turn', (databases) => {
 
   it('counts a call that broke when the turn is left at a shutdown, where no row comes after it', async () => {
     const provider = new ScriptedProvider(fails(broken, 'Half'), fallsSilent('Ha'), says('Whole'));
-    const world = await openWorld(databases, { provider });
-    const turnId = await leaveAndGoOn(world, provider, 'Speak');
+    const scenario = await openScenario(databases, { provider });
+    const turnId = await leaveAndGoOn(scenario, provider, 'Speak');
     const cutShort = 1;
-    expect(await tokensOf(world, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
+    expect(await tokensOf(scenario, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
   });
 
   it('counts to the subagent what broke in it before a shutdown', async () => {
@@ -118,10 +122,10 @@ describeEmbedded('the usage of a turn', (databases) => {
     const child = [fails(broken, 'Half'), fallsSilent('Ha'), says('Nothing.')];
     const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
     const store = await databases.open();
-    const world = await openWorld(databases, { store, provider, tools: [spawnAgent] });
-    const turnId = await leaveAndGoOn(world, provider, 'Look');
+    const scenario = await openScenario(databases, { store, provider, tools: [spawnAgent] });
+    const turnId = await leaveAndGoOn(scenario, provider, 'Look');
     const to = new Date(Date.now() + 60_000);
-    expect(await tokensOf(world, turnId)).toBe(3 * SCRIPT_USAGE.completionTokens + HALF + 1);
+    expect(await tokensOf(scenario, turnId)).toBe(3 * SCRIPT_USAGE.completionTokens + HALF + 1);
     const { groups } = await store.usage.groups({ from: new Date(0), to }, 'purpose');
     expect(Object.fromEntries(groups.map(({ key, completionTokens }) => [key, completionTokens]))).toEqual({
       turn: 2 * SCRIPT_USAGE.completionTokens,
@@ -130,17 +134,17 @@ describeEmbedded('the usage of a turn', (databases) => {
   });
 
   it('counts what was noted for the same turn beside its answers', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider(says('ok')) });
-    const { turnId } = await world.ask('Plan it');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('ok')) });
+    const { turnId } = await scenario.ask('Plan it');
     const note = {
       session: 'telegram:42',
       userId: 'telegram:42',
       model: 'big',
       ...usage(100, 50, 30),
     } as const;
-    await world.store.ledger.noteUsage({ ...note, purpose: 'plan', turnId });
+    await scenario.store.ledger.noteUsage({ ...note, purpose: 'plan', turnId });
     const { promptTokens, completionTokens, modelMs } = SCRIPT_USAGE;
-    expect((await world.store.ledger.turn(turnId))?.usage).toEqual(
+    expect((await scenario.store.ledger.turn(turnId))?.usage).toEqual(
       usage(promptTokens + 100, completionTokens + 50, modelMs + 30),
     );
   });

@@ -6,16 +6,16 @@ import type { LaneHead } from '../../../src/contracts/lanes.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
-import type { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const letGo = (task: string) => ({ name: 'spawn_agent', args: { task, background: true } });
 
-const cast = (child: readonly ScriptStep[], tasks = ['The task']): ReplayCast =>
-  new ReplayCast({
+const cast = (child: readonly ScriptStep[], tasks = ['The task']): ReplayProvider =>
+  new ReplayProvider({
     'Do it': [asks(tasks.map(letGo)), says('It is being done.')],
     'The task': child,
     '[Report of': [says('It is done.')],
@@ -23,8 +23,8 @@ const cast = (child: readonly ScriptStep[], tasks = ['The task']): ReplayCast =>
   });
 
 /** The heads that the end of a subagent claimed: the turn that tells of it. */
-async function finish(world: TurnWorld, child: LaneHead | undefined, signal?: AbortSignal) {
-  const outcome = await world.run(child, signal);
+async function finish(scenario: TurnScenario, child: LaneHead | undefined, signal?: AbortSignal) {
+  const outcome = await scenario.run(child, signal);
   if (outcome.kind !== 'finished') throw new Error(`It was ${outcome.kind}.`);
   return outcome.step.heads;
 }
@@ -32,37 +32,39 @@ async function finish(world: TurnWorld, child: LaneHead | undefined, signal?: Ab
 describeEmbedded('a subagent in the background', (databases) => {
   it('lets its turn answer before it has begun, and is told of in a new turn of that session (B-31, B-34, B-36)', async () => {
     const provider = cast([says('The result.')]);
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    const { turn, turnId } = await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    const { turn, turnId } = await scenario.ask('Do it');
     expect(turn).toMatchObject({ state: 'done', final: { content: 'It is being done.' } });
     expect(provider.about('The task')).toHaveLength(0);
-    expect(world.ofAgents.map(({ type }) => type)).toEqual(['subagent_spawned']);
-    const [head] = await finish(world, world.background[0]);
+    expect(scenario.ofAgents.map(({ type }) => type)).toEqual(['subagent_spawned']);
+    const [head] = await finish(scenario, scenario.background[0]);
     expect(head?.lane).toBe('in:telegram:42');
-    await world.run(head);
-    const messages = await world.store.ledger.messages('telegram:42', { limit: 9 });
+    await scenario.run(head);
+    const messages = await scenario.store.ledger.messages('telegram:42', { limit: 9 });
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'system', 'assistant']);
     expect(messages[2]).toMatchObject({
       senderName: 'subagent',
       content: expect.stringContaining('The result.'),
     });
     expect(messages[3]?.content).toBe('It is done.');
-    expect(world.ofAgents.at(-1)).toMatchObject({
+    expect(scenario.ofAgents.at(-1)).toMatchObject({
       type: 'subagent_completed',
       result: 'The result.',
       completedNormally: true,
     });
-    expect(world.events).toContainEqual(
+    expect(scenario.events).toContainEqual(
       expect.objectContaining({ type: 'message_received', seq: messages[2]?.seq }),
     );
     // The turn that tells of it is delivered like any other.
-    expect(world.finishes.at(-1)?.outbound).toMatchObject({ message: { channel: 'telegram', chatId: '42' } });
+    expect(scenario.finishes.at(-1)?.outbound).toMatchObject({
+      message: { channel: 'telegram', chatId: '42' },
+    });
     expect(turnId).not.toBe(messages[2]?.turnId);
   });
 
   it('is told of in the right session among many, each once (B-34)', async () => {
     const chats = Array.from({ length: 12 }, (_, n) => String(1_000 + n));
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       ...Object.fromEntries(
         chats.flatMap((chat) => [
           [`Ask ${chat}.`, [asks([letGo(`Task ${chat}.`)]), says('Later.')]],
@@ -71,12 +73,12 @@ describeEmbedded('a subagent in the background', (databases) => {
       ),
       '[Report of': [says('Told.')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await Promise.all(chats.map((chat) => world.ask(`Ask ${chat}.`, { chatId: chat, senderId: chat })));
-    const heads = await Promise.all(world.background.toReversed().map((child) => finish(world, child)));
-    await Promise.all(heads.flat().map((head) => world.run(head)));
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await Promise.all(chats.map((chat) => scenario.ask(`Ask ${chat}.`, { chatId: chat, senderId: chat })));
+    const heads = await Promise.all(scenario.background.toReversed().map((child) => finish(scenario, child)));
+    await Promise.all(heads.flat().map((head) => scenario.run(head)));
     for (const chat of chats) {
-      const messages = await world.store.ledger.messages(`telegram:${chat}`, { limit: 9 });
+      const messages = await scenario.store.ledger.messages(`telegram:${chat}`, { limit: 9 });
       expect(messages.map(({ content }) => /Result \d+\./.exec(content)?.[0] ?? content)).toEqual([
         `Ask ${chat}.`,
         'Later.',
@@ -89,41 +91,43 @@ describeEmbedded('a subagent in the background', (databases) => {
   it('refuses a fifth one of the session, and tells the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 1 }, (_, n) => `The task ${n}`);
     const provider = cast([says('Done.')], tasks);
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
-    expect(world.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
-    const refused = world.events.filter((event) => event.type === 'tool_result' && event.isError);
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
+    expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
+    const refused = scenario.events.filter((event) => event.type === 'tool_result' && event.isError);
     expect(refused).toMatchObject([
       { result: expect.stringContaining(`${MAX_SUBAGENTS_AT_ONCE} subagents of this turn`) },
     ]);
     // Those of an earlier turn count, too.
-    await world.ask('Do it');
-    expect(world.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
-    const [told] = await finish(world, world.background[0]);
-    await world.run(told);
-    await world.ask('Do it');
-    expect(world.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE + 1);
+    await scenario.ask('Do it');
+    expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
+    const [told] = await finish(scenario, scenario.background[0]);
+    await scenario.run(told);
+    await scenario.ask('Do it');
+    expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE + 1);
   });
 
   it('ends with /stop of its session, is not told of in a turn of its own, and the next turn knows', async () => {
     const provider = cast([fallsSilent('Half')]);
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
     const stop = new AbortController();
-    const ending = finish(world, world.background[0], stop.signal);
+    const ending = finish(scenario, scenario.background[0], stop.signal);
     await expect.poll(() => provider.active, { timeout: 10_000 }).toBe(1);
-    expect(await world.store.lanes.stop('telegram:42', { fresh: false })).toEqual({
+    expect(await scenario.store.lanes.stop('telegram:42', { fresh: false })).toEqual({
       stopped: false,
       cancelled: 0,
       agents: 1,
     });
-    expect(await world.store.lanes.flags(world.node)).toMatchObject([{ lane: world.background[0]?.lane }]);
+    expect(await scenario.store.lanes.flags(scenario.node)).toMatchObject([
+      { lane: scenario.background[0]?.lane },
+    ]);
     stop.abort(new LaneAbort('stopped'));
     expect(await ending).toEqual([]);
     expect(provider.active).toBe(0);
-    expect(world.ofAgents.at(-1)).toMatchObject({ type: 'subagent_completed', completedNormally: false });
-    expect(await world.sweep()).toBeUndefined();
-    await world.ask('And now?');
+    expect(scenario.ofAgents.at(-1)).toMatchObject({ type: 'subagent_completed', completedNormally: false });
+    expect(await scenario.sweep()).toBeUndefined();
+    await scenario.ask('And now?');
     expect(provider.about('And now?')[0]?.messages).toContainEqual({
       role: 'user',
       content: expect.stringContaining('It was stopped with its session'),
@@ -132,14 +136,14 @@ describeEmbedded('a subagent in the background', (databases) => {
 
   it('that was stopped before it began ends without a word to the model', async () => {
     const provider = cast([says('Never.')]);
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
-    await world.store.lanes.stop('telegram:42', { fresh: true });
-    const [child] = world.background;
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
+    await scenario.store.lanes.stop('telegram:42', { fresh: true });
+    const [child] = scenario.background;
     if (child === undefined) throw new Error('nothing was let go');
-    expect(await finish(world, { ...child, stopped: true })).toEqual([]);
+    expect(await finish(scenario, { ...child, stopped: true })).toEqual([]);
     expect(provider.about('The task')).toHaveLength(0);
-    await world.ask('And now?');
+    await scenario.ask('And now?');
     // A new conversation has forgotten it.
     expect(JSON.stringify(provider.about('And now?')[0]?.messages)).not.toContain('stopped');
   });
@@ -147,10 +151,10 @@ describeEmbedded('a subagent in the background', (databases) => {
   it('does not come back from a session that was forgotten', async () => {
     const provider = cast([says('Too late.')]);
     const store = await databases.open();
-    const world = await openWorld(databases, { provider, tools: [spawnAgent], store });
-    await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent], store });
+    await scenario.ask('Do it');
     await store.ledger.deleteSession('telegram:42');
-    await expect(finish(world, world.background[0])).rejects.toThrow('is void');
+    await expect(finish(scenario, scenario.background[0])).rejects.toThrow('is void');
     const left = await store.sql`
       select (select count(*)::int from session) as sessions, (select count(*)::int from context) as rows,
         (select count(*)::int from lane_item where lane like 'agent:%') as tasks`;
@@ -159,16 +163,16 @@ describeEmbedded('a subagent in the background', (databases) => {
 
   it('tells its session when it cannot be run at all, and stays visible as a dead letter', async () => {
     const provider = cast([says('Never.')]);
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
-    const [child] = world.background;
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
+    const [child] = scenario.background;
     if (child === undefined) throw new Error('nothing was let go');
     const error = new GatewayError('unlucky', 'No luck at all.');
-    const { heads } = await world.agent.subagents.onDeadLetter(child, error);
-    await world.run(heads[0]);
-    const messages = await world.store.ledger.messages('telegram:42', { limit: 9 });
+    const { heads } = await scenario.agent.subagents.onDeadLetter(child, error);
+    await scenario.run(heads[0]);
+    const messages = await scenario.store.ledger.messages('telegram:42', { limit: 9 });
     expect(messages[2]?.content).toContain('It could not be run: No luck at all.');
-    expect(await world.store.lanes.deadLetters(9)).toMatchObject([
+    expect(await scenario.store.lanes.deadLetters(9)).toMatchObject([
       { lane: child.lane, error: 'No luck at all.' },
     ]);
   });

@@ -10,15 +10,15 @@ import type { TestStore } from '../../database.ts';
 import { dyingAt, RUN_STEPS, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
-import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const probes = ['unsafe_probe', 'idempotent_probe', 'pure_probe'].map((name) => ({ name, args: {} }));
 
 /** The turn asks a subagent, which uses tools twice; `background` lets it go. */
-const cast = (background: boolean): ReplayCast =>
-  new ReplayCast({
+const cast = (background: boolean): ReplayProvider =>
+  new ReplayProvider({
     'Do it': [
       asks([{ name: 'spawn_agent', args: { task: 'The task', background } }], 'I ask.'),
       says('Asked.'),
@@ -37,9 +37,9 @@ interface Run {
   turnId: string;
   agentId: string;
   chat: string;
-  first: TurnWorld;
-  second: TurnWorld;
-  provider: ReplayCast;
+  first: TurnScenario;
+  second: TurnScenario;
+  provider: ReplayProvider;
 }
 
 /** Runs the turn, and what it lets go, in a process that dies at a point; another process of the same instance goes on. */
@@ -53,11 +53,11 @@ async function dieAndResume(
   const provider = cast(background);
   const chat = `${background}-${when}-${at}`;
   const death = dyingAt(at, when, [...TURN_STEPS, ...RUN_STEPS]);
-  const first = new TurnWorld({ store, provider, tools, around: death.of, aroundSubagents: death.of });
+  const first = new TurnScenario({ store, provider, tools, around: death.of, aroundSubagents: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do it', { chatId: chat });
   await runAll(first, head).catch(() => undefined);
-  const second = new TurnWorld({ store, provider, tools });
+  const second = new TurnScenario({ store, provider, tools });
   await second.start();
   for (const laneClass of ['in', 'agent', 'in'] as const) await runAll(second, await second.sweep(laneClass));
   await Promise.all([first.close(), second.close()]);
@@ -66,16 +66,16 @@ async function dieAndResume(
 }
 
 /** Runs a head, what it lets go into the background, and what its end leads to. */
-async function runAll(world: TurnWorld, head: LaneHead | undefined): Promise<void> {
+async function runAll(scenario: TurnScenario, head: LaneHead | undefined): Promise<void> {
   if (head === undefined) return;
-  const outcome = await world.run(head);
+  const outcome = await scenario.run(head);
   const next = outcome.kind === 'finished' ? outcome.step.heads : [];
-  const mine = [...world.background.splice(0), ...next].filter(({ lane }) => !lane.startsWith('out:'));
-  for (const one of mine) await runAll(world, one);
+  const mine = [...scenario.background.splice(0), ...next].filter(({ lane }) => !lane.startsWith('out:'));
+  for (const one of mine) await runAll(scenario, one);
 }
 
 /** Each effect once, but for an unsafe one that was cut off, of which the subagent is told. */
-function effectFaults(effects: EffectsServer, { agentId, first, second }: Run): string[] {
+function effectErrors(effects: EffectsServer, { agentId, first, second }: Run): string[] {
   const runs = (place: string): number => effects.runs(`${agentId}.${place}`);
   const told = [...first.ofAgents, ...second.ofAgents].filter(
     (event) => event.type === 'notice' && event.code === 'outcome_unknown',
@@ -85,7 +85,7 @@ function effectFaults(effects: EffectsServer, { agentId, first, second }: Run): 
     Math.max(...unsafe) > 1 ? 'an unsafe call ran twice' : '',
     unsafe.filter((count) => count === 0).length > told ? 'an unsafe call was lost silently' : '',
     runs('1.1') === 0 || runs('1.2') === 0 ? 'a call was lost' : '',
-  ].filter((fault) => fault !== '');
+  ].filter((failure) => failure !== '');
 }
 
 const results = (events: readonly EventBody[]): string[] =>
@@ -99,7 +99,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: false });
     expect(new Set(whole.seen)).toEqual(new Set([...TURN_STEPS, 'journal', 'write', 'close']));
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, { at, when, background: false });
@@ -118,12 +118,12 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
           rows.length > 0 && `left ${rows.length} rows`,
           spent.length !== 1 && `counted its cost ${spent.length} times`,
           run.provider.about('The task').length > 4 && 'asked the model again',
-          ...effectFaults(effects, run),
-        ].filter((fault) => fault !== false);
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+          ...effectErrors(effects, run),
+        ].filter((failure) => failure !== false);
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
     await effects.close();
   });
 
@@ -132,7 +132,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: true });
     expect(whole.seen).toEqual(expect.arrayContaining(['start', 'journal', 'write', 'finish']));
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, { at, when, background: true });
@@ -153,32 +153,32 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
           rows.length > 0 && `left ${rows.length} rows`,
           spent.length !== 1 && `counted its cost ${spent.length} times`,
           (lane?.['head'] !== 1 || lane['tail'] !== 1) && `its lane is ${JSON.stringify(lane)}`,
-          ...effectFaults(effects, run),
-        ].filter((fault) => fault !== false);
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+          ...effectErrors(effects, run),
+        ].filter((failure) => failure !== false);
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
     await effects.close();
   });
 
   it('is left on shutdown where it stands, with its turn, and goes on later', async () => {
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [asks([{ name: 'spawn_agent', args: { task: 'The task' } }]), says('Asked.')],
       'The task': [fallsSilent('Half')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    const { head } = await world.say('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    const { head } = await scenario.say('Do it');
     const shutdown = new AbortController();
-    const running = world.run(head, shutdown.signal);
-    await expect.poll(() => world.ofAgents.at(-1)?.type, { timeout: 10_000 }).toBe('stream_chunk');
+    const running = scenario.run(head, shutdown.signal);
+    await expect.poll(() => scenario.ofAgents.at(-1)?.type, { timeout: 10_000 }).toBe('stream_chunk');
     shutdown.abort(new LaneAbort('shutdown'));
     expect(await running).toEqual({ kind: 'released' });
-    expect(results(world.events)).toEqual([]);
-    expect(world.ofAgents.map((event) => event.type)).not.toContain('subagent_completed');
-    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
+    expect(results(scenario.events)).toEqual([]);
+    expect(scenario.ofAgents.map((event) => event.type)).not.toContain('subagent_completed');
+    if (head !== undefined) await scenario.store.lanes.release(head, { delayMs: 0, attempt: false });
     provider.play('The task', [says('Whole.')]);
-    await world.run(await world.sweep());
-    expect(results(world.events)).toEqual(['Whole.']);
+    await scenario.run(await scenario.sweep());
+    expect(results(scenario.events)).toEqual(['Whole.']);
   });
 });

@@ -1,4 +1,4 @@
-/** How a subagent that a turn waits for ends: its bounds, faults and stops, and how many there may be. */
+/** How a subagent that a turn waits for ends: its bounds, failures and stops, and how many there may be. */
 import { expect, it, vi } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -10,29 +10,34 @@ import {
 import { defineTool } from '../../../src/contracts/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('the end of a subagent', (databases) => {
   it('says that it did not end normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {
     const { tool } = probe();
     const loop = Array.from({ length: 20 }, () => asks([{ name: 'probe', args: {} }]));
     const broken = defineTool({ ...tool, name: 'broken' });
-    const faults: [readonly ScriptStep[], RegExp][] = [
+    const failures: [readonly ScriptStep[], RegExp][] = [
       [loop, /15 steps, the limit/],
       [[fails(new ProviderError('bad_response', 'The model refused.'))], /The model refused/],
       [[], /The subagent failed/],
     ];
-    for (const [child, why] of faults) {
-      const provider = new ReplayCast(parts(child));
-      const world = await openWorld(databases, { provider, tools: [spawnAgent, tool, broken] });
-      const { turn } = await world.ask('Do it');
+    for (const [child, why] of failures) {
+      const provider = new ReplayProvider(parts(child));
+      const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool, broken] });
+      const { turn } = await scenario.ask('Do it');
       expect(turn).toMatchObject({ reason: 'completed', final: { content: 'I ask.\n\nAll done.' } });
-      expect(resultOf(world.events)).toMatchObject([{ isError: true, result: expect.stringMatching(why) }]);
-      expect(world.ofAgents.at(-1)).toMatchObject({ type: 'subagent_completed', completedNormally: false });
+      expect(resultOf(scenario.events)).toMatchObject([
+        { isError: true, result: expect.stringMatching(why) },
+      ]);
+      expect(scenario.ofAgents.at(-1)).toMatchObject({
+        type: 'subagent_completed',
+        completedNormally: false,
+      });
       expect(provider.about('The task').length).toBeLessThanOrEqual(15);
     }
   });
@@ -46,10 +51,10 @@ describeEmbedded('the end of a subagent', (databases) => {
     ];
     for (const [tokens, result, calls] of edge) {
       const { tool, seen } = probe();
-      const provider = new ReplayCast(parts([{ ...looks, ...spent(tokens) }, says('In time.')]));
-      const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
-      await world.ask('Do it');
-      expect(resultOf(world.events)).toMatchObject([
+      const provider = new ReplayProvider(parts([{ ...looks, ...spent(tokens) }, says('In time.')]));
+      const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
+      await scenario.ask('Do it');
+      expect(resultOf(scenario.events)).toMatchObject([
         { isError: calls === 0, result: expect.stringContaining(result) },
       ]);
       expect(seen).toHaveLength(calls);
@@ -57,28 +62,32 @@ describeEmbedded('the end of a subagent', (databases) => {
   });
 
   it('ends when its time is up, and says so (N-05)', async () => {
-    const provider = new ReplayCast(parts([fallsSilent('Hm')]));
-    const world = await openWorld(databases, { provider, tools: [spawnAgent], limits: { subagentMs: 50 } });
-    await world.ask('Do it');
-    expect(resultOf(world.events)).toMatchObject([
+    const provider = new ReplayProvider(parts([fallsSilent('Hm')]));
+    const scenario = await openScenario(databases, {
+      provider,
+      tools: [spawnAgent],
+      limits: { subagentMs: 50 },
+    });
+    await scenario.ask('Do it');
+    expect(resultOf(scenario.events)).toMatchObject([
       { isError: true, result: expect.stringContaining('out of time') },
     ]);
     expect(provider.active).toBe(0);
   });
 
   it('ends with its parent at once when that is stopped, seen to its end', async () => {
-    const provider = new ReplayCast(parts([fallsSilent('Half')]));
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    const { head, turnId } = await world.say('Do it');
+    const provider = new ReplayProvider(parts([fallsSilent('Half')]));
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    const { head, turnId } = await scenario.say('Do it');
     const stop = new AbortController();
-    const running = world.run(head, stop.signal);
-    await vi.waitFor(() => expect(world.ofAgents.at(-1)?.type).toBe('stream_chunk'), { timeout: 10_000 });
+    const running = scenario.run(head, stop.signal);
+    await vi.waitFor(() => expect(scenario.ofAgents.at(-1)?.type).toBe('stream_chunk'), { timeout: 10_000 });
     stop.abort(new LaneAbort('stopped'));
     await running;
-    expect(await world.store.ledger.turn(turnId)).toMatchObject({ reason: 'stopped' });
+    expect(await scenario.store.ledger.turn(turnId)).toMatchObject({ reason: 'stopped' });
     expect(provider.active).toBe(0);
-    expect(world.ofAgents.at(-1)).toMatchObject({ type: 'subagent_completed', completedNormally: false });
-    expect(world.events.at(-1)).toMatchObject({ type: 'turn_ended' });
+    expect(scenario.ofAgents.at(-1)).toMatchObject({ type: 'subagent_completed', completedNormally: false });
+    expect(scenario.events.at(-1)).toMatchObject({ type: 'turn_ended' });
   });
 
   it('runs the calls of one answer at the same time, four at once, without mixing what they do (N-07, N-57)', async () => {
@@ -90,18 +99,18 @@ describeEmbedded('the end of a subagent', (databases) => {
       if (open === MAX_SUBAGENTS_AT_ONCE) all.resolve();
       await all.promise;
     };
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [asks(tasks.map((task) => spawn(task))), says('Done.')],
       ...Object.fromEntries(tasks.map((task) => [task, [{ ...says(task, ' is', ' done'), before: meet }]])),
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
     expect(provider.peak).toBe(MAX_SUBAGENTS_AT_ONCE);
-    const results = world.events.flatMap((event) => (event.type === 'tool_result' ? [event.result] : []));
+    const results = scenario.events.flatMap((event) => (event.type === 'tool_result' ? [event.result] : []));
     expect(results.toSorted()).toEqual(tasks.map((task) => `${task} is done`));
-    for (const { agentId, ...event } of world.ofAgents) {
+    for (const { agentId, ...event } of scenario.ofAgents) {
       if (event.type !== 'subagent_spawned') continue;
-      const own = world.ofAgents.filter((other) => other.agentId === agentId);
+      const own = scenario.ofAgents.filter((other) => other.agentId === agentId);
       const text = own.flatMap((one) => (one.type === 'stream_chunk' ? [one.delta] : [])).join('');
       expect(text).toBe(`${event.task} is done`);
     }
@@ -115,7 +124,7 @@ describeEmbedded('the end of a subagent', (databases) => {
 
   it('makes no more than its number in one turn, and tells the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_PER_TURN + 1 }, (_, n) => `Task ${n}`);
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [
         asks(tasks.slice(0, 9).map((task) => spawn(task))),
         asks(tasks.slice(9).map((task) => spawn(task))),
@@ -123,13 +132,13 @@ describeEmbedded('the end of a subagent', (databases) => {
       ],
       ...Object.fromEntries(tasks.map((task) => [task, [says('ok')]])),
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Do it');
-    const refused = resultOf(world.events).filter((event) => 'isError' in event && event.isError);
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Do it');
+    const refused = resultOf(scenario.events).filter((event) => 'isError' in event && event.isError);
     expect(refused).toMatchObject([
       { result: expect.stringContaining(`at most ${MAX_SUBAGENTS_PER_TURN} subagents`) },
     ]);
-    expect(world.ofAgents.filter((event) => event.type === 'subagent_spawned')).toHaveLength(
+    expect(scenario.ofAgents.filter((event) => event.type === 'subagent_spawned')).toHaveLength(
       MAX_SUBAGENTS_PER_TURN,
     );
   });

@@ -6,22 +6,22 @@ import { readFile } from '../../../src/tools/files/read-file.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayCast } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('a subagent that is waited for', (databases) => {
   it('returns its last words and that it ended normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
-    const provider = new ReplayCast(
+    const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),
     );
     const { tool } = probe();
     const store = await databases.open();
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], store });
-    const { turn, turnId } = await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool], store });
+    const { turn, turnId } = await scenario.ask('Do it');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'I ask.\n\nAll done.' } });
-    expect(resultOf(world.events)).toMatchObject([{ result: 'The result.', isError: false }]);
+    expect(resultOf(scenario.events)).toMatchObject([{ result: 'The result.', isError: false }]);
     const [counts] = await store.sql`
       select (select count(*)::int from session) as sessions, (select count(*)::int from turn) as turns,
         (select count(*)::int from message) as messages,
@@ -35,28 +35,30 @@ describeEmbedded('a subagent that is waited for', (databases) => {
   });
 
   it('shows its events while it works, between spawned and completed, apart from the text of the turn (N-56, B-46)', async () => {
-    const provider = new ReplayCast(parts([asks([{ name: 'probe', args: {} }]), says('The ', 'result.')]));
+    const provider = new ReplayProvider(
+      parts([asks([{ name: 'probe', args: {} }]), says('The ', 'result.')]),
+    );
     const { tool, seen } = probe();
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
-    await world.ask('Do it');
-    const types = world.ofAgents.map((event) => event.type);
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
+    await scenario.ask('Do it');
+    const types = scenario.ofAgents.map((event) => event.type);
     expect([types.at(0), types.at(-1)]).toEqual(['subagent_spawned', 'subagent_completed']);
     expect(types).toEqual(expect.arrayContaining(['tool_call', 'tool_result', 'stream_chunk']));
     expect(types).not.toContain('turn_started');
-    expect(new Set(world.ofAgents.map((event) => event.agentId))).toEqual(new Set([seen[0]?.agentId]));
-    expect(world.shown()).toBe('I ask.\n\nAll done.');
+    expect(new Set(scenario.ofAgents.map((event) => event.agentId))).toEqual(new Set([seen[0]?.agentId]));
+    expect(scenario.shown()).toBe('I ask.\n\nAll done.');
   });
 
   it('gives its tools the session, user, folder and turn of the parent, and its own id (N-10, N-12)', async () => {
     const { tool, seen } = probe();
     const both = asks([{ name: 'probe', args: {} }]);
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [both, asks([spawn('The task')]), both, says('Done.')],
       'The task': [both, says('Done.')],
     });
     const owners = ['telegram:42'];
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], owners });
-    const { turnId } = await world.ask('Do it', { senderName: 'Ann' });
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool], owners });
+    const { turnId } = await scenario.ask('Do it', { senderName: 'Ann' });
     const [before, inside, after] = seen;
     const place = ({ sessionKey, address, userId, userName, userRole, model, workspace }: ToolContext) => {
       return { sessionKey, address, userId, userName, userRole, model, workspace };
@@ -71,22 +73,22 @@ describeEmbedded('a subagent that is waited for', (databases) => {
   });
 
   it('sees nothing of the conversation or of its siblings, each under an id of its own (N-07)', async () => {
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       Remember: [says('The word is plum.')],
       'Do it': [asks([spawn('First task'), spawn('Second task')], 'I ask two.'), says('Done.')],
       'First task': [says('First result.')],
       'Second task': [says('Second result.')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent] });
-    await world.ask('Remember the plum');
-    await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
+    await scenario.ask('Remember the plum');
+    await scenario.ask('Do it');
     for (const task of ['First task', 'Second task']) {
       const [request] = provider.about(task);
       expect(request?.messages.filter(({ role }) => role !== 'system')).toEqual([
         { role: 'user', content: task },
       ]);
     }
-    const ids = world.ofAgents
+    const ids = scenario.ofAgents
       .filter(({ type }) => type === 'subagent_spawned')
       .map(({ agentId }) => agentId);
     expect(new Set(ids).size).toBe(2);
@@ -95,12 +97,12 @@ describeEmbedded('a subagent that is waited for', (databases) => {
   it('leaves the calls of its parent as they were when it breaks (N-12)', async () => {
     const { tool, seen } = probe();
     const look = asks([{ name: 'probe', args: {} }]);
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [look, asks([spawn('The task')]), look, says('Done.')],
       'The task': [],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
-    await world.ask('Do it', { senderName: 'Ann' });
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
+    await scenario.ask('Do it', { senderName: 'Ann' });
     const identity = ({ sessionKey, address, turnId, agentId, profileId, ...ctx }: ToolContext) => {
       const { model, userId, userRole, userName } = ctx;
       return { sessionKey, model, userId, userRole, userName, address, turnId, agentId, profileId };
@@ -119,14 +121,14 @@ describeEmbedded('a subagent that is waited for', (databases) => {
   it('knows its own session among 50 at once (N-13)', async () => {
     const { tool, seen } = probe();
     const look = asks([{ name: 'probe', args: {} }]);
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [asks([spawn('The task')]), look, says('Done.')],
       'The task': [look, says('Done.')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool] });
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
     const chats = Array.from({ length: 50 }, (_, n) => String(100 + n));
     const turns = await Promise.all(
-      chats.map((chat) => world.ask('Do it', { chatId: chat, senderId: chat })),
+      chats.map((chat) => scenario.ask('Do it', { chatId: chat, senderId: chat })),
     );
     for (const [n, { turnId }] of turns.entries()) {
       const own = seen.filter((ctx) => ctx.turnId === turnId);
@@ -139,7 +141,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
 
   it('writes files where its parent finds them (N-10)', async () => {
     const file = { path: 'note.txt', content: 'from the subagent' };
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [
         asks([spawn('The task')]),
         asks([{ name: 'read_file', args: { path: 'note.txt' } }]),
@@ -147,9 +149,9 @@ describeEmbedded('a subagent that is waited for', (databases) => {
       ],
       'The task': [asks([{ name: 'write_file', args: file }]), says('Written.')],
     });
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, writeFile, readFile] });
-    await world.ask('Do it');
-    expect(world.events).toContainEqual(
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, writeFile, readFile] });
+    await scenario.ask('Do it');
+    expect(scenario.events).toContainEqual(
       expect.objectContaining({
         type: 'tool_result',
         name: 'read_file',
@@ -174,9 +176,9 @@ describeEmbedded('a subagent that is waited for', (databases) => {
       [{ enabledTools: ['spawn_agent'], subagentTools: [] }, []],
     ];
     for (const [profile, tools] of table) {
-      const provider = new ReplayCast(parts([says('Done.')]));
-      const world = await openWorld(databases, { provider, tools: [spawnAgent, ...all], profile });
-      await world.ask('Do it');
+      const provider = new ReplayProvider(parts([says('Done.')]));
+      const scenario = await openScenario(databases, { provider, tools: [spawnAgent, ...all], profile });
+      await scenario.ask('Do it');
       expect(provider.about('The task')[0]?.tools?.map(({ name }) => name) ?? []).toEqual(tools);
     }
   });
@@ -190,16 +192,16 @@ describeEmbedded('a subagent that is waited for', (databases) => {
       subagentSystemPrompt: 'You are the other one.',
       enabledTools: ['probe', 'spawn_agent'],
     };
-    const provider = new ReplayCast(parts([says('Done.')], { profile_id: 'other' }));
-    const world = await openWorld(databases, { provider, tools: [spawnAgent, tool], others: [other] });
-    await world.ask('Do it');
+    const provider = new ReplayProvider(parts([says('Done.')], { profile_id: 'other' }));
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool], others: [other] });
+    await scenario.ask('Do it');
     const [request] = provider.about('The task');
     expect(request).toMatchObject({ model: 'other-model', tools: [{ name: 'probe' }] });
     expect(request?.messages[0]).toMatchObject({
       role: 'system',
       content: 'Somebody.\n\n---\n\nYou are the other one.',
     });
-    expect(world.ofAgents[0]).toMatchObject({
+    expect(scenario.ofAgents[0]).toMatchObject({
       type: 'subagent_spawned',
       profileId: 'other',
       task: 'The task',
@@ -221,7 +223,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
         return { content: 'switched' };
       },
     });
-    const provider = new ReplayCast({
+    const provider = new ReplayProvider({
       'Do it': [
         asks([{ name: 'switch', args: {} }]),
         asks([spawn('The task')]),
@@ -230,15 +232,15 @@ describeEmbedded('a subagent that is waited for', (databases) => {
       ],
       'The task': [says('Done.')],
     });
-    const world = await openWorld(databases, {
+    const scenario = await openScenario(databases, {
       provider,
       tools: [spawnAgent, switching],
       others: [other],
       store,
     });
-    await world.ask('Do it');
+    await scenario.ask('Do it');
     expect(provider.about('The task')[0]?.messages[0]?.content).toContain('The new one.');
-    expect(resultOf(world.events)[1]).toMatchObject({
+    expect(resultOf(scenario.events)[1]).toMatchObject({
       isError: true,
       result: 'No subagent was made. There is no profile "nowhere". Profiles: default, other.',
     });

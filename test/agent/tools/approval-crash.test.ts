@@ -6,7 +6,7 @@ import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** What a process does around a question, and may die before or after. */
 const STEPS = ['openTurn', 'journalAnswer', 'park', 'enqueue', 'toolIntent', 'toolResult', 'finishTurn'];
@@ -32,19 +32,19 @@ describeEachDatabase('a question whose process dies', (databases) => {
     for (let process = 0; process < 6; process += 1) {
       const dying = { ...store, ledger: death.of(store.ledger), lanes: death.of(store.lanes) };
       const own = process === 0 ? dying : store;
-      const world = new TurnWorld({ store: own, provider, tools: riskyTools(ran) });
-      await world.start();
-      const head = turnId === undefined ? await world.say('clean up', { chatId }) : undefined;
+      const scenario = new TurnScenario({ store: own, provider, tools: riskyTools(ran) });
+      await scenario.start();
+      const head = turnId === undefined ? await scenario.say('clean up', { chatId }) : undefined;
       turnId ??= head?.turnId;
-      for (let claimed = head?.head ?? (await world.sweep()); claimed; claimed = await world.sweep()) {
-        const died = await world.run(claimed).then(
+      for (let claimed = head?.head ?? (await scenario.sweep()); claimed; claimed = await scenario.sweep()) {
+        const died = await scenario.run(claimed).then(
           () => false,
           (error: unknown) => error instanceof SimulatedCrash,
         );
         await approve();
         if (died) break;
       }
-      await world.close();
+      await scenario.close();
       if ((await store.ledger.turn(turnId ?? ''))?.state === 'done') break;
     }
     const questions = await store.sql<{ dedupe: string }[]>`
@@ -57,7 +57,7 @@ describeEachDatabase('a question whose process dies', (databases) => {
     const whole = await live(store, Number.POSITIVE_INFINITY, 'after');
     expect(whole.ran).toEqual(['wipe disk']);
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
         const { ran, asked, turn, questions } = await live(store, at, when);
@@ -68,10 +68,10 @@ describeEachDatabase('a question whose process dies', (databases) => {
           ran.length !== (unknown ? 0 : 1) && `ran ${ran.length} times`,
           questions.length !== 2 && `showed ${questions.map(({ dedupe }) => dedupe).join()}`,
           turn?.reason !== 'completed' && `ended as ${turn?.reason}`,
-        ].filter((fault) => fault !== false);
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+        ].filter((failure) => failure !== false);
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
   }, 120_000);
 });

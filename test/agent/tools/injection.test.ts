@@ -17,7 +17,7 @@ import { describeEmbedded } from '../../database.ts';
 import { CANARY, ObedientModel, PAGE, PAYLOADS, watchedTools } from '../../fakes/agent/obedient.ts';
 import type { Leaks, Payload } from '../../fakes/agent/obedient.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
-import { inboundMessage, openWorld } from '../../fakes/agent/turn-setup.ts';
+import { inboundMessage, openScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** How a stranger's words come into a turn: what the user sends, and what the model does first. */
 interface LaneRunner {
@@ -130,7 +130,7 @@ describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
     let payload = '';
     const provider = new ObedientModel();
     const folder = await folderWith('');
-    const world = await openWorld(databases, {
+    const scenario = await openScenario(databases, {
       provider,
       tools: watchedTools(leaks, () => payload),
       limits: { approvalMs: 0 },
@@ -147,10 +147,10 @@ describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
       await writeFile(path.join(folder, 'notes.txt'), payload);
       provider.opening = carrier.opening === undefined ? [] : [carrier.opening];
       const chatId = `chat-${nth}`;
-      const { turnId, outcome } = await world.ask('', { ...carrier.message(payload), chatId });
+      const { turnId, outcome } = await scenario.ask('', { ...carrier.message(payload), chatId });
       for (let last = outcome; last.kind === 'parked'; asked += 1)
-        last = await world.run(await world.sweep());
-      const turn = await world.store.ledger.turn(turnId);
+        last = await scenario.run(await scenario.sweep());
+      const turn = await scenario.store.ledger.turn(turnId);
       expect(turn?.final?.content).toBe('done');
     }
     expect(asked).toBeGreaterThan(WHOLE_TURNS.length * 5);

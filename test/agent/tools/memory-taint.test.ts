@@ -5,10 +5,10 @@ import { defineTool } from '../../../src/contracts/tool.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('an unverified memory', (databases) => {
-  async function world(store: TestStore, provider: ScriptedProvider) {
+  async function scenario(store: TestStore, provider: ScriptedProvider) {
     let told = 0;
     const tell = defineTool({
       name: 'tell',
@@ -20,7 +20,7 @@ describeEmbedded('an unverified memory', (databases) => {
       reach: () => 'outside',
       execute: async () => ({ content: `told ${(told += 1)}` }),
     });
-    const made = new TurnWorld({ store, provider, tools: [tell] });
+    const made = new TurnScenario({ store, provider, tools: [tell] });
     onTestFinished(() => made.close());
     await made.start();
     return { made, told: () => told };
@@ -32,7 +32,7 @@ describeEmbedded('an unverified memory', (databases) => {
     const store = await databases.open();
     const { memory } = await store.memories.remember(user, fact);
     const provider = new ScriptedProvider(asks([{ name: 'tell', args: {} }]));
-    const { made, told } = await world(store, provider);
+    const { made, told } = await scenario(store, provider);
     expect((await made.ask('hello')).outcome).toEqual({ kind: 'parked' });
     expect(told()).toBe(0);
     await store.memories.verifyMemory(user, memory.id);
@@ -46,7 +46,7 @@ describeEmbedded('an unverified memory', (databases) => {
     const store = await databases.open();
     await store.memories.remember(user, fact);
     const provider = new ScriptedProvider(asks([{ name: 'tell', args: {} }]));
-    const { made, told } = await world(store, provider);
+    const { made, told } = await scenario(store, provider);
     await made.ask('hello');
     const [pending] = await store.sql<{ id: string }[]>`select id from approval where state = 'pending'`;
     await store.memories.forget(user, 'all');

@@ -6,7 +6,7 @@ import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const notice = (text: string): EventBody => ({ type: 'notice', code: 'probe', text });
 const noticesIn = (events: readonly EventBody[]): string[] =>
@@ -30,17 +30,17 @@ describeEachDatabase('events of a tool', (databases) => {
     const seenWhileRunning: string[][] = [];
     const tool = probe(async (ctx) => {
       ctx.emit(notice('early'));
-      seenWhileRunning.push(noticesIn(world.events));
+      seenWhileRunning.push(noticesIn(scenario.events));
       await Promise.resolve();
       ctx.emit(notice('late'));
       return { content: 'result' };
     });
     const provider = new ScriptedProvider(asks([{ name: 'probe', args: {} }]), says('ok'));
-    const world = await openWorld(databases, { provider, tools: [tool] });
-    await world.ask('Go');
+    const scenario = await openScenario(databases, { provider, tools: [tool] });
+    await scenario.ask('Go');
     expect(seenWhileRunning).toEqual([['early']]);
-    expect(noticesIn(world.events)).toEqual(['early', 'late']);
-    const types = world.types();
+    expect(noticesIn(scenario.events)).toEqual(['early', 'late']);
+    const types = scenario.types();
     expect(types.lastIndexOf('notice')).toBeLessThan(types.indexOf('tool_result'));
   });
 
@@ -54,10 +54,10 @@ describeEachDatabase('events of a tool', (databases) => {
       return { content: 'late' };
     });
     const provider = new ScriptedProvider(asks([{ name: 'probe', args: {} }]), says('ok'));
-    const world = await openWorld(databases, { provider, tools: [tool], limits: { toolMs: 1 } });
-    await world.ask('Go');
+    const scenario = await openScenario(databases, { provider, tools: [tool], limits: { toolMs: 1 } });
+    await scenario.ask('Go');
     hold.resolve();
     await ended.promise;
-    expect(noticesIn(world.events)).toEqual([]);
+    expect(noticesIn(scenario.events)).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ describe('running a call', () => {
   });
 
   it.each([
-    { what: 'an error of the house', thrown: new ToolError('x', 'no such row'), read: 'no such row' },
+    { what: 'an error of the gateway', thrown: new ToolError('x', 'no such row'), read: 'no such row' },
     { what: 'a foreign error', thrown: new TypeError('undefined is no function'), read: 'undefined is no' },
     { what: 'something that is no error', thrown: 'just text', read: 'just text' },
   ])('turns $what into a result (B-48)', async ({ thrown, read }) => {

@@ -12,21 +12,21 @@ import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const tools = [listDir, readFile];
 
 describeEmbedded('a turn', (databases) => {
   it('streams the answer, settles the screen, commits, and only then ends (N-01, N-51, B-14)', async () => {
     const provider = new ScriptedProvider(says('Hel', 'lo!'));
-    const world = await openWorld(databases, { provider });
-    const { turn, outcome } = await world.ask('Hi');
+    const scenario = await openScenario(databases, { provider });
+    const { turn, outcome } = await scenario.ask('Hi');
     expect(turn).toMatchObject({
       state: 'done',
       reason: 'completed',
       final: { content: 'Hello!', isError: false },
     });
-    expect(world.types()).toEqual([
+    expect(scenario.types()).toEqual([
       'turn_started',
       'stream_start',
       'stream_chunk',
@@ -34,7 +34,7 @@ describeEmbedded('a turn', (databases) => {
       'stream_end',
       'turn_ended',
     ]);
-    expect(world.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
+    expect(scenario.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
     expect(outcome).toMatchObject({ kind: 'finished', step: { heads: [{ lane: 'out:telegram:42' }] } });
     expect(outcome).toHaveProperty(
       'step.heads.0.payload.message',
@@ -44,10 +44,10 @@ describeEmbedded('a turn', (databases) => {
 
   it('sends the system prompt first and never stores it, and remembers what was said (N-68, B-05)', async () => {
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
-    const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });
-    await world.ask('How are you?');
-    world.profile = { ...world.profile, persona: 'You are somebody else.' };
-    await world.ask('What did I ask?');
+    const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });
+    await scenario.ask('How are you?');
+    scenario.profile = { ...scenario.profile, persona: 'You are somebody else.' };
+    await scenario.ask('What did I ask?');
     expect(provider.requests[1]?.messages).toEqual([
       { role: 'system', content: 'You are somebody else.' },
       { role: 'user', content: 'How are you?' },
@@ -59,13 +59,17 @@ describeEmbedded('a turn', (databases) => {
   it('has one system prompt whatever system rows are stored: they are stripped (N-70)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
-    const world = await openWorld(databases, { provider, store, profile: { iterationBudgetEnabled: false } });
-    const { turnId } = await world.ask('How are you?');
+    const scenario = await openScenario(databases, {
+      provider,
+      store,
+      profile: { iterationBudgetEnabled: false },
+    });
+    const { turnId } = await scenario.ask('How are you?');
     const stored = store.sql.json({ kind: 'system', content: 'You are somebody else.' });
     await store.sql`
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select session, lane_seq, turn_id, 0, 'system', 0, ${stored}, 4 from context where turn_id = ${turnId} limit 1`;
-    await world.ask('What did I ask?');
+    await scenario.ask('What did I ask?');
     expect(provider.requests[1]?.messages.map(({ role, content }) => [role, content])).toEqual([
       ['system', 'You are Parley.'],
       ['user', 'How are you?'],
@@ -85,14 +89,14 @@ describeEmbedded('a turn', (databases) => {
       asks([calls[0]!]),
       says('Done', '.'),
     );
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
-    const { turn, turnId } = await world.ask('Do it');
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url) });
+    const { turn, turnId } = await scenario.ask('Do it');
     expect(turn?.final?.content).toBe('Let me look.\n\nDone.');
-    expect(world.shown()).toBe('Let me look.\n\nDone.');
-    expect(world.types().filter((type) => type.startsWith('tool_'))).toEqual(
+    expect(scenario.shown()).toBe('Let me look.\n\nDone.');
+    expect(scenario.types().filter((type) => type.startsWith('tool_'))).toEqual(
       [1, 2, 3].flatMap(() => ['tool_call', 'tool_result']),
     );
-    const ids = world.events.flatMap((event) => (event.type === 'stream_start' ? [event.msgId] : []));
+    const ids = scenario.events.flatMap((event) => (event.type === 'stream_start' ? [event.msgId] : []));
     expect(new Set(ids).size).toBe(3);
     expect(provider.requests[2]?.messages.slice(1, -1)).toMatchObject([
       { role: 'user', content: 'Do it' },
@@ -111,8 +115,8 @@ describeEmbedded('a turn', (databases) => {
     const effects = await startEffects();
     const call = { name: 'pure_probe', args: { word: 'x' } };
     const provider = new ScriptedProvider(asks([call]), asks([call]), says('That is all.'));
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
-    const { turn } = await world.ask('Look twice');
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url) });
+    const { turn } = await scenario.ask('Look twice');
     expect(provider.requests).toHaveLength(3);
     expect(
       provider.requests.map(({ messages }) => messages.filter(({ role }) => role === 'tool').length),
@@ -123,9 +127,9 @@ describeEmbedded('a turn', (databases) => {
 
   it('tells the model how many iterations are left, in a message that is never stored (N-32, N-44)', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says('ok'), says('again'));
-    const world = await openWorld(databases, { provider, tools, profile: { maxIterations: 5 } });
-    await world.ask('one');
-    await world.ask('two');
+    const scenario = await openScenario(databases, { provider, tools, profile: { maxIterations: 5 } });
+    await scenario.ask('one');
+    await scenario.ask('two');
     const notes = provider.requests.map((request) =>
       request.messages.filter(({ role }) => role === 'system'),
     );
@@ -147,29 +151,29 @@ describeEmbedded('a turn', (databases) => {
   it('stops at the limit and says what was done (N-42, B-08, B-49)', async () => {
     const step = asks([{ name: 'list_dir', args: {} }]);
     const provider = new ScriptedProvider(step, step, asks([{ name: 'list_dir', args: {} }], 'Looking.'));
-    const world = await openWorld(databases, { provider, tools, profile: { maxIterations: 3 } });
-    const { turn } = await world.ask('Loop');
+    const scenario = await openScenario(databases, { provider, tools, profile: { maxIterations: 3 } });
+    const { turn } = await scenario.ask('Loop');
     expect(turn).toMatchObject({ reason: 'max_iterations' });
     expect(turn?.final?.content).toContain('Looking.\n\nI stopped after 3 steps');
     expect(turn?.final?.content).toContain('list_dir ×3');
-    expect(world.shown()).toBe(turn?.final?.content);
+    expect(scenario.shown()).toBe(turn?.final?.content);
     expect(provider.requests).toHaveLength(3);
   });
 
   it('says one sentence instead of nothing, and does not feed it back', async () => {
     const provider = new ScriptedProvider(says(), says('now'));
-    const world = await openWorld(databases, { provider });
-    const { turn } = await world.ask('Hm?');
+    const scenario = await openScenario(databases, { provider });
+    const { turn } = await scenario.ask('Hm?');
     expect(turn?.final).toMatchObject({ content: EMPTY_ANSWER, isError: true });
-    await world.ask('Again');
+    await scenario.ask('Again');
     expect(provider.requests[1]?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
   });
 
   it(`reads at most ${HISTORY_ROWS} earlier messages, however old the session (B-35)`, async () => {
     const answers = Array.from({ length: HISTORY_ROWS / 2 + 5 }, (_, n) => says(`a${n}`));
     const provider = new ScriptedProvider(...answers);
-    const world = await openWorld(databases, { provider });
-    for (let n = 0; n < answers.length; n += 1) await world.ask(`q${n}`);
+    const scenario = await openScenario(databases, { provider });
+    for (let n = 0; n < answers.length; n += 1) await scenario.ask(`q${n}`);
     const last = provider.requests.at(-1)?.messages.filter(({ role }) => role !== 'system');
     expect(last).toHaveLength(HISTORY_ROWS + 1);
     expect(last?.[0]?.content).toBe('q4');
@@ -177,21 +181,21 @@ describeEmbedded('a turn', (databases) => {
 
   it('runs without planning and to the same end through the plain entry (N-02, N-03)', async () => {
     const provider = new ScriptedProvider(says('plain'));
-    const world = await openWorld(databases, { provider });
-    const { turn, outcome } = await world.ask('Hi', { channel: 'http', chatId: 'abc' }, { entry: 'run' });
+    const scenario = await openScenario(databases, { provider });
+    const { turn, outcome } = await scenario.ask('Hi', { channel: 'http', chatId: 'abc' }, { entry: 'run' });
     expect(turn?.final?.content).toBe('plain');
     expect(outcome).toMatchObject({ kind: 'finished', step: { heads: [] } });
   });
 
   it('asks the model that the turn, the session or the profile names, else the first there is (B-07)', async () => {
     const provider = new ScriptedProvider(says('1'), says('2'), says('3'), says('4'));
-    const world = await openWorld(databases, { provider, model: undefined });
-    await world.ask('first of the server');
-    world.profile = { ...world.profile, model: 'of-profile', thinkEnabled: false };
-    await world.ask('of the profile');
-    await world.store.ledger.updateSession('telegram:42', { model: 'of-session' });
-    await world.ask('of the session');
-    await world.ask('of the turn', {}, { model: 'of-turn' });
+    const scenario = await openScenario(databases, { provider, model: undefined });
+    await scenario.ask('first of the server');
+    scenario.profile = { ...scenario.profile, model: 'of-profile', thinkEnabled: false };
+    await scenario.ask('of the profile');
+    await scenario.store.ledger.updateSession('telegram:42', { model: 'of-session' });
+    await scenario.ask('of the session');
+    await scenario.ask('of the turn', {}, { model: 'of-turn' });
     expect(provider.requests.map((request) => request.model)).toEqual([
       'test-model',
       'of-profile',
@@ -213,9 +217,9 @@ describeEmbedded('a turn', (databases) => {
       execute: async (_args, ctx) => ({ content: `${ctx.sessionKey} in ${path.basename(ctx.workspace)}` }),
     });
     const provider = new ReplayModel(asks([{ name: 'whoami', args: {} }]), says('ok'));
-    const world = await openWorld(databases, { provider, tools: [whoami] });
+    const scenario = await openScenario(databases, { provider, tools: [whoami] });
     const chats = Array.from({ length: 50 }, (_, n) => String(n));
-    await Promise.all(chats.map((chatId) => world.ask(`I am ${chatId}`, { chatId })));
+    await Promise.all(chats.map((chatId) => scenario.ask(`I am ${chatId}`, { chatId })));
     const seen = provider.requests.flatMap(({ messages }) => {
       const asked = messages.find(({ role }) => role === 'user')?.content.slice('I am '.length);
       const told = messages.find(({ role }) => role === 'tool')?.content;
@@ -230,15 +234,15 @@ describeEmbedded('a turn', (databases) => {
 
   it('stores the usage of all its calls', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says('ok'));
-    const world = await openWorld(databases, { provider, tools });
-    await world.ask('one');
+    const scenario = await openScenario(databases, { provider, tools });
+    await scenario.ask('one');
     const { promptTokens, completionTokens, modelMs } = SCRIPT_USAGE;
     const usage = {
       promptTokens: 2 * promptTokens,
       completionTokens: 2 * completionTokens,
       modelMs: 2 * modelMs,
     };
-    expect(world.finishes[0]).toMatchObject({
+    expect(scenario.finishes[0]).toMatchObject({
       userId: 'telegram:42',
       usage: [{ ...usage, model: 'test-model' }],
     });

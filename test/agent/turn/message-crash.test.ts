@@ -6,7 +6,7 @@ import { describeEmbedded } from '../../database.ts';
 import { dyingAt, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('a message whose process dies', (databases) => {
   it('is sent once, wherever it died (B-23)', async () => {
@@ -16,12 +16,12 @@ describeEmbedded('a message whose process dies', (databases) => {
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = new ReplayModel(asks([{ name: 'message', args: { text: 'Soon.' } }]), says('Now.'));
       const death = dyingAt(at, when, TURN_STEPS);
-      const first = new TurnWorld({ store, provider, tools, around: death.of });
+      const first = new TurnScenario({ store, provider, tools, around: death.of });
       await first.start();
       const chatId = `${when}-${at}`;
       const { head } = await first.say('Do it', { chatId });
       await first.run(head).catch(() => undefined);
-      const second = new TurnWorld({ store, provider, tools });
+      const second = new TurnScenario({ store, provider, tools });
       await second.start();
       const left = await second.sweep();
       if (left !== undefined) await second.run(left);

@@ -10,7 +10,7 @@ import type { QueueMode } from '../../../src/contracts/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
-import { TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const SESSION = 'telegram:42' as const;
 const MODES: QueueMode[] = ['queue', 'steer', 'interrupt', 'collect'];
@@ -106,11 +106,11 @@ async function play(store: TestStore, script: Happening[], depths: number[]): Pr
     for (const one of script.splice(0, 2)) await happen(one, undefined);
   });
   const provider = patientModel(() => (left -= 1) + 1);
-  const world = new TurnWorld({ store, provider, tools: [tool], around });
-  await world.start();
+  const scenario = new TurnScenario({ store, provider, tools: [tool], around });
+  await scenario.start();
   await happen({ say: true }, undefined);
   for (let round = 0; round < 400; round += 1) {
-    const head: LaneHead | undefined = await world.sweep();
+    const head: LaneHead | undefined = await scenario.sweep();
     if (head === undefined) {
       const nextOne = script.shift();
       const { waiting } = await store.ledger.queue(SESSION);
@@ -121,7 +121,7 @@ async function play(store: TestStore, script: Happening[], depths: number[]): Pr
     }
     await runOne(head);
   }
-  await world.close();
+  await scenario.close();
   return said;
 
   async function runOne(first: LaneHead): Promise<void> {
@@ -129,10 +129,10 @@ async function play(store: TestStore, script: Happening[], depths: number[]): Pr
       const held = head;
       abort = new AbortController();
       left = depths.shift() ?? 0;
-      const [flag] = await store.lanes.flags(world.node);
+      const [flag] = await store.lanes.flags(scenario.node);
       if (flag?.interruptSeq === head.seq) abort.abort(new LaneAbort('interrupted'));
       try {
-        const outcome = await world.run(head, abort.signal);
+        const outcome = await scenario.run(head, abort.signal);
         head = nextTurn(outcome);
         if (outcome.kind === 'released') {
           await store.lanes.release(held, { delayMs: 0, attempt: false });
@@ -141,7 +141,7 @@ async function play(store: TestStore, script: Happening[], depths: number[]): Pr
       } catch (error) {
         if (!(error instanceof SimulatedCrash)) throw error;
         crash = undefined;
-        await world.start();
+        await scenario.start();
         head = undefined;
       }
     }

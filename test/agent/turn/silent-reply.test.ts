@@ -10,7 +10,7 @@ import type { Ledger } from '../../../src/contracts/ledger.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { describeEmbedded } from '../../database.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const TOKEN = 'HEARTBEAT_OK';
 const quietly = { silentToken: TOKEN, entry: 'run' as const };
@@ -135,35 +135,35 @@ describe('a screen with a silent token', () => {
 describeEmbedded('a turn with a silent token', (databases) => {
   it('that has nothing to say leaves no answer, no delivery and nothing to remember', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
-    const world = await openWorld(databases, { provider, profile: { iterationBudgetEnabled: false } });
-    const { turn, outcome } = await world.ask('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });
+    const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
     expect(turn).toMatchObject({ state: 'done', reason: 'completed' });
     expect(turn?.final).toBeUndefined();
-    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
-    expect(world.order).toEqual(['finish', 'turn_ended']);
+    expect(scenario.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(scenario.order).toEqual(['finish', 'turn_ended']);
     expect(outcome).toEqual({ kind: 'finished', step: { heads: [] } });
-    expect(await world.store.ledger.messages('telegram:42', { limit: 10 })).toEqual([]);
-    await world.ask('Hi');
+    expect(await scenario.store.ledger.messages('telegram:42', { limit: 10 })).toEqual([]);
+    await scenario.ask('Hi');
     expect(provider.requests[1]?.messages.slice(1)).toEqual([{ role: 'user', content: 'Hi' }]);
   });
 
   it('that speaks is shown, kept and delivered as every other', async () => {
     const provider = new ScriptedProvider(says('The plants', ' are dry.'));
-    const world = await openWorld(databases, { provider });
-    const { turn, outcome } = await world.ask('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider });
+    const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
     expect(turn?.final?.content).toBe('The plants are dry.');
-    expect(world.shown()).toBe('The plants are dry.');
-    expect(world.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
+    expect(scenario.shown()).toBe('The plants are dry.');
+    expect(scenario.order).toEqual(['open', 'settle', 'finish', 'turn_ended']);
     expect(outcome).toMatchObject({ step: { heads: [{ lane: 'out:telegram:42' }] } });
   });
 
   it('shows no work of its tools when it has nothing to say after all', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: { path: '.' } }]), says(TOKEN));
-    const world = await openWorld(databases, { provider, tools: [listDir] });
-    const { turn } = await world.ask('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider, tools: [listDir] });
+    const { turn } = await scenario.ask('Anything?', {}, quietly);
     expect(turn?.final).toBeUndefined();
-    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
-    expect(world.opened).toEqual([]);
+    expect(scenario.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(scenario.opened).toEqual([]);
   });
 
   it.each([
@@ -172,49 +172,49 @@ describeEmbedded('a turn with a silent token', (databases) => {
     ['interrupted', 'HEARTBEAT_OK'],
   ] as const)('says nothing when it is %s after %j', async (code, said) => {
     const provider = new ScriptedProvider(said === '' ? fallsSilent() : fallsSilent(said));
-    const world = await openWorld(databases, { provider });
-    const { head, turnId } = await world.say('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider });
+    const { head, turnId } = await scenario.say('Anything?', {}, quietly);
     const hand = new AbortController();
-    const running = world.run(head, hand.signal);
+    const running = scenario.run(head, hand.signal);
     await provider.silence();
     hand.abort(new LaneAbort(code));
     expect(await running).toEqual({ kind: 'finished', step: { heads: [] } });
-    const turn = await world.store.ledger.turn(turnId);
+    const turn = await scenario.store.ledger.turn(turnId);
     expect(turn).toMatchObject({ state: 'done', reason: code });
     expect(turn?.final).toBeUndefined();
-    expect(world.types()).toEqual(['turn_started', 'turn_ended']);
-    expect(world.opened).toEqual([]);
+    expect(scenario.types()).toEqual(['turn_started', 'turn_ended']);
+    expect(scenario.opened).toEqual([]);
   });
 
   it('says nothing when the model gives an empty answer', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider(says('')) });
-    const { turn } = await world.ask('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('')) });
+    const { turn } = await scenario.ask('Anything?', {}, quietly);
     expect(turn?.reason).toBe('completed');
     expect(turn?.final).toBeUndefined();
-    expect(world.opened).toEqual([]);
+    expect(scenario.opened).toEqual([]);
   });
 
   it('that fails says why, without the token it had begun', async () => {
     const broken = new ProviderError('bad_response', 'The stream was cut off.');
     const provider = new ScriptedProvider(fails(broken, 'HEART'), fails(broken, 'HEARTBEAT_'));
-    const world = await openWorld(databases, { provider });
-    const { turn } = await world.ask('Anything?', {}, quietly);
+    const scenario = await openScenario(databases, { provider });
+    const { turn } = await scenario.ask('Anything?', {}, quietly);
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toMatch(/^Sorry, .*The stream was cut off\.$/);
-    expect(world.shown()).toBe(turn?.final?.content);
-    expect(JSON.stringify(world.events)).not.toContain('HEART');
+    expect(scenario.shown()).toBe(turn?.final?.content);
+    expect(JSON.stringify(scenario.events)).not.toContain('HEART');
   });
 
   it('shows its token to nobody when it goes on after a crash', async () => {
     const store = await databases.open();
     const list = asks([{ name: 'list_dir', args: { path: '.' } }], TOKEN);
-    const first = new TurnWorld({ store, provider: new ScriptedProvider(list), tools: [listDir], around });
+    const first = new TurnScenario({ store, provider: new ScriptedProvider(list), tools: [listDir], around });
     await first.start();
     const { head, turnId } = await first.say('Anything?', {}, quietly);
     await expect(first.run(head)).rejects.toThrow('The process died.');
     await first.close();
     const provider = new ScriptedProvider(says(TOKEN));
-    const second = await openWorld(databases, { store, provider, tools: [listDir] });
+    const second = await openScenario(databases, { store, provider, tools: [listDir] });
     await second.run(await second.sweep());
     expect(await store.ledger.turn(turnId)).toMatchObject({ state: 'done', reason: 'completed' });
     expect(await store.ledger.messages('telegram:42', { limit: 10 })).toEqual([]);

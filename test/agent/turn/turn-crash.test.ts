@@ -11,7 +11,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
 import { ReplayModel } from '../../fakes/agent/replay-model.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld, TurnWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** The turn: ten calls of every effect in two answers, and the last words. */
 const model = (): ReplayModel =>
@@ -35,7 +35,7 @@ async function dieAndResume(
 ): Promise<{
   seen: string[];
   events: EventBody[];
-  second: TurnWorld;
+  second: TurnScenario;
   turnId: string;
   calls: number;
   died: boolean;
@@ -43,11 +43,11 @@ async function dieAndResume(
   const tools = effectTools(effects.url);
   const provider = model();
   const death = dyingAt(at, when, TURN_STEPS);
-  const first = new TurnWorld({ store, provider, tools, around: death.of });
+  const first = new TurnScenario({ store, provider, tools, around: death.of });
   await first.start();
   const { head, turnId } = await first.say('Do it', { chatId: `${when}-${at}` });
   await first.run(head).catch(notOfDeath);
-  const second = new TurnWorld({ store, provider, tools });
+  const second = new TurnScenario({ store, provider, tools });
   await second.start();
   const resumed = await second.sweep();
   if (resumed !== undefined) await second.run(resumed);
@@ -64,7 +64,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect(whole.seen.filter((step) => step === 'toolIntent')).toHaveLength(7);
     expect(whole.seen.filter((step) => step === 'toolResult')).toHaveLength(10);
     expect(new Set(whole.seen)).toEqual(new Set(TURN_STEPS));
-    const faults: string[] = [];
+    const failures: string[] = [];
     for (const at of campaignCases([...whole.seen.keys()])) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, at, when);
@@ -75,12 +75,12 @@ describeEachDatabase('a turn whose process dies', (databases) => {
           !ended && `ended as ${turn?.reason}: ${turn?.final?.content}`,
           run.second.shown(run.events) !== ANSWER && `showed ${run.second.shown(run.events)}`,
           run.calls > whole.calls + 1 && `asked the model ${run.calls} times`,
-          ...effectFaults(effects, run),
-        ].filter((fault) => fault !== false);
-        faults.push(...found.map((fault) => `${when} ${whole.seen[at]} (${at}): ${fault}`));
+          ...effectErrors(effects, run),
+        ].filter((failure) => failure !== false);
+        failures.push(...found.map((failure) => `${when} ${whole.seen[at]} (${at}): ${failure}`));
       }
     }
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
     await effects.close();
   });
 
@@ -104,7 +104,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     const provider = model();
     const effects = await startEffects();
     const tools = effectTools(effects.url);
-    const first = new TurnWorld({ store, provider, tools, around: dyingAt(3, 'before', TURN_STEPS).of });
+    const first = new TurnScenario({ store, provider, tools, around: dyingAt(3, 'before', TURN_STEPS).of });
     await first.start();
     const { head, turnId } = await first.say('Do it', { placeholder: { id: 'deferred-1' } });
     if (head === undefined) throw new Error('There is no head.');
@@ -112,7 +112,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect(await screen).toBeInstanceOf(SimulatedCrash);
     expect(first.opened[0]).toMatchObject({ turnId, textSoFar: '', placeholders: [{ id: 'deferred-1' }] });
     await first.opened[0]?.note([{ id: '1001' }]);
-    const second = new TurnWorld({ store, provider, tools });
+    const second = new TurnScenario({ store, provider, tools });
     await second.start();
     await second.run(await second.sweep());
     expect(second.opened[0]).toMatchObject({ textSoFar: 'First I look.', placeholders: [{ id: '1001' }] });
@@ -123,12 +123,12 @@ describeEachDatabase('a turn whose process dies', (databases) => {
   it('takes back what was not journaled when the turn was stopped while its node was dead', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Never committed.'));
-    const first = new TurnWorld({ store, provider, around: dyingAt(1, 'before', TURN_STEPS).of });
+    const first = new TurnScenario({ store, provider, around: dyingAt(1, 'before', TURN_STEPS).of });
     await first.start();
     const { head, turnId } = await first.say('Hi');
     await expect(first.run(head)).rejects.toThrow(SimulatedCrash);
     await store.lanes.stop('telegram:42', { fresh: false });
-    const second = new TurnWorld({ store, provider });
+    const second = new TurnScenario({ store, provider });
     await second.start();
     await second.run(await second.sweep());
     expect(await store.ledger.turn(turnId)).toMatchObject({
@@ -141,18 +141,18 @@ describeEachDatabase('a turn whose process dies', (databases) => {
 
   it('takes back a half-said answer on shutdown, keeps the head, and says it again', async () => {
     const provider = new ScriptedProvider(fallsSilent('Half'), says('Whole.'));
-    const world = await openWorld(databases, { provider });
-    const { head, turnId } = await world.say('Hi');
+    const scenario = await openScenario(databases, { provider });
+    const { head, turnId } = await scenario.say('Hi');
     const shutdown = new AbortController();
-    const running = world.run(head, shutdown.signal);
+    const running = scenario.run(head, shutdown.signal);
     await provider.silence();
     shutdown.abort(new LaneAbort('shutdown'));
     expect(await running).toEqual({ kind: 'released' });
-    expect(world.shown()).toBe('');
-    expect(world.order).toEqual(['open', 'settle']);
-    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
-    await world.run(await world.sweep());
-    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Whole.');
+    expect(scenario.shown()).toBe('');
+    expect(scenario.order).toEqual(['open', 'settle']);
+    if (head !== undefined) await scenario.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await scenario.run(await scenario.sweep());
+    expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Whole.');
   });
 
   it('lets a tool finish before it lets go on shutdown', async () => {
@@ -166,36 +166,36 @@ describeEachDatabase('a turn whose process dies', (databases) => {
       },
     }));
     const provider = new ScriptedProvider(asks([{ name: 'unsafe_probe', args: {} }]), says('Done.'));
-    const world = await openWorld(databases, { provider, tools });
-    const { head, turnId } = await world.say('Hi');
-    expect(await world.run(head, shutdown.signal)).toEqual({ kind: 'released' });
-    if (head !== undefined) await world.store.lanes.release(head, { delayMs: 0, attempt: false });
-    await world.run(await world.sweep());
-    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Done.');
+    const scenario = await openScenario(databases, { provider, tools });
+    const { head, turnId } = await scenario.say('Hi');
+    expect(await scenario.run(head, shutdown.signal)).toEqual({ kind: 'released' });
+    if (head !== undefined) await scenario.store.lanes.release(head, { delayMs: 0, attempt: false });
+    await scenario.run(await scenario.sweep());
+    expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Done.');
     expect(effects.runs(`${turnId}.1.0`)).toBe(1);
     await effects.close();
   });
 
   it('writes nothing once the lease is lost, and passes on that it was fenced off', async () => {
     const provider = new ScriptedProvider(fallsSilent('Half'), says('Late.'));
-    const world = await openWorld(databases, { provider });
-    const { head, turnId } = await world.say('Hi');
+    const scenario = await openScenario(databases, { provider });
+    const { head, turnId } = await scenario.say('Hi');
     const lost = new AbortController();
-    const running = world.run(head, lost.signal).catch((error: unknown) => error);
+    const running = scenario.run(head, lost.signal).catch((error: unknown) => error);
     await provider.silence();
     lost.abort(new LaneAbort('lease_lost'));
     expect(await running).toMatchObject({ code: 'lease_lost' });
-    expect(world.finishes).toEqual([]);
-    await world.start();
-    const taken = await world.sweep();
-    expect(await world.run(head).catch((error: unknown) => error)).toMatchObject({ code: 'fenced' });
-    await world.run(taken);
-    expect((await world.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
+    expect(scenario.finishes).toEqual([]);
+    await scenario.start();
+    const taken = await scenario.sweep();
+    expect(await scenario.run(head).catch((error: unknown) => error)).toMatchObject({ code: 'fenced' });
+    await scenario.run(taken);
+    expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
   });
 });
 
 /** Unsafe calls take place once, or not at all when the user was told that their outcome is unknown; others at least once. */
-function effectFaults(
+function effectErrors(
   effects: EffectsServer,
   run: { turnId: string; events: EventBody[] },
 ): (string | false)[] {

@@ -10,7 +10,7 @@ import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const tools = [listDir, readFile];
 
@@ -22,27 +22,27 @@ const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 describeEmbedded('a turn that meets trouble', (databases) => {
   it('waits for a model server that is away, says so at once, and goes on when it is back (B-47)', async () => {
     const provider = new ScriptedProvider(fails(down), fails(down), says('Back.'));
-    const world = await openWorld(databases, { provider, limits: { ...quick, modelWaitMs: 10_000 } });
-    const { turn } = await world.ask('Hi');
+    const scenario = await openScenario(databases, { provider, limits: { ...quick, modelWaitMs: 10_000 } });
+    const { turn } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Back.' } });
-    expect(world.events.filter((event) => event.type === 'notice')).toMatchObject([
+    expect(scenario.events.filter((event) => event.type === 'notice')).toMatchObject([
       { code: 'model_unavailable', text: expect.stringContaining('OLLAMA_HOST') },
     ]);
-    expect(world.shown()).toBe('Back.');
+    expect(scenario.shown()).toBe('Back.');
   });
 
   it('gives up after a bounded wait with a text that says what to do, and is ready for the next (B-47)', async () => {
     const provider = new ScriptedProvider();
     provider.down = down;
-    const world = await openWorld(databases, { provider, limits: quick });
-    const { turn, outcome } = await world.ask('Hi');
+    const scenario = await openScenario(databases, { provider, limits: quick });
+    const { turn, outcome } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toContain('Start Ollama, or set OLLAMA_HOST.');
-    expect(world.shown()).toBe(turn?.final?.content);
+    expect(scenario.shown()).toBe(turn?.final?.content);
     expect(outcome).toHaveProperty('step.heads.0.payload.message.isError', true);
     provider.down = undefined;
     provider.add(says('Here again.'));
-    expect((await world.ask('Still there?')).turn?.final?.content).toBe('Here again.');
+    expect((await scenario.ask('Still there?')).turn?.final?.content).toBe('Here again.');
     expect(provider.requests[0]?.messages.map(({ role }) => role)).toEqual([
       'system',
       'user',
@@ -53,57 +53,57 @@ describeEmbedded('a turn that meets trouble', (databases) => {
 
   it('does not ask again what cannot succeed', async () => {
     const unknown = new ProviderError('unknown_model', 'Run: ollama pull llama3.2');
-    const world = await openWorld(databases, { provider: new ScriptedProvider(fails(unknown)) });
-    expect((await world.ask('Hi')).turn?.final?.content).toContain('ollama pull');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(unknown)) });
+    expect((await scenario.ask('Hi')).turn?.final?.content).toContain('ollama pull');
   });
 
   it('repeats a stream that broke once, taking back what it said', async () => {
-    const world = await openWorld(databases, {
+    const scenario = await openScenario(databases, {
       provider: new ScriptedProvider(fails(broken, 'Half of', ' it'), says('All of it.')),
     });
-    const { turn } = await world.ask('Hi');
+    const { turn } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'All of it.', isError: false } });
-    expect(world.types()).toContain('stream_reset');
-    expect(world.shown()).toBe('All of it.');
+    expect(scenario.types()).toContain('stream_reset');
+    expect(scenario.shown()).toBe('All of it.');
   });
 
   it('ends with what was said and why when it breaks again, and remembers the words but not the excuse', async () => {
     const provider = new ScriptedProvider(fails(broken, 'One'), fails(broken, 'Two'), says('Yes.'));
-    const world = await openWorld(databases, { provider });
-    const { turn } = await world.ask('Hi');
+    const scenario = await openScenario(databases, { provider });
+    const { turn } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toMatch(/^Two\n\nSorry, .*The stream was cut off\.$/);
-    expect(world.shown()).toBe(turn?.final?.content);
-    await world.ask('Go on');
+    expect(scenario.shown()).toBe(turn?.final?.content);
+    await scenario.ask('Go on');
     expect(provider.requests[2]?.messages.map(({ content }) => content).slice(1, 3)).toEqual(['Hi', 'Two']);
   });
 
   it('ends a silent call within its limits, with a text (N-61, N-62)', async () => {
     const provider = new ScriptedProvider(fallsSilent());
-    const world = await openWorld(databases, { provider, limits: { firstChunkMs: 30, chunkMs: 30 } });
-    expect((await world.ask('Hi')).turn?.final?.content).toContain('LLM_STREAM_FIRST_CHUNK_TIMEOUT');
+    const scenario = await openScenario(databases, { provider, limits: { firstChunkMs: 30, chunkMs: 30 } });
+    expect((await scenario.ask('Hi')).turn?.final?.content).toContain('LLM_STREAM_FIRST_CHUNK_TIMEOUT');
     provider.add(fallsSilent('One'), fallsSilent('Two'));
-    expect((await world.ask('Hi')).turn?.final?.content).toContain('Two\n\nSorry');
+    expect((await scenario.ask('Hi')).turn?.final?.content).toContain('Two\n\nSorry');
     expect(provider.hungUp).toBe(3);
   });
 
   it('shortens an overflowing prompt once and hard, and gives up the second time (B-11)', async () => {
     const long = 'x'.repeat(7_500);
     const provider = new ScriptedProvider(says('1'), says('2'), fails(overflow), says('3'));
-    const world = await openWorld(databases, { provider, profile: { contextWindow: 8_192 } });
-    await world.ask(`first ${long}`);
-    await world.ask(`second ${long}`);
-    expect((await world.ask('third')).turn?.final?.content).toBe('3');
+    const scenario = await openScenario(databases, { provider, profile: { contextWindow: 8_192 } });
+    await scenario.ask(`first ${long}`);
+    await scenario.ask(`second ${long}`);
+    expect((await scenario.ask('third')).turn?.final?.content).toBe('3');
     const lengths = provider.requests.map((request) => request.messages.length);
     expect(lengths[3]).toBeLessThan(lengths[2] ?? 0);
     expect(new Set(provider.requests.map((request) => request.contextWindow)).size).toBe(1);
     provider.add(fails(overflow), fails(overflow));
-    expect((await world.ask('fourth')).turn?.final).toMatchObject({ isError: true });
+    expect((await scenario.ask('fourth')).turn?.final).toMatchObject({ isError: true });
   });
 
   it('refuses a message longer than the window with a clear sentence and no call (B-27)', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider() });
-    const { turn } = await world.ask('字'.repeat(20_000));
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
+    const { turn } = await scenario.ask('字'.repeat(20_000));
     expect(turn?.final?.content).toContain('too long for the model');
     expect(turn).toMatchObject({ reason: 'failed' });
   });
@@ -111,9 +111,9 @@ describeEmbedded('a turn that meets trouble', (databases) => {
   it('marks an answer that met the limit of its length', async () => {
     const cut = { ...says('Once upon'), finishReason: 'length' as const };
     const provider = new ScriptedProvider(cut, says('a time'));
-    const world = await openWorld(databases, { provider });
-    expect((await world.ask('A tale')).turn?.final?.content).toBe(`Once upon\n\n${CUT_OFF_MARK}`);
-    await world.ask('Go on');
+    const scenario = await openScenario(databases, { provider });
+    expect((await scenario.ask('A tale')).turn?.final?.content).toBe(`Once upon\n\n${CUT_OFF_MARK}`);
+    await scenario.ask('Go on');
     expect(provider.requests[1]?.messages[2]).toEqual({ role: 'assistant', content: 'Once upon' });
   });
 
@@ -121,8 +121,8 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     const effects = await startEffects();
     const call = { name: 'pure_probe', args: {} };
     const provider = new ScriptedProvider(asks(Array.from({ length: 200 }, () => call)), says('ok'));
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url) });
-    expect((await world.ask('Many')).turn?.final?.content).toBe('ok');
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url) });
+    expect((await scenario.ask('Many')).turn?.final?.content).toBe('ok');
     expect(effects.counts().size).toBe(MAX_CALLS_RUN);
     const results = provider.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
     expect(results).toHaveLength(200);
@@ -139,9 +139,9 @@ describeEmbedded('a turn that meets trouble', (databases) => {
       { name: 'read_file', args: { path: '../../etc/passwd' } },
     ];
     const provider = new ScriptedProvider(asks(calls), says('I see.'));
-    const world = await openWorld(databases, { provider, tools });
-    expect((await world.ask('Try')).turn?.final?.content).toBe('I see.');
-    const results = world.events.flatMap((event) => (event.type === 'tool_result' ? [event] : []));
+    const scenario = await openScenario(databases, { provider, tools });
+    expect((await scenario.ask('Try')).turn?.final?.content).toBe('I see.');
+    const results = scenario.events.flatMap((event) => (event.type === 'tool_result' ? [event] : []));
     expect(results.map((result) => result.isError)).toEqual([true, true, true, true]);
     expect(results.map((result) => result.result).join('\n')).toMatch(/sudo[^]*path[^]*JSON[^]*leads out/);
   });
@@ -150,8 +150,8 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     const effects = await startEffects();
     const provider = new ScriptedProvider(asks([{ name: 'unsafe_probe', args: {} }]), says('Pity.'));
     const workspace = () => Promise.reject(new ToolError('workspace', 'Check GATEWAY_HOME.'));
-    const world = await openWorld(databases, { provider, tools: effectTools(effects.url), workspace });
-    expect((await world.ask('Try')).turn?.final?.content).toBe('Pity.');
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url), workspace });
+    expect((await scenario.ask('Try')).turn?.final?.content).toBe('Pity.');
     expect(provider.requests[1]?.messages.at(-2)?.content).toBe('Check GATEWAY_HOME.');
     expect(effects.counts().size).toBe(0);
     await effects.close();
@@ -159,20 +159,20 @@ describeEmbedded('a turn that meets trouble', (databases) => {
 
   it('stops in the middle of a stream, keeps what was said, and marks it (N-58, N-43)', async () => {
     const provider = new ScriptedProvider(fallsSilent('So far'), says('Next.'));
-    const world = await openWorld(databases, { provider });
-    const { head, turnId } = await world.say('Long story');
+    const scenario = await openScenario(databases, { provider });
+    const { head, turnId } = await scenario.say('Long story');
     const stop = new AbortController();
-    const running = world.run(head, stop.signal);
+    const running = scenario.run(head, stop.signal);
     await provider.silence();
     const began = performance.now();
     stop.abort(new LaneAbort('stopped'));
     expect(await running).toMatchObject({ kind: 'finished' });
     expect(performance.now() - began).toBeLessThan(1_000);
     expect(provider.hungUp).toBe(1);
-    const turn = await world.store.ledger.turn(turnId);
+    const turn = await scenario.store.ledger.turn(turnId);
     expect(turn).toMatchObject({ reason: 'stopped', final: { content: `So far\n\n${STOPPED_MARK}` } });
-    expect(world.events.at(-1)).toEqual({ type: 'turn_ended', reason: 'stopped' });
-    await world.ask('And now?');
+    expect(scenario.events.at(-1)).toEqual({ type: 'turn_ended', reason: 'stopped' });
+    await scenario.ask('And now?');
     expect(provider.requests[1]?.messages.map(({ content }) => content)).toContain('So far');
   });
 
@@ -191,64 +191,66 @@ describeEmbedded('a turn that meets trouble', (databases) => {
         return await new Promise<never>(() => undefined);
       },
     }));
-    const world = await openWorld(databases, { provider, tools: stopping });
-    const { head } = await world.say('Look');
-    expect(await world.run(head, stop.signal)).toMatchObject({ kind: 'finished' });
-    expect(world.types().filter((type) => type.startsWith('tool_'))).toEqual(['tool_call', 'tool_result']);
-    expect(world.types().at(-1)).toBe('turn_ended');
+    const scenario = await openScenario(databases, { provider, tools: stopping });
+    const { head } = await scenario.say('Look');
+    expect(await scenario.run(head, stop.signal)).toMatchObject({ kind: 'finished' });
+    expect(scenario.types().filter((type) => type.startsWith('tool_'))).toEqual(['tool_call', 'tool_result']);
+    expect(scenario.types().at(-1)).toBe('turn_ended');
   });
 
   it('ends a message that was stopped before it ran without asking the model (N-43)', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider() });
-    const { head, turnId } = await world.say('Never mind');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
+    const { head, turnId } = await scenario.say('Never mind');
     const stopped = head && { ...head, stopped: true };
-    expect(await world.run(stopped)).toMatchObject({ kind: 'finished' });
-    const turn = await world.store.ledger.turn(turnId);
+    expect(await scenario.run(stopped)).toMatchObject({ kind: 'finished' });
+    const turn = await scenario.store.ledger.turn(turnId);
     expect(turn).toMatchObject({ reason: 'stopped', final: { content: STOPPED_MARK } });
   });
 
   it('tells the user in plain words about a message that is given up', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider() });
-    const { head, turnId } = await world.say('Poison');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
+    const { head, turnId } = await scenario.say('Poison');
     if (head === undefined) throw new Error('There is no head.');
-    const step = await world.agent.turns.onDeadLetter(
+    const step = await scenario.agent.turns.onDeadLetter(
       head,
       new GatewayError('crashed', 'The gateway died 20 times.'),
     );
     expect(step.heads).toMatchObject([{ lane: 'out:telegram:42' }]);
-    const turn = await world.store.ledger.turn(turnId);
+    const turn = await scenario.store.ledger.turn(turnId);
     expect(turn).toMatchObject({ state: 'done', reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toContain('The gateway died 20 times.');
-    expect(world.types()).toEqual(['snapshot', 'turn_ended']);
-    expect(await world.store.lanes.deadLetters(10)).toMatchObject([{ error: 'The gateway died 20 times.' }]);
+    expect(scenario.types()).toEqual(['snapshot', 'turn_ended']);
+    expect(await scenario.store.lanes.deadLetters(10)).toMatchObject([
+      { error: 'The gateway died 20 times.' },
+    ]);
   });
 
   it('gives up the plan of a message that is given up, for everybody to see (S-36)', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider() });
-    const { head, turnId } = await world.say('Poison');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
+    const { head, turnId } = await scenario.say('Poison');
     if (head === undefined) throw new Error('There is no head.');
-    const { ledger } = world.store;
+    const { ledger } = scenario.store;
     const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
     const made = { plan: plan(2), card: 'card', todos: [], rows: [] };
     await ledger.storePlan(head, turnId, { made, userId: 'telegram:42', model: 'm', usage });
-    await world.agent.turns.onDeadLetter(head, new GatewayError('crashed', 'The gateway died 20 times.'));
+    await scenario.agent.turns.onDeadLetter(head, new GatewayError('crashed', 'The gateway died 20 times.'));
     expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'The turn failed.' });
-    expect(world.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
+    expect(scenario.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
 
   it('takes a message away that cannot be read, so that the next one is answered', async () => {
-    const world = await openWorld(databases, { provider: new ScriptedProvider(says('Fine.')) });
-    const { head } = await world.say('Poison');
-    const next = await world.say('Next');
+    const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('Fine.')) });
+    const { head } = await scenario.say('Poison');
+    const next = await scenario.say('Next');
     const poisoned = head && { ...head, payload: { turnId: 7 } };
-    const failure = await world.run(poisoned).catch((error: unknown) => error);
+    const failure = await scenario.run(poisoned).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'bad_payload', retryable: false });
     if (poisoned === undefined) throw new Error('There is no head.');
-    const step = await world.agent.turns.onDeadLetter(
+    const step = await scenario.agent.turns.onDeadLetter(
       poisoned,
       new GatewayError('bad_payload', 'unreadable'),
     );
-    await world.run(step.heads[0]);
-    expect((await world.store.ledger.turn(next.turnId))?.final?.content).toBe('Fine.');
+    await scenario.run(step.heads[0]);
+    expect((await scenario.store.ledger.turn(next.turnId))?.final?.content).toBe('Fine.');
   });
 });

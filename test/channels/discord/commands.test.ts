@@ -1,9 +1,9 @@
-/** The house's commands as Discord takes them: whatever the list says, the registration must not be refused. */
+/** The gateway's commands as Discord takes them: whatever the list says, the registration must not be refused. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toSlashCommands } from '../../../channels/discord/commands.ts';
 
-describe('slash commands made of the list of the house', () => {
+describe('slash commands made of the list of the gateway', () => {
   it('begin with /ask, keep the order, and call an option by its argument', () => {
     const argument = { name: 'on or off', description: 'Which of them', required: true };
     const made = toSlashCommands([

@@ -2,23 +2,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
-import { DiscordHouse, failureOf } from '../../fakes/discord/setup.ts';
-import { FLAG_SUPPRESS_EMBEDS, Refusal } from '../../fakes/discord/world.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
+import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { FLAG_SUPPRESS_EMBEDS, Refusal } from '../../fakes/discord/platform.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
 channelContract(
   'discord',
   async () => {
-    const house = await DiscordHouse.open();
-    const { discord } = house;
+    const setup = await DiscordSetup.open();
+    const { discord } = setup;
     const chats = [discord.dm('Ada'), discord.dm('Bob')] as const;
     const contract = chats.map(({ channel, person }) => ({ chatId: channel.id, senderId: person.id }));
     const find = (chatId: string): { channel: FakeChannel; person: FakePerson } =>
       chats.find(({ channel }) => channel.id === chatId) ?? chats[0];
-    let last = discord.world.add(chats[0].channel.id, chats[0].person, 'never sent');
-    discord.world.messages.get(chats[0].channel.id)?.pop();
+    let last = discord.platform.add(chats[0].channel.id, chats[0].person, 'never sent');
+    discord.platform.messages.get(chats[0].channel.id)?.pop();
     return {
-      channel: house.channel,
+      channel: setup.channel,
       chats: [contract[0] ?? { chatId: '', senderId: '' }, contract[1] ?? { chatId: '', senderId: '' }],
       secret: discord.token,
       says(chat, text) {
@@ -33,7 +33,7 @@ channelContract(
       },
       echoes(chat, text, from) {
         const { channel } = find(chat.chatId);
-        const author = from === 'self' ? discord.world.bot : { ...discord.person('Other'), bot: true };
+        const author = from === 'self' ? discord.platform.bot : { ...discord.person('Other'), bot: true };
         discord.says(channel, text, author);
       },
       rateLimits(retryAfterMs) {
@@ -43,10 +43,10 @@ channelContract(
         find(chatId).channel.closed = true;
       },
       losesAnswer() {
-        discord.fault({ kind: 'drop', match: /^POST .*messages$/ });
+        discord.failure({ kind: 'drop', match: /^POST .*messages$/ });
       },
       close: async () => {
-        await house.close();
+        await setup.close();
       },
     };
   },
@@ -57,94 +57,94 @@ channelContract(
 );
 
 describe('what Discord sends by REST', () => {
-  let house: DiscordHouse;
+  let setup: DiscordSetup;
   let channel: FakeChannel;
   beforeEach(async () => {
-    house = await DiscordHouse.open();
-    channel = house.discord.world.addChannel(0);
+    setup = await DiscordSetup.open();
+    channel = setup.discord.platform.addChannel(0);
   });
   afterEach(async () => {
-    await house.close();
+    await setup.close();
   });
 
   it('says who the token belongs to without opening the gateway', async () => {
-    const { bot } = house.discord.world;
-    expect(await house.channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
+    const { bot } = setup.discord.platform;
+    expect(await setup.channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
       id: bot.id,
       name: 'parley',
     });
-    expect(house.discord.gateway.counts.connections).toBe(0);
+    expect(setup.discord.gateway.counts.connections).toBe(0);
   });
 
   it('pings nobody and unfolds no link, whatever a model wrote (row 35)', async () => {
     const text = '@everyone @here <@123456789012345678> <@&123456789012345678> https://example.test/x';
-    const sent = await house.channel.send(house.part(channel.id, text));
-    await house.channel.edit?.(sent, house.part(channel.id, `${text} again`));
-    const [message] = house.discord.visible(channel);
+    const sent = await setup.channel.send(setup.part(channel.id, text));
+    await setup.channel.edit?.(sent, setup.part(channel.id, `${text} again`));
+    const [message] = setup.discord.visible(channel);
     expect(message?.pings).toEqual([]);
     expect(message?.flags).toBe(FLAG_SUPPRESS_EMBEDS);
-    expect(house.discord.screen(channel)[0]).toContain('https://example.test/x');
+    expect(setup.discord.screen(channel)[0]).toContain('https://example.test/x');
   });
 
   it('answers under a message, and without one when that is gone', async () => {
-    const question = house.discord.says(channel, 'why?', house.discord.person('Ada'));
-    await house.channel.send({ ...house.part(channel.id, 'because'), replyTo: question.id });
-    await house.channel.send({ ...house.part(channel.id, 'still'), replyTo: '111111111111111111' });
-    const replies = house.discord.visible(channel).slice(1);
+    const question = setup.discord.says(channel, 'why?', setup.discord.person('Ada'));
+    await setup.channel.send({ ...setup.part(channel.id, 'because'), replyTo: question.id });
+    await setup.channel.send({ ...setup.part(channel.id, 'still'), replyTo: '111111111111111111' });
+    const replies = setup.discord.visible(channel).slice(1);
     expect(replies.map(({ replyTo }) => replyTo?.content)).toEqual(['why?', undefined]);
   });
 
   it('shows one message when the answer was lost and the part is sent again after a restart', async () => {
-    const part = house.part(channel.id, 'once', 'outbox-7/0');
-    house.discord.fault({ kind: 'drop' });
-    house.discord.fault({ kind: 'drop' });
-    expect(await failureOf(house.channel.send(part))).toMatchObject({ code: 'unavailable', retryable: true });
-    await house.channel.send(part);
-    expect(house.discord.screen(channel)).toEqual(['once']);
+    const part = setup.part(channel.id, 'once', 'outbox-7/0');
+    setup.discord.failure({ kind: 'drop' });
+    setup.discord.failure({ kind: 'drop' });
+    expect(await failureOf(setup.channel.send(part))).toMatchObject({ code: 'unavailable', retryable: true });
+    await setup.channel.send(part);
+    expect(setup.discord.screen(channel)).toEqual(['once']);
   });
 
   it('repeats nothing in hiding when Discord answers 5xx', async () => {
-    house.discord.fault({ kind: 'status', status: 502 });
-    expect(await failureOf(house.channel.send(house.part(channel.id, 'hi')))).toMatchObject({
+    setup.discord.failure({ kind: 'status', status: 502 });
+    expect(await failureOf(setup.channel.send(setup.part(channel.id, 'hi')))).toMatchObject({
       code: 'unavailable',
       retryable: true,
     });
-    expect(house.discord.rest.calls).toHaveLength(1);
+    expect(setup.discord.rest.calls).toHaveLength(1);
   });
 
   it.each(['user', 'shared', 'global'] as const)(
     'makes no call before a 429 of scope %s has passed',
     async (scope) => {
-      house.discord.rateLimit(60_000, scope);
+      setup.discord.rateLimit(60_000, scope);
       for (let i = 0; i < 3; i += 1) {
-        const failure = await failureOf(house.channel.send(house.part(channel.id, `try ${i}`)));
+        const failure = await failureOf(setup.channel.send(setup.part(channel.id, `try ${i}`)));
         expect(failure.code).toBe('rate_limited');
         expect(failure.retryAfterMs).toBeGreaterThan(59_000);
       }
-      expect(house.discord.limits).toMatchObject({ refused: 1, early: 0 });
+      expect(setup.discord.limits).toMatchObject({ refused: 1, early: 0 });
     },
   );
 
   it('learns hidden limits from the headers and asks for the wait instead of meeting a 429', async () => {
-    await house.close();
-    house = await DiscordHouse.open({ limits: { send: { limit: 5, windowMs: 60_000 } } });
-    channel = house.discord.world.addChannel(0);
-    for (let i = 0; i < 5; i += 1) await house.channel.send(house.part(channel.id, `${i}`));
-    const failure = await failureOf(house.channel.send(house.part(channel.id, 'sixth')));
+    await setup.close();
+    setup = await DiscordSetup.open({ limits: { send: { limit: 5, windowMs: 60_000 } } });
+    channel = setup.discord.platform.addChannel(0);
+    for (let i = 0; i < 5; i += 1) await setup.channel.send(setup.part(channel.id, `${i}`));
+    const failure = await failureOf(setup.channel.send(setup.part(channel.id, 'sixth')));
     expect(failure.code).toBe('rate_limited');
     expect(failure.retryAfterMs).toBeGreaterThan(50_000);
-    expect(house.discord.limits.refused).toBe(0);
+    expect(setup.discord.limits.refused).toBe(0);
   });
 
   it('stops calling with a token that was refused (reliability 4.5: no 401 storm)', async () => {
-    await house.close();
-    house = await DiscordHouse.open({ token: 'MTIz.wrong.token' });
+    await setup.close();
+    setup = await DiscordSetup.open({ token: 'MTIz.wrong.token' });
     for (let i = 0; i < 20; i += 1) {
-      const failure = await failureOf(house.channel.send(house.part('111111111111111111', `${i}`)));
+      const failure = await failureOf(setup.channel.send(setup.part('111111111111111111', `${i}`)));
       expect(failure).toMatchObject({ code: 'unauthorized', retryable: false });
       expect(failure.message).toContain('DISCORD_BOT_TOKEN');
     }
-    expect(house.discord.limits.invalid).toBe(1);
+    expect(setup.discord.limits.invalid).toBe(1);
   });
 
   it.each([
@@ -162,8 +162,8 @@ describe('what Discord sends by REST', () => {
     [400, 50_083, 'rejected'],
     [400, 20_028, 'rate_limited'],
   ])('turns %i / %i into %s', async (status, code, expected) => {
-    house.discord.fault({ kind: 'refuse', refusal: new Refusal(status, code, 'as told') });
-    const failure = await failureOf(house.channel.send(house.part(channel.id, 'x')));
+    setup.discord.failure({ kind: 'refuse', refusal: new Refusal(status, code, 'as told') });
+    const failure = await failureOf(setup.channel.send(setup.part(channel.id, 'x')));
     expect(failure).toMatchObject({ code: expected, retryable: expected === 'rate_limited' });
   });
 
@@ -173,23 +173,23 @@ describe('what Discord sends by REST', () => {
         _errors: [{ code: 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', message: 'Unknown message' }],
       },
     });
-    house.discord.fault({ kind: 'refuse', refusal });
-    expect(await failureOf(house.channel.send(house.part(channel.id, 'x')))).toMatchObject({
+    setup.discord.failure({ kind: 'refuse', refusal });
+    expect(await failureOf(setup.channel.send(setup.part(channel.id, 'x')))).toMatchObject({
       code: 'place_gone',
     });
   });
 
   it.each(['cut', 'html'] as const)('calls a broken answer (%s) unavailable', async (kind) => {
     for (let i = 0; i < 2; i += 1)
-      house.discord.fault(kind === 'cut' ? { kind } : { kind: 'status', status: 200, body: 'hello' });
-    expect(await failureOf(house.channel.send(house.part(channel.id, 'x')))).toMatchObject({
+      setup.discord.failure(kind === 'cut' ? { kind } : { kind: 'status', status: 200, body: 'hello' });
+    expect(await failureOf(setup.channel.send(setup.part(channel.id, 'x')))).toMatchObject({
       code: 'unavailable',
     });
   });
 
   it('sends to no address that is not a channel id', async () => {
-    const failure = await failureOf(house.channel.send(house.part('1/../../users/@me', 'x')));
+    const failure = await failureOf(setup.channel.send(setup.part('1/../../users/@me', 'x')));
     expect(failure.code).toBe('rejected');
-    expect(house.discord.rest.calls).toEqual([]);
+    expect(setup.discord.rest.calls).toEqual([]);
   });
 });

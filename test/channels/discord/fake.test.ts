@@ -1,4 +1,4 @@
-/** The fake Discord refuses what the platform refuses: a kinder fake would hide faults. */
+/** The fake Discord refuses what the platform refuses: a kinder fake would hide failures. */
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -103,7 +103,7 @@ describe('the fake Discord', () => {
   });
 
   it('replays what was missed and refuses a sequence it never reached (4007)', async () => {
-    const room = discord.world.addChannel(0);
+    const room = discord.platform.addChannel(0);
     const socket = await connect();
     say(socket, identify());
     const { d } = await next(socket, 0, 'READY');
@@ -124,7 +124,7 @@ describe('the fake Discord', () => {
   });
 
   it('hides the text of server messages from a session without the Message Content intent', async () => {
-    const room = discord.world.addChannel(0);
+    const room = discord.platform.addChannel(0);
     const socket = await connect();
     say(socket, identify());
     await next(socket, 0, 'READY');
@@ -154,9 +154,9 @@ describe('the fake Discord', () => {
   }
 
   it('refuses bad messages with the codes of the platform', async () => {
-    const { id } = discord.world.addChannel(0);
+    const { id } = discord.platform.addChannel(0);
     const messages = `/channels/${id}/messages`;
-    const other = discord.world.add(id, discord.person('Ada'), 'hers');
+    const other = discord.platform.add(id, discord.person('Ada'), 'hers');
     expect(await rest('GET', '/users/@me', undefined, 'wrong')).toEqual([401, 0]);
     expect(await rest('POST', messages, { content: ' \n ' })).toEqual([400, 50_006]);
     expect(await rest('POST', messages, { content: 'x'.repeat(2_001) })).toEqual([400, 50_035]);
@@ -174,14 +174,14 @@ describe('the fake Discord', () => {
   });
 
   it('keeps the clock of interactions: 3 seconds, once, 15 minutes', async () => {
-    const { world } = discord;
-    const room = world.addChannel(0);
+    const { scenario } = discord;
+    const room = scenario.addChannel(0);
     const [used, late] = [
-      world.addInteraction(room.id, discord.person('A')),
-      world.addInteraction(room.id, discord.person('B')),
+      scenario.addInteraction(room.id, discord.person('A')),
+      scenario.addInteraction(room.id, discord.person('B')),
     ];
     const callback = (one: typeof used): string => `/interactions/${one.id}/${one.token}/callback`;
-    const original = `/webhooks/${world.applicationId}/${used.token}/messages/@original`;
+    const original = `/webhooks/${scenario.applicationId}/${used.token}/messages/@original`;
     expect(await rest('PATCH', original, { content: 'x' })).toEqual([404, 10_015]);
     expect(await rest('POST', callback(used), { type: 5 })).toEqual([204, undefined]);
     expect(await rest('POST', callback(used), { type: 5 })).toEqual([400, 40_060]);
@@ -192,7 +192,7 @@ describe('the fake Discord', () => {
   });
 
   it('counts calls made before a 429 has passed', async () => {
-    const { id } = discord.world.addChannel(0);
+    const { id } = discord.platform.addChannel(0);
     discord.rateLimit(2_000);
     const send = async (): Promise<number> =>
       (await rest('POST', `/channels/${id}/messages`, { content: 'x' }))[0];

@@ -1,95 +1,95 @@
-/** The Discord gateway under its faults: resume, lost sessions, zombies, fatal closes, a network that goes away. */
+/** The Discord gateway under its failures: resume, lost sessions, zombies, fatal closes, a network that goes away. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { ACCEPTED, DiscordHouse, failureOf } from '../../fakes/discord/setup.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
+import { ACCEPTED, DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 10_000, interval: 10 };
 
 describe('the connection to the Discord gateway', () => {
-  let house: DiscordHouse;
+  let setup: DiscordSetup;
   let channel: FakeChannel;
   let ada: FakePerson;
 
-  async function open(options: Parameters<typeof DiscordHouse.open>[0] = {}): Promise<void> {
-    house = await DiscordHouse.open(options);
-    ({ channel, person: ada } = house.discord.dm('Ada'));
+  async function open(options: Parameters<typeof DiscordSetup.open>[0] = {}): Promise<void> {
+    setup = await DiscordSetup.open(options);
+    ({ channel, person: ada } = setup.discord.dm('Ada'));
   }
   beforeEach(async () => {
     await open();
   });
   afterEach(async () => {
-    await house.close();
+    await setup.close();
   });
   const says = (text: string): void => {
-    house.discord.says(channel, text, ada);
+    setup.discord.says(channel, text, ada);
   };
   const isUp = async (): Promise<void> => {
-    await vi.waitFor(() => expect(house.channel.health()).toEqual({ state: 'up' }), WAIT);
+    await vi.waitFor(() => expect(setup.channel.health()).toEqual({ state: 'up' }), WAIT);
   };
   const arrives = async (texts: string[]): Promise<void> => {
-    await vi.waitFor(() => expect(new Set(house.contents)).toEqual(new Set(texts)), WAIT);
+    await vi.waitFor(() => expect(new Set(setup.contents)).toEqual(new Set(texts)), WAIT);
   };
 
   it('resumes after a forced close and gets what was said meanwhile, in order (reliability 4.5)', async () => {
-    await house.start();
+    await setup.start();
     const said: string[] = [];
     for (const code of [4_000, 4_001, 4_002, 4_008, 1_001]) {
-      house.discord.gateway.close(code);
+      setup.discord.gateway.close(code);
       said.push(`after ${code}`, `and after ${code}`);
       says(`after ${code}`);
       says(`and after ${code}`);
       await arrives(said);
     }
-    expect(house.contents).toEqual(said);
+    expect(setup.contents).toEqual(said);
   });
 
   it('resumes without an identify when asked to reconnect (op 7) or to try again (op 9, resumable)', async () => {
-    await house.start();
-    house.discord.gateway.askReconnect();
+    await setup.start();
+    setup.discord.gateway.askReconnect();
     says('during op 7');
     await arrives(['during op 7']);
-    house.discord.gateway.invalidate(true);
+    setup.discord.gateway.invalidate(true);
     says('during op 9');
     await arrives(['during op 7', 'during op 9']);
-    expect(house.discord.gateway.counts.identifies).toBe(1);
+    expect(setup.discord.gateway.counts.identifies).toBe(1);
   });
 
   it('reads the history of its chats when the session cannot be resumed', async () => {
-    await house.start();
+    await setup.start();
     says('heard');
     await arrives(['heard']);
-    house.discord.gateway.invalidate(false);
+    setup.discord.gateway.invalidate(false);
     says('missed one');
     says('missed two');
     await arrives(['heard', 'missed one', 'missed two']);
     await isUp();
     says('live again');
-    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('live again'), WAIT);
-    expect(house.contents).toEqual(['heard', 'missed one', 'missed two', 'live again']);
+    await vi.waitFor(() => expect(setup.contents.at(-1)).toBe('live again'), WAIT);
+    expect(setup.contents).toEqual(['heard', 'missed one', 'missed two', 'live again']);
   });
 
   it('reads at most 500 missed messages of a chat, oldest first, and logs that there are more', async () => {
-    await house.start();
+    await setup.start();
     says('heard');
     await arrives(['heard']);
-    house.discord.gateway.forgetSessions();
+    setup.discord.gateway.forgetSessions();
     for (let i = 1; i <= 501; i += 1) says(`missed ${i}`);
-    house.discord.gateway.cut();
-    await vi.waitFor(() => expect(house.contents).toHaveLength(501), WAIT);
-    await vi.waitFor(() => expect(house.log.join('')).toContain('more missed messages'), WAIT);
-    expect(house.contents.at(-1)).toBe('missed 500');
+    setup.discord.gateway.cut();
+    await vi.waitFor(() => expect(setup.contents).toHaveLength(501), WAIT);
+    await vi.waitFor(() => expect(setup.log.join('')).toContain('more missed messages'), WAIT);
+    expect(setup.contents.at(-1)).toBe('missed 500');
   });
 
   it('reads on in known conversations after a restart of the process, but repeats no old command', async () => {
-    const room = house.discord.world.addChannel(0);
+    const room = setup.discord.platform.addChannel(0);
     says('while nobody listened');
     says('/stop');
     says('/new');
-    house.discord.says(room, 'in the room', ada, { mention: true });
+    setup.discord.says(room, 'in the room', ada, { mention: true });
     const at = new Date();
     const keys = [`discord:${channel.id}`, `discord:${room.id}`, 'telegram:5', 'http:page'] as const;
-    house.sessions = keys.map((key) => ({
+    setup.sessions = keys.map((key) => ({
       key,
       profileId: 'default',
       mode: 'planner',
@@ -98,21 +98,21 @@ describe('the connection to the Discord gateway', () => {
       updatedAt: at,
       messageCount: 1,
     }));
-    await house.start();
+    await setup.start();
     await arrives(['while nobody listened', 'in the room']);
-    expect(house.contents).toHaveLength(2);
-    const found = new Map(house.received.map((message) => [message.content, message]));
+    expect(setup.contents).toHaveLength(2);
+    const found = new Map(setup.received.map((message) => [message.content, message]));
     expect(found.get('in the room')).toMatchObject({ place: 'group', mentioned: true });
     expect(found.get('while nobody listened')).toMatchObject({ place: 'private' });
-    expect(house.discord.rest.calls.join()).not.toContain('/channels/5');
+    expect(setup.discord.rest.calls.join()).not.toContain('/channels/5');
   });
 
   it('resumes a connection on which one heartbeat stays without an answer (reliability 4.5)', async () => {
-    await house.close();
+    await setup.close();
     await open({ heartbeatMs: 200 });
-    await house.start();
-    const { counts } = house.discord.gateway;
-    house.discord.gateway.makeZombies();
+    await setup.start();
+    const { counts } = setup.discord.gateway;
+    setup.discord.gateway.makeZombies();
     const before = counts.heartbeats;
     says('into the void');
     await arrives(['into the void']);
@@ -126,63 +126,63 @@ describe('the connection to the Discord gateway', () => {
     [4_014, 'Message Content Intent'],
     [4_013, 'update Parley'],
   ])('is dead after close code %i and says what mends it', async (code, words) => {
-    await house.start();
-    house.discord.gateway.close(code);
-    await vi.waitFor(() => expect(house.channel.health().state).toBe('dead'), WAIT);
-    expect(house.channel.health().detail).toContain(words);
-    const { connections } = house.discord.gateway.counts;
+    await setup.start();
+    setup.discord.gateway.close(code);
+    await vi.waitFor(() => expect(setup.channel.health().state).toBe('dead'), WAIT);
+    expect(setup.channel.health().detail).toContain(words);
+    const { connections } = setup.discord.gateway.counts;
     await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(house.discord.gateway.counts.connections).toBe(connections);
+    expect(setup.discord.gateway.counts.connections).toBe(connections);
   });
 
   it('does not start with the Message Content Intent switched off, and names the switch', async () => {
-    house.discord.gateway.messageContentAllowed = false;
-    const failure = await failureOf(house.start());
+    setup.discord.gateway.messageContentAllowed = false;
+    const failure = await failureOf(setup.start());
     expect(failure.message).toContain('Message Content Intent');
-    expect(house.channel.health().state).toBe('dead');
+    expect(setup.channel.health().state).toBe('dead');
   });
 
   it('does not start with a refused token, and calls once only', async () => {
-    await house.close();
+    await setup.close();
     await open({ token: 'MTIz.wrong.token' });
-    const failure = await failureOf(house.start());
+    const failure = await failureOf(setup.start());
     expect(failure).toMatchObject({ code: 'unauthorized', retryable: false });
     expect(failure.message).not.toContain('wrong');
-    expect(house.discord.limits.invalid).toBe(1);
+    expect(setup.discord.limits.invalid).toBe(1);
   });
 
   it('keeps trying while the network is away at the start, and receives when it is back', async () => {
-    const { port } = house.discord;
-    await house.discord.disappear();
-    const started = house.start();
+    const { port } = setup.discord;
+    await setup.discord.disappear();
+    const started = setup.start();
     await vi.waitFor(
-      () => expect(house.log.filter((line) => line.includes('login')).length).toBeGreaterThan(2),
+      () => expect(setup.log.filter((line) => line.includes('login')).length).toBeGreaterThan(2),
       WAIT,
     );
-    expect(house.channel.health().state).toBe('starting');
-    await house.discord.listen(port);
+    expect(setup.channel.health().state).toBe('starting');
+    await setup.discord.listen(port);
     await started;
     says('back');
     await arrives(['back']);
   });
 
   it('comes back after an outage with a fresh session and closes the gap', async () => {
-    await house.start();
+    await setup.start();
     says('before');
     await arrives(['before']);
-    const { port } = house.discord;
-    await house.discord.disappear();
-    house.discord.gateway.forgetSessions();
-    await vi.waitFor(() => expect(house.channel.health().state).toBe('degraded'), WAIT);
+    const { port } = setup.discord;
+    await setup.discord.disappear();
+    setup.discord.gateway.forgetSessions();
+    await vi.waitFor(() => expect(setup.channel.health().state).toBe('degraded'), WAIT);
     says('during');
-    await house.discord.listen(port);
+    await setup.discord.listen(port);
     await arrives(['before', 'during']);
     await isUp();
   });
 
   it('replaces a client that only fails to reconnect, instead of resuming for ever (complaint 14)', async () => {
-    await house.start();
-    const { gateway } = house.discord;
+    await setup.start();
+    const { gateway } = setup.discord;
     const hangUp = setInterval(() => {
       gateway.close(4_000);
     }, 5);
@@ -198,65 +198,65 @@ describe('the connection to the Discord gateway', () => {
   });
 
   const staysGone = async (): Promise<void> => {
-    const { connections } = house.discord.gateway.counts;
+    const { connections } = setup.discord.gateway.counts;
     // discord.js by itself connects again 500 ms after it was destroyed: wait longer and see nothing.
     await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(house.discord.gateway.counts.connections).toBe(connections);
-    expect(house.discord.gateway.open).toBe(0);
-    expect(house.channel.health()).toEqual({ state: 'off' });
+    expect(setup.discord.gateway.counts.connections).toBe(connections);
+    expect(setup.discord.gateway.open).toBe(0);
+    expect(setup.channel.health()).toEqual({ state: 'off' });
   };
 
   it('leaves no connection when stopped before the gateway said hello', async () => {
-    const started = house.start();
-    await vi.waitFor(() => expect(house.discord.gateway.counts.connections).toBe(1), { interval: 0 });
-    await house.channel.stop();
+    const started = setup.start();
+    await vi.waitFor(() => expect(setup.discord.gateway.counts.connections).toBe(1), { interval: 0 });
+    await setup.channel.stop();
     await started;
     await staysGone();
   });
 
   it('makes no connection when stopped while it asks where the gateway is', async () => {
     const gate = Promise.withResolvers<void>();
-    house.discord.fault({ kind: 'hold', match: /gateway/, until: gate.promise });
-    const started = house.start();
-    await vi.waitFor(() => expect(house.discord.rest.calls.join()).toContain('/gateway/bot'), WAIT);
-    await house.channel.stop();
+    setup.discord.failure({ kind: 'hold', match: /gateway/, until: gate.promise });
+    const started = setup.start();
+    await vi.waitFor(() => expect(setup.discord.rest.calls.join()).toContain('/gateway/bot'), WAIT);
+    await setup.channel.stop();
     await started;
     gate.resolve();
     await staysGone();
-    expect(house.discord.gateway.counts.connections).toBe(0);
+    expect(setup.discord.gateway.counts.connections).toBe(0);
   });
 
   it('leaves no connection when stopped while reconnecting', async () => {
-    await house.start();
-    house.discord.gateway.close(4_000);
-    await vi.waitFor(() => expect(house.channel.health().state).toBe('degraded'), WAIT);
-    await house.channel.stop();
+    await setup.start();
+    setup.discord.gateway.close(4_000);
+    await vi.waitFor(() => expect(setup.channel.health().state).toBe('degraded'), WAIT);
+    await setup.channel.stop();
     await staysGone();
   });
 
   it('keeps messages in order while the store is away, and leaves the 101st to the history', async () => {
     let away = true;
-    house.verdict = () =>
+    setup.verdict = () =>
       away
         ? Promise.reject(new StoreError('unavailable', 'no store', { retryable: true }))
         : Promise.resolve(ACCEPTED);
-    await house.start();
+    await setup.start();
     const said = Array.from({ length: 150 }, (_, i) => `word ${i}`);
     for (const text of said) says(text);
-    await vi.waitFor(() => expect(house.contents.length).toBeGreaterThan(0), WAIT);
+    await vi.waitFor(() => expect(setup.contents.length).toBeGreaterThan(0), WAIT);
     away = false;
     await arrives(said);
-    const ids = house.received.map(({ id }) => id);
+    const ids = setup.received.map(({ id }) => id);
     expect([...new Set(ids)]).toEqual(
       [...ids].sort((a, b) => Number(BigInt(a) - BigInt(b))).filter((id, i, all) => id !== all[i - 1]),
     );
   });
 
   it('survives events it cannot read', async () => {
-    await house.start();
-    house.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({ id: 7, content: null }));
-    house.discord.gateway.dispatch('SOMETHING_NEW', 0, () => ({ what: 'ever' }));
+    await setup.start();
+    setup.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({ id: 7, content: null }));
+    setup.discord.gateway.dispatch('SOMETHING_NEW', 0, () => ({ what: 'ever' }));
     says('normal');
-    await vi.waitFor(() => expect(house.contents).toEqual(['normal']), WAIT);
+    await vi.waitFor(() => expect(setup.contents).toEqual(['normal']), WAIT);
   });
 });

@@ -2,26 +2,26 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readInteraction, readMessage } from '../../../channels/discord/inbound.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import { DiscordHouse } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../fakes/discord/discord.ts';
-import { Refusal } from '../../fakes/discord/world.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
+import { Refusal } from '../../fakes/discord/platform.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 
 describe('messages from Discord', () => {
-  let house: DiscordHouse;
+  let setup: DiscordSetup;
   let room: FakeChannel;
   let ada: FakePerson;
 
   beforeEach(async () => {
-    house = await DiscordHouse.open();
-    room = house.discord.world.addChannel(0);
-    ada = house.discord.person('Ada');
-    await house.start();
+    setup = await DiscordSetup.open();
+    room = setup.discord.platform.addChannel(0);
+    ada = setup.discord.person('Ada');
+    await setup.start();
   });
   afterEach(async () => {
-    await house.close();
+    await setup.close();
   });
 
   /** What arrives of a message; a plain one behind it tells when nothing did. */
@@ -30,10 +30,10 @@ describe('messages from Discord', () => {
     options: SayOptions = {},
     from = ada,
   ): Promise<InboundMessage | undefined> {
-    house.discord.says(room, text, from, options);
-    house.discord.says(room, 'end', ada);
-    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('end'), WAIT);
-    return house.received.length > 1 ? house.received[0] : undefined;
+    setup.discord.says(room, text, from, options);
+    setup.discord.says(room, 'end', ada);
+    await vi.waitFor(() => expect(setup.contents.at(-1)).toBe('end'), WAIT);
+    return setup.received.length > 1 ? setup.received[0] : undefined;
   }
 
   it('takes numeric ids from the transport, not from text, and the name for show only (S-rows: identity)', async () => {
@@ -54,35 +54,35 @@ describe('messages from Discord', () => {
   });
 
   it('knows when it is answered', async () => {
-    const own = house.discord.world.add(room.id, house.discord.world.bot, 'my words');
+    const own = setup.discord.platform.add(room.id, setup.discord.platform.bot, 'my words');
     expect(await heard('and yours?', { replyTo: own })).toMatchObject({ mentioned: true, replyTo: own.id });
   });
 
   it('does not take an answer to somebody else for one to itself', async () => {
-    const other = house.discord.says(room, 'hi', house.discord.person('Bob'));
-    await vi.waitFor(() => expect(house.received).toHaveLength(1), WAIT);
-    house.received.length = 0;
+    const other = setup.discord.says(room, 'hi', setup.discord.person('Bob'));
+    await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
+    setup.received.length = 0;
     expect(await heard('hi Bob', { replyTo: other })).toMatchObject({ mentioned: false, replyTo: other.id });
   });
 
   it('takes a thread for a conversation of its own in the channel it is in (complaint 20)', async () => {
     const channel = room;
-    room = house.discord.world.addThread(channel);
+    room = setup.discord.platform.addThread(channel);
     expect(await heard('in the thread')).toMatchObject({
       chatId: channel.id,
       threadId: room.id,
       place: 'group',
     });
-    house.discord.slash(room, 'ask', { prompt: 'and by command' }, ada);
-    await vi.waitFor(() => expect(house.contents.at(-1)).toBe('and by command'), WAIT);
-    expect(house.received.at(-1)).toMatchObject({ chatId: channel.id, threadId: room.id });
-    await house.channel.send({ ...house.part(channel.id, 'an answer'), threadId: room.id });
-    expect(house.discord.screen(room)).toContain('an answer');
-    expect(house.discord.screen(channel)).toEqual([]);
+    setup.discord.slash(room, 'ask', { prompt: 'and by command' }, ada);
+    await vi.waitFor(() => expect(setup.contents.at(-1)).toBe('and by command'), WAIT);
+    expect(setup.received.at(-1)).toMatchObject({ chatId: channel.id, threadId: room.id });
+    await setup.channel.send({ ...setup.part(channel.id, 'an answer'), threadId: room.id });
+    expect(setup.discord.screen(room)).toContain('an answer');
+    expect(setup.discord.screen(channel)).toEqual([]);
   });
 
   it('does not take a category for a channel that its channels are threads of', async () => {
-    room = house.discord.world.addChannel(0, { parentId: '777' });
+    room = setup.discord.platform.addChannel(0, { parentId: '777' });
     const message = await heard('in a category');
     expect(message).toMatchObject({ chatId: room.id, place: 'group' });
     expect(message?.threadId).toBeUndefined();
@@ -90,11 +90,11 @@ describe('messages from Discord', () => {
 
   it('asks Discord once what a channel is, and again only when it was not told', async () => {
     const asked = (): number =>
-      house.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;
+      setup.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;
     const refusal = new Refusal(404, 10_003, 'Unknown Channel');
-    house.discord.fault({ kind: 'refuse', refusal, match: /^GET \/channels/ });
-    for (const text of ['one', 'two', 'three']) house.discord.says(room, text, ada);
-    await vi.waitFor(() => expect(house.contents).toEqual(['one', 'two', 'three']), WAIT);
+    setup.discord.failure({ kind: 'refuse', refusal, match: /^GET \/channels/ });
+    for (const text of ['one', 'two', 'three']) setup.discord.says(room, text, ada);
+    await vi.waitFor(() => expect(setup.contents).toEqual(['one', 'two', 'three']), WAIT);
     expect(asked()).toBe(2);
   });
 
@@ -131,7 +131,7 @@ describe('messages from Discord', () => {
 
   it('puts names in the place of other ids', async () => {
     const bob = { id: '222222222222222222', username: 'bob', global_name: 'Bob' };
-    house.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({
+    setup.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({
       id: '333333333333333333',
       channel_id: room.id,
       guild_id: '1',
@@ -141,8 +141,8 @@ describe('messages from Discord', () => {
       type: 0,
       mentions: [bob],
     }));
-    await vi.waitFor(() => expect(house.received).toHaveLength(1), WAIT);
-    expect(house.received[0]).toMatchObject({
+    await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
+    expect(setup.received[0]).toMatchObject({
       content: '@Bob and <@444444444444444444>',
       timestamp: Date.parse('2026-01-02T03:04:05.678Z'),
     });

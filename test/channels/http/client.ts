@@ -1,13 +1,13 @@
-/** A door before a house in memory, and a client that knows both: what the HTTP tests share. */
+/** A channel before a gateway in memory, and a client that knows both: what the HTTP tests share. */
 import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
-import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
+import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 
-/** A door that listens, and the house behind it. */
-export interface OpenDoor {
-  house: FakeHouse;
+/** A channel that listens, and the gateway behind it. */
+export interface OpenApi {
+  gateway: FakeGateway;
   channel: HttpChannel;
   url: string;
   /** A request with the owner's token and, for a body, JSON; `init.headers` win. */
@@ -27,15 +27,15 @@ export interface CallInit {
 /** Settings for a free port. */
 export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [] };
 
-/** Opens a door on a free port. */
-export async function openDoor(config: Partial<HttpConfig> = {}): Promise<OpenDoor> {
-  const house = new FakeHouse();
+/** Opens a channel on a free port. */
+export async function openApi(config: Partial<HttpConfig> = {}): Promise<OpenApi> {
+  const gateway = new FakeGateway();
   const log = pino({ level: 'silent' });
-  const channel = create({ ...HTTP_CONFIG, ...config }, { log, gateway: house });
-  await channel.start(house.receive);
+  const channel = create({ ...HTTP_CONFIG, ...config }, { log, gateway: gateway });
+  await channel.start(gateway.receive);
   const url = channel.url ?? '';
   return {
-    house,
+    gateway,
     channel,
     url,
     call: (path, init = {}) => call(url + path, init),

@@ -2,21 +2,21 @@
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
-import { allFrames, frames, openDoor, textOf } from './client.ts';
-import type { Frame, OpenDoor } from './client.ts';
+import { allFrames, frames, openApi, textOf } from './client.ts';
+import type { Frame, OpenApi } from './client.ts';
 
-let door: OpenDoor;
+let api: OpenApi;
 let openai: OpenAI;
 
 beforeEach(async () => {
-  door = await openDoor();
-  openai = new OpenAI({ baseURL: `${door.url}/v1`, apiKey: 'admin-token-of-the-owner', maxRetries: 0 });
+  api = await openApi();
+  openai = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: 'admin-token-of-the-owner', maxRetries: 0 });
 });
-afterEach(() => door.close());
+afterEach(() => api.close());
 
 const says = (content: string) => [{ role: 'user' as const, content }];
 const complete = (json: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Response> =>
-  door.call('/v1/chat/completions', { json, headers });
+  api.call('/v1/chat/completions', { json, headers });
 
 describe('a completion in a session', () => {
   it('answers the openai client whole, with the usage', async () => {
@@ -27,13 +27,13 @@ describe('a completion in a session', () => {
     });
     expect(answer.choices[0]).toMatchObject({ message: { content: 'You said: hi' }, finish_reason: 'stop' });
     expect(answer.usage).toEqual({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 });
-    const turn = [...door.house.turns.values()][0];
+    const turn = [...api.gateway.turns.values()][0];
     expect(turn?.message).toMatchObject({ channel: 'http', chatId: 'anna', senderId: 'token:admin' });
     expect(turn?.options.entry).toBe('run');
   });
 
   it('streams tokens and thinking to the openai client, usage last when asked for', async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.emit({ type: 'thinking_started', msgId: 'w', title: 'Step 1: Look' });
       turn.emit({ type: 'thinking_finished', msgId: 'w' });
       turn.think('Hm, ', 'well.');
@@ -66,7 +66,7 @@ describe('a completion in a session', () => {
 
   it('says [DONE] only after the turn is committed and over (N-51)', async () => {
     let turn: FakeTurn | undefined;
-    door.house.script = (started) => {
+    api.gateway.script = (started) => {
       turn = started;
       turn.say('all of it');
     };
@@ -83,7 +83,7 @@ describe('a completion in a session', () => {
 
   it('gives the same answer for the same Idempotency-Key, while it runs and after', async () => {
     let turn: FakeTurn | undefined;
-    door.house.script = (started) => {
+    api.gateway.script = (started) => {
       turn = started;
       turn.say('first half, ');
     };
@@ -98,17 +98,17 @@ describe('a completion in a session', () => {
       [first, second, late].map(async (response) => textOf(await allFrames(response))),
     );
     expect(texts).toEqual(Array.from({ length: 3 }, () => 'first half, second half'));
-    expect(door.house.turns.size).toBe(1);
+    expect(api.gateway.turns.size).toBe(1);
   });
 
   it('lets the turn go on when the connection drops', async () => {
     let turn: FakeTurn | undefined;
-    door.house.script = (started) => (turn = started).say('a');
+    api.gateway.script = (started) => (turn = started).say('a');
     const gone = new AbortController();
     const init = { json: { messages: says('x'), stream: true }, headers: { 'x-session-id': 'anna' } };
-    await door.call('/v1/chat/completions', { ...init, signal: gone.signal });
+    await api.call('/v1/chat/completions', { ...init, signal: gone.signal });
     gone.abort();
-    await vi.waitFor(() => expect(door.house.events.listeners.size).toBe(0));
+    await vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(0));
     expect(turn?.stopped.signal.aborted).toBe(false);
     turn?.say('b');
     turn?.end();
@@ -117,7 +117,7 @@ describe('a completion in a session', () => {
 
   it('pings at once while the message waits behind others', async () => {
     const waiting: FakeTurn[] = [];
-    door.house.script = (turn) => void waiting.push(turn);
+    api.gateway.script = (turn) => void waiting.push(turn);
     const busy = complete({ messages: says('first') }, { 'x-session-id': 'anna' });
     await vi.waitFor(() => expect(waiting).toHaveLength(1));
     const second = await complete({ messages: says('second'), stream: true }, { 'x-session-id': 'anna' });
@@ -132,7 +132,7 @@ describe('a completion in a session', () => {
   });
 
   it('turns max_iterations into "length" and a failure into an error frame without [DONE] (B-47)', async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('so far');
       if (turn.message.content === 'long') turn.end('max_iterations');
       else turn.end('failed', 'The model server went away.');
@@ -156,7 +156,7 @@ describe('a completion in a session', () => {
   });
 
   it('answers a failure before the first byte with a status', async () => {
-    door.house.script = (turn) => turn.end('failed', 'No model server at OLLAMA_HOST.');
+    api.gateway.script = (turn) => turn.end('failed', 'No model server at OLLAMA_HOST.');
     const call = openai.chat.completions.create({ model: 'default', messages: says('x'), user: 'anna' });
     await expect(call).rejects.toMatchObject({ status: 502, message: expect.stringMatching(/OLLAMA_HOST/) });
   });
@@ -168,7 +168,7 @@ describe('a completion in a session', () => {
     const request = { model: 'tiny:1b', messages: says('hi'), user: 'not-this' };
     const answer = await openai.chat.completions.create(request, { headers });
     expect(answer.model).toBe('tiny:1b');
-    const [turn] = door.house.turns.values();
+    const [turn] = api.gateway.turns.values();
     expect([turn?.message.chatId, turn?.options.model]).toEqual(['from-header', 'tiny:1b']);
   });
 
@@ -182,12 +182,12 @@ describe('a completion in a session', () => {
   });
 
   it("hides another token's session behind 404 and refuses a full queue with 429", async () => {
-    door.house.script = () => undefined;
-    door.house.addSession('http:anna', 'friend');
+    api.gateway.script = () => undefined;
+    api.gateway.addSession('http:anna', 'friend');
     const stranger = { 'x-session-id': 'anna', authorization: 'Bearer chat-token-of-a-stranger' };
     expect((await complete({ messages: says('x') }, stranger)).status).toBe(404);
     const queued = Array.from({ length: 5 }, () =>
-      door.call('/v1/sessions/http:anna/messages', { json: { content: 'x' } }),
+      api.call('/v1/sessions/http:anna/messages', { json: { content: 'x' } }),
     );
     await Promise.all(queued);
     const full = await complete({ messages: says('x'), stream: true }, { 'x-session-id': 'anna' });
@@ -205,19 +205,19 @@ describe('a completion without a session', () => {
       content: 'Echo: hello',
       reasoning_content: 'Let me see. ',
     });
-    expect(door.house.turns.size).toBe(0);
+    expect(api.gateway.turns.size).toBe(0);
   });
 
   it('aborts the model within a second when the connection drops', async () => {
     let aborted = 0;
-    door.house.completion = async function* (_request, signal) {
+    api.gateway.completion = async function* (_request, signal) {
       yield { type: 'text', delta: 'first' };
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       aborted = performance.now();
       yield { type: 'text', delta: 'nobody reads this' };
     };
     const gone = new AbortController();
-    await door.call('/v1/chat/completions', {
+    await api.call('/v1/chat/completions', {
       json: { messages: says('x'), stream: true },
       signal: gone.signal,
     });

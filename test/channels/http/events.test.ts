@@ -4,28 +4,28 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { ADMIN, CHAT, OTHER } from '../../fakes/gateway/gateway-api.ts';
-import { eventsUntil, frames, openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { eventsUntil, frames, openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 
-let door: OpenDoor;
+let api: OpenApi;
 let turn: FakeTurn;
 let started: Promise<void>;
 
 beforeEach(async () => {
-  door = await openDoor();
+  api = await openApi();
   const { promise, resolve } = Promise.withResolvers<void>();
   started = promise;
-  door.house.script = (begun) => {
+  api.gateway.script = (begun) => {
     turn = begun;
     resolve();
   };
 });
-afterEach(() => door.close());
+afterEach(() => api.close());
 
 const post = (content: string, headers: Record<string, string> = {}): Promise<Response> =>
-  door.call('/v1/sessions/http:anna/messages', { json: { content }, headers });
+  api.call('/v1/sessions/http:anna/messages', { json: { content }, headers });
 const follow = (headers: Record<string, string> = {}): Promise<Response> =>
-  door.call('/v1/sessions/http:anna/events', { headers });
+  api.call('/v1/sessions/http:anna/events', { headers });
 const ended = (event: AgentEvent): boolean => event.type === 'turn_ended';
 
 describe("a session's events", () => {
@@ -93,7 +93,7 @@ describe("a session's events", () => {
     const response = await follow();
     turn.say('a');
     turn.snapshot();
-    door.house.events.repeatLast('http:anna');
+    api.gateway.events.repeatLast('http:anna');
     turn.end();
     const { ids, events } = await eventsUntil(response, ended);
     expect(events.map((event) => event.type)).toEqual([
@@ -115,7 +115,7 @@ describe("a session's events", () => {
       () => 'broken',
     );
     const began = performance.now();
-    door.house.tokens.delete(CHAT);
+    api.gateway.tokens.delete(CHAT);
     expect(await broken).toBe('broken');
     expect(performance.now() - began).toBeLessThan(1_200);
   });
@@ -123,17 +123,17 @@ describe("a session's events", () => {
   it('do not pile up for a reader who reads nothing: the connection is closed at the bound', async () => {
     await post('go');
     await started;
-    const { hostname, port } = new URL(door.url);
+    const { hostname, port } = new URL(api.url);
     const socket = connect(Number(port), hostname);
     socket.write(
       `GET /v1/sessions/http:anna/events HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${ADMIN}\r\n\r\n`,
     );
     await new Promise((resolve) => socket.once('data', resolve));
     socket.pause();
-    const closed = vi.waitFor(() => expect(door.house.events.listeners.size).toBe(0), { timeout: 20_000 });
+    const closed = vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(0), { timeout: 20_000 });
     const chunk = 'x'.repeat(32 * 1024);
     let told = 0;
-    while (door.house.events.listeners.size > 0 && told < 1_000) {
+    while (api.gateway.events.listeners.size > 0 && told < 1_000) {
       turn.say(chunk);
       told += 1;
       await new Promise((resolve) => setImmediate(resolve));
@@ -156,7 +156,7 @@ describe('a posted message', () => {
 
   it('carries media and a model for its turn', async () => {
     const media = [{ kind: 'image', url: 'data:image/png;base64,AA==' }];
-    await door.call('/v1/sessions/http:anna/messages', { json: { content: 'see', media, model: 'tiny:1b' } });
+    await api.call('/v1/sessions/http:anna/messages', { json: { content: 'see', media, model: 'tiny:1b' } });
     await started;
     expect(turn.message.media).toEqual(media);
     expect(turn.options.model).toBe('tiny:1b');
@@ -181,12 +181,12 @@ describe('a posted message', () => {
     [`http:${'x'.repeat(65)}`, 'bad_session_id'],
     ['anna', 'not_an_http_session'],
   ])('is not taken for %s', async (key, code) => {
-    const response = await door.call(`/v1/sessions/${key}/messages`, { json: { content: 'x' } });
+    const response = await api.call(`/v1/sessions/${key}/messages`, { json: { content: 'x' } });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
   });
 
   it('is not acknowledged when the store is away', async () => {
-    door.house.storeDown = true;
+    api.gateway.storeDown = true;
     const response = await post('x');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
   });
@@ -195,9 +195,9 @@ describe('a posted message', () => {
 describe('sessions', () => {
   it('are listed newest first to whom they belong; the owner sees every channel', async () => {
     await post('mine', { authorization: CHAT });
-    door.house.commit('telegram:42', 't', 'user', 'hi', false);
+    api.gateway.commit('telegram:42', 't', 'user', 'hi', false);
     const list = async (authorization: string) =>
-      (await (await door.call('/v1/sessions', { headers: { authorization } })).json()).sessions.map(
+      (await (await api.call('/v1/sessions', { headers: { authorization } })).json()).sessions.map(
         (session: { key: string }) => session.key,
       );
     expect(await list(ADMIN)).toEqual(['telegram:42', 'http:anna']);
@@ -207,29 +207,29 @@ describe('sessions', () => {
 
   it('show no token', async () => {
     await post('mine');
-    const session = await (await door.call('/v1/sessions/http:anna')).json();
+    const session = await (await api.call('/v1/sessions/http:anna')).json();
     expect(session).toMatchObject({ key: 'http:anna', profileId: 'default', model: null, messageCount: 1 });
     expect(session).not.toHaveProperty('ownerTokenId');
   });
 
   it('give messages from the newest backwards, ascending, at most 200', async () => {
-    for (let i = 1; i <= 205; i += 1) door.house.commit('http:anna', `t${i}`, 'user', `m${i}`, false);
+    for (let i = 1; i <= 205; i += 1) api.gateway.commit('http:anna', `t${i}`, 'user', `m${i}`, false);
     const seqs = async (query: string) =>
-      (await (await door.call(`/v1/sessions/http:anna/messages${query}`)).json()).messages.map(
+      (await (await api.call(`/v1/sessions/http:anna/messages${query}`)).json()).messages.map(
         (row: { seq: number }) => row.seq,
       );
     expect(await seqs('?limit=2')).toEqual([204, 205]);
     expect(await seqs('?limit=2&before=3')).toEqual([1, 2]);
     expect(await seqs('?limit=9999')).toHaveLength(200);
     for (const query of ['?limit=0', '?limit=abc', '?before=-1']) {
-      expect((await door.call(`/v1/sessions/http:anna/messages${query}`)).status).toBe(400);
+      expect((await api.call(`/v1/sessions/http:anna/messages${query}`)).status).toBe(400);
     }
   });
 
   it('are changed by owners, and say what cannot be', async () => {
     await post('mine', { authorization: CHAT });
     const patch = (json: unknown, authorization = ADMIN) =>
-      door.call('/v1/sessions/http:anna', { method: 'PATCH', json, headers: { authorization } });
+      api.call('/v1/sessions/http:anna', { method: 'PATCH', json, headers: { authorization } });
     expect(await (await patch({ model: 'tiny:1b' })).json()).toMatchObject({ model: 'tiny:1b' });
     expect(await (await patch({ model: null })).json()).toMatchObject({ model: null });
     expect((await patch({ model: 'tiny:1b' }, CHAT)).status).toBe(403);
@@ -242,10 +242,10 @@ describe('sessions', () => {
   it('stop without a body, and are forgotten', async () => {
     await post('one');
     await post('two');
-    const stop = await door.call('/v1/sessions/http:anna/stop', { method: 'POST' });
+    const stop = await api.call('/v1/sessions/http:anna/stop', { method: 'POST' });
     expect([stop.status, await stop.json()]).toEqual([200, { stopped: true, cancelled: 1 }]);
     const forget = { method: 'DELETE' };
-    expect(await (await door.call('/v1/sessions/http:anna', forget)).json()).toEqual({
+    expect(await (await api.call('/v1/sessions/http:anna', forget)).json()).toEqual({
       key: 'http:anna',
       deleted: true,
     });
@@ -256,7 +256,7 @@ describe('sessions', () => {
       ['GET', '/events'],
       ['POST', '/stop'],
     ] as const) {
-      const response = await door.call(`/v1/sessions/http:anna${path}`, { method });
+      const response = await api.call(`/v1/sessions/http:anna${path}`, { method });
       expect([response.status, await response.json()]).toMatchObject([
         404,
         { error: { code: 'session_not_found' } },

@@ -1,4 +1,4 @@
-/** The HTTP door as a channel: the contract every door is under, and how it opens and closes. */
+/** The HTTP channel: the contract every api is under, and how it opens and closes. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
@@ -6,17 +6,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { create } from '../../../channels/http/index.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
-import { ADMIN, FakeHouse } from '../../fakes/gateway/gateway-api.ts';
-import { eventsUntil, HTTP_CONFIG, openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
+import { eventsUntil, HTTP_CONFIG, openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 
 const NOTHING_IS_SENT = 'readers fetch the stored message, nothing is sent to them';
 
 channelContract(
   'http',
   () => {
-    const house = new FakeHouse();
-    const channel = create(HTTP_CONFIG, { log: pino({ level: 'silent' }), gateway: house });
+    const gateway = new FakeGateway();
+    const channel = create(HTTP_CONFIG, { log: pino({ level: 'silent' }), gateway: gateway });
     const chats = ['first-chat', 'second-chat'].map((chatId) => ({ chatId, senderId: 'token:admin' }));
     let last: { chatId: string; text: string; key: string } | undefined;
     let line: Promise<unknown> = Promise.resolve();
@@ -48,7 +48,7 @@ channelContract(
       acknowledged: () => taken === sent,
       screen: () => [],
       reads: (text) => ({ visible: text, length: text.length }),
-      receiving: () => house.events.listeners.size,
+      receiving: () => gateway.events.listeners.size,
       close: async () => {
         await line;
       },
@@ -64,85 +64,85 @@ channelContract(
   },
 );
 
-describe('the HTTP door', () => {
-  let door: OpenDoor | undefined;
+describe('the HTTP channel', () => {
+  let api: OpenApi | undefined;
   afterEach(async () => {
-    await door?.close();
-    door = undefined;
+    await api?.close();
+    api = undefined;
   });
 
   it('names PORT when the port is busy', async () => {
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
     const { port } = squatter.address() as AddressInfo;
-    const failure: unknown = await openDoor({ port }).catch((error: unknown) => error);
+    const failure: unknown = await openApi({ port }).catch((error: unknown) => error);
     squatter.close();
     expect(failure).toBeInstanceOf(ChannelError);
     expect(failure).toMatchObject({ code: 'conflict', message: expect.stringMatching(/PORT/) });
   });
 
   it('names HOST when the address is not this machine', async () => {
-    const failure: unknown = await openDoor({ host: '203.0.113.9' }).catch((error: unknown) => error);
+    const failure: unknown = await openApi({ host: '203.0.113.9' }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'rejected', message: expect.stringMatching(/HOST/) });
   });
 
   it('refuses to send: the stored message is the delivery', async () => {
-    door = await openDoor();
-    const part = { channel: 'http', chatId: 'a', body: door.channel.render({ type: 'root', children: [] }) };
-    await expect(door.channel.send({ ...part, buttons: [], nonce: 'n' })).rejects.toMatchObject({
+    api = await openApi();
+    const part = { channel: 'http', chatId: 'a', body: api.channel.render({ type: 'root', children: [] }) };
+    await expect(api.channel.send({ ...part, buttons: [], nonce: 'n' })).rejects.toMatchObject({
       code: 'rejected',
       retryable: false,
     });
   });
 
   it('closes open streams and sockets at once', async () => {
-    door = await openDoor();
-    door.house.addSession('http:a');
-    const response = await door.call('/v1/sessions/http:a/events');
+    api = await openApi();
+    api.gateway.addSession('http:a');
+    const response = await api.call('/v1/sessions/http:a/events');
     const reading = eventsUntil(response, () => false).then(
       () => 'ended',
       () => 'broken',
     );
     const began = performance.now();
-    await door.close();
+    await api.close();
     expect(performance.now() - began).toBeLessThan(1_000);
     expect(['ended', 'broken']).toContain(await reading);
-    expect(door.house.events.listeners.size).toBe(0);
+    expect(api.gateway.events.listeners.size).toBe(0);
   });
 
   it('is healthy without a token and says what is degraded', async () => {
-    door = await openDoor();
-    door.house.report.channels['telegram'] = {
+    api = await openApi();
+    api.gateway.report.channels['telegram'] = {
       state: 'degraded',
       detail: 'The token was refused.',
       label: 'Telegram',
     };
-    const alive = await fetch(`${door.url}/healthz`);
+    const alive = await fetch(`${api.url}/healthz`);
     expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
-    const ready = await fetch(`${door.url}/readyz`);
+    const ready = await fetch(`${api.url}/readyz`);
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ channels: { telegram: { state: 'degraded' } } });
   });
 
-  it('answers 503 on every /v1 route until the house is ready', async () => {
-    door = await openDoor();
-    door.house.report.ready = false;
-    expect((await fetch(`${door.url}/readyz`)).status).toBe(503);
+  it('answers 503 on every /v1 route until the gateway is ready', async () => {
+    api = await openApi();
+    api.gateway.report.ready = false;
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(503);
     for (const path of ['/v1/models', '/v1/sessions', '/v1/nothing']) {
-      const response = await door.call(path);
+      const response = await api.call(path);
       expect(response.status).toBe(503);
       expect(await response.json()).toMatchObject({ error: { code: 'not_ready' } });
     }
-    door.house.report.ready = true;
-    expect((await door.call('/v1/models')).status).toBe(200);
+    api.gateway.report.ready = true;
+    expect((await api.call('/v1/models')).status).toBe(200);
   });
 
   it('shows figures to owners only', async () => {
-    door = await openDoor();
-    const response = await door.call('/metrics');
+    api = await openApi();
+    const response = await api.call('/metrics');
     expect(response.headers.get('content-type')).toContain('version=0.0.4');
     expect(await response.text()).toContain('parley_turns_total 3');
-    const friend = await door.call('/metrics', {
+    const friend = await api.call('/metrics', {
       headers: { authorization: 'Bearer chat-token-of-a-friend' },
     });
     expect(friend.status).toBe(403);

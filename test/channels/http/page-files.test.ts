@@ -1,26 +1,26 @@
 /** The files of the page as browsers get them: its own, and the modules it shares with the gateway. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 
 const PAGE = new URL('../../../channels/http/page/', import.meta.url);
 const REDUCER = '/src/contracts/isomorphic/plan-reducer.js';
 
-let door: OpenDoor;
+let api: OpenApi;
 beforeAll(async () => {
-  door = await openDoor();
+  api = await openApi();
 });
-afterAll(() => door.close());
+afterAll(() => api.close());
 
 it('serves the plan reducer with the type, policy and ETag of the other scripts', async () => {
-  const [main, reducer] = await Promise.all(['/page/main.js', REDUCER].map((path) => fetch(door.url + path)));
+  const [main, reducer] = await Promise.all(['/page/main.js', REDUCER].map((path) => fetch(api.url + path)));
   expect(reducer?.status).toBe(200);
   for (const header of ['content-type', 'content-security-policy', 'cache-control'])
     expect(reducer?.headers.get(header)).toBe(main?.headers.get(header));
   expect(await reducer?.text()).toBe(readFileSync(new URL(`../../..${REDUCER}`, import.meta.url), 'utf8'));
   const etag = reducer?.headers.get('etag') ?? '';
-  const again = await fetch(door.url + REDUCER, { headers: { 'if-none-match': etag } });
+  const again = await fetch(api.url + REDUCER, { headers: { 'if-none-match': etag } });
   expect(again.status).toBe(304);
 });
 
@@ -33,7 +33,7 @@ it('serves no other file of the repository', async () => {
     '/page/..%2findex.ts',
     '/package.json',
   ];
-  for (const path of others) expect((await fetch(door.url + path)).status).toBe(404);
+  for (const path of others) expect((await fetch(api.url + path)).status).toBe(404);
 });
 
 it('serves every module that a script of the page imports, under the URL the import names', async () => {
@@ -41,12 +41,12 @@ it('serves every module that a script of the page imports, under the URL the imp
     name.endsWith('.js'),
   );
   const imported = scripts.flatMap((name) => {
-    const url = new URL(`/page/${name}`, door.url);
+    const url = new URL(`/page/${name}`, api.url);
     const text = readFileSync(new URL(name, PAGE), 'utf8');
     return [...text.matchAll(/^(?:import|\} from|export) .*?'(\..+?)';$/gm)].map(
       ([, path = '']) => new URL(path, url).href,
     );
   });
-  expect(imported).toContain(door.url + REDUCER);
+  expect(imported).toContain(api.url + REDUCER);
   for (const url of new Set(imported)) expect([url, (await fetch(url)).status]).toEqual([url, 200]);
 });

@@ -7,7 +7,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Opens a socket to the door. */
+/** Opens a socket to the channel. */
 export function openSocket(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

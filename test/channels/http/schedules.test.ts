@@ -1,18 +1,18 @@
 /** The routes about schedules. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 
-let door: OpenDoor;
+let api: OpenApi;
 beforeAll(async () => {
-  door = await openDoor();
+  api = await openApi();
 });
 afterAll(async () => {
-  await door.close();
+  await api.close();
 });
 
 const make = (json: unknown, headers: Record<string, string> = {}) =>
-  door.call('/v1/schedules', { json, headers });
+  api.call('/v1/schedules', { json, headers });
 
 it('makes a schedule, lists it and removes it', async () => {
   const made = await make({ session: 'http:a', task: 'Tell me.', everyMinutes: 5 });
@@ -27,12 +27,12 @@ it('makes a schedule, lists it and removes it', async () => {
     lastAt: null,
   });
   await make({ session: 'http:b', task: 'Other.', cron: '@daily' });
-  const listed = async (query = '') => (await (await door.call(`/v1/schedules${query}`)).json()).schedules;
+  const listed = async (query = '') => (await (await api.call(`/v1/schedules${query}`)).json()).schedules;
   expect(await listed()).toHaveLength(2);
   expect(await listed('?session=http:a')).toEqual([schedule]);
-  const removed = await door.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' });
+  const removed = await api.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' });
   expect(await removed.json()).toEqual({ id: schedule.id, deleted: true });
-  expect((await door.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' })).status).toBe(404);
+  expect((await api.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' })).status).toBe(404);
 });
 
 it('answers a repeated Idempotency-Key with the same schedule, to the same caller only', async () => {
@@ -60,6 +60,6 @@ it.each([
 });
 
 it('asks for a token', async () => {
-  const answer = await door.call('/v1/schedules', { headers: { authorization: '' } });
+  const answer = await api.call('/v1/schedules', { headers: { authorization: '' } });
   expect(answer.status).toBe(401);
 });

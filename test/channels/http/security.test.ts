@@ -1,4 +1,4 @@
-/** What strangers, other sites and broken clients get from the HTTP door: a clear no, and nothing else. */
+/** What strangers, other sites and broken clients get from the HTTP channel: a clear no, and nothing else. */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,21 +7,21 @@ import { createAuthenticator } from '../../../channels/http/authenticator.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
-import { openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 import { openSocket, rawRequest, readAnswer } from './raw-http.ts';
 
-let door: OpenDoor;
+let api: OpenApi;
 let host: string;
 
 beforeEach(async () => {
-  door = await openDoor({ allowedOrigins: ['https://chat.example.org'], allowedHosts: ['bot.example.org'] });
-  host = new URL(door.url).host;
+  api = await openApi({ allowedOrigins: ['https://chat.example.org'], allowedHosts: ['bot.example.org'] });
+  host = new URL(api.url).host;
 });
-afterEach(() => door.close());
+afterEach(() => api.close());
 
 const get = (path: string, ...headers: string[]) =>
-  rawRequest(door.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers]);
+  rawRequest(api.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers]);
 
 describe('a token', () => {
   it.each([
@@ -60,14 +60,14 @@ describe('a token', () => {
   });
 
   it('may be guessed only a few times a minute, on loopback too, without locking out the owner', async () => {
-    expect((await door.call('/v1/models')).status).toBe(200);
-    const guess = (n: number) => door.call('/v1/models', { headers: { authorization: `Bearer guess-${n}` } });
-    const before = door.house.authentications;
+    expect((await api.call('/v1/models')).status).toBe(200);
+    const guess = (n: number) => api.call('/v1/models', { headers: { authorization: `Bearer guess-${n}` } });
+    const before = api.gateway.authentications;
     const statuses = await Promise.all(Array.from({ length: 200 }, async (_, n) => (await guess(n)).status));
-    expect(door.house.authentications - before).toBeLessThanOrEqual(WRONG_TOKENS_PER_MINUTE + 1);
+    expect(api.gateway.authentications - before).toBeLessThanOrEqual(WRONG_TOKENS_PER_MINUTE + 1);
     expect(new Set(statuses)).toEqual(new Set([401, 429]));
     expect((await guess(0)).headers.get('retry-after')).toBe('3');
-    expect((await door.call('/v1/models')).status).toBe(200);
+    expect((await api.call('/v1/models')).status).toBe(200);
   });
 
   it('is not looked at for a path or method that is not there', async () => {
@@ -77,7 +77,7 @@ describe('a token', () => {
     const answer = await get('/v1/chat/completions', 'Authorization: Bearer wrong');
     expect(answer.status).toBe(405);
     expect(answer.text).toMatch(/allow: POST/i);
-    expect(door.house.authentications).toBe(0);
+    expect(api.gateway.authentications).toBe(0);
   });
 });
 
@@ -112,22 +112,22 @@ describe('another name or site', () => {
   it.each(['evil.com', 'localhost.', '[::1]', '127.0.0.1.nip.io', '0', '', 'localhost:1', '127.0.0.1'])(
     'as Host "%s" is refused',
     async (name) => {
-      const answer = await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${name}`]);
+      const answer = await rawRequest(api.url, ['GET /healthz HTTP/1.1', `Host: ${name}`]);
       expect([400, 421]).toContain(answer.status);
     },
   );
 
   it('as a Host that is missing or sent twice is refused', async () => {
-    expect((await rawRequest(door.url, ['GET /healthz HTTP/1.1'])).status).toBe(400);
+    expect((await rawRequest(api.url, ['GET /healthz HTTP/1.1'])).status).toBe(400);
     expect(
-      (await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${host}`, `Host: ${host}`])).status,
+      (await rawRequest(api.url, ['GET /healthz HTTP/1.1', `Host: ${host}`, `Host: ${host}`])).status,
     ).toBe(400);
   });
 
   it('is answered when it is listed, and by every loopback name', async () => {
-    const port = new URL(door.url).port;
+    const port = new URL(api.url).port;
     for (const name of ['bot.example.org', `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
-      expect((await rawRequest(door.url, ['GET /healthz HTTP/1.1', `Host: ${name}`])).status).toBe(200);
+      expect((await rawRequest(api.url, ['GET /healthz HTTP/1.1', `Host: ${name}`])).status).toBe(200);
     }
   });
 
@@ -139,29 +139,29 @@ describe('another name or site', () => {
     'http://127.0.0.1:1',
   ])('as Origin "%s" is refused before anything is done', async (origin) => {
     const headers = { origin };
-    const response = await door.call('/v1/sessions/http:a/messages', { json: { content: 'x' }, headers });
+    const response = await api.call('/v1/sessions/http:a/messages', { json: { content: 'x' }, headers });
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringMatching(/allowedOrigins/) },
     });
-    expect(door.house.turns.size).toBe(0);
+    expect(api.gateway.turns.size).toBe(0);
   });
 
   it('may call from an origin that is listed, and preflight it', async () => {
     const headers = { origin: 'https://chat.example.org' };
-    const preflight = await door.call('/v1/models', { method: 'OPTIONS', headers });
+    const preflight = await api.call('/v1/models', { method: 'OPTIONS', headers });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
-    const response = await door.call('/v1/models', { headers });
+    const response = await api.call('/v1/models', { headers });
     expect(response.headers.get('access-control-allow-origin')).toBe('https://chat.example.org');
-    expect((await door.call('/v1/models', { headers: { origin: door.url } })).status).toBe(200);
+    expect((await api.call('/v1/models', { headers: { origin: api.url } })).status).toBe(200);
   });
 });
 
 describe('a body', () => {
   const path = '/v1/sessions/http:a/messages';
   const send = (body: string, type = 'application/json') =>
-    fetch(door.url + path, { method: 'POST', headers: { authorization: ADMIN, 'content-type': type }, body });
+    fetch(api.url + path, { method: 'POST', headers: { authorization: ADMIN, 'content-type': type }, body });
   const code = async (response: Response) => [response.status, (await response.json()).error.code];
 
   it('must be JSON by its type', async () => {
@@ -192,7 +192,7 @@ describe('a body', () => {
     expect(await code(await send(just))).toEqual([413, 'too_large']);
     const declared = await send(`${just}x`);
     expect(await code(declared)).toEqual([413, 'body_too_large']);
-    const socket = await openSocket(door.url);
+    const socket = await openSocket(api.url);
     socket.write(
       `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${ADMIN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
@@ -203,7 +203,7 @@ describe('a body', () => {
     }
     expect(await answer).toMatchObject({ status: 413, text: expect.stringMatching(/body_too_large/) });
     socket.destroy();
-    expect(door.house.turns.size).toBe(0);
+    expect(api.gateway.turns.size).toBe(0);
   });
 
   it('is refused before it is sent when the client asks first', async () => {
@@ -213,10 +213,10 @@ describe('a body', () => {
       `Authorization: ${ADMIN}`,
       'Content-Type: application/json',
     ];
-    const large = await rawRequest(door.url, [...head, 'Content-Length: 2000000', 'Expect: 100-continue']);
+    const large = await rawRequest(api.url, [...head, 'Content-Length: 2000000', 'Expect: 100-continue']);
     expect(large.status).toBe(413);
     const small = await rawRequest(
-      door.url,
+      api.url,
       [...head, 'Content-Length: 15', 'Expect: 100-continue'],
       '{"content":"x"}',
     );
@@ -225,7 +225,7 @@ describe('a body', () => {
 
   it('announced two ways is refused (CL and TE)', async () => {
     const answer = await rawRequest(
-      door.url,
+      api.url,
       [`POST ${path} HTTP/1.1`, `Host: ${host}`, 'Content-Length: 3', 'Transfer-Encoding: chunked'],
       '0\r\n\r\n',
     );
@@ -235,9 +235,9 @@ describe('a body', () => {
 
 describe('every answer', () => {
   it('is shaped like an error of OpenAI when it is one, and says nothing of the inside', async () => {
-    door.house.messages = () => Promise.reject(new TypeError('secret detail of /srv/parley'));
-    door.house.addSession('http:a');
-    const response = await door.call('/v1/sessions/http:a/messages');
+    api.gateway.messages = () => Promise.reject(new TypeError('secret detail of /srv/parley'));
+    api.gateway.addSession('http:a');
+    const response = await api.call('/v1/sessions/http:a/messages');
     expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/json']);
     const body = await response.text();
     expect(JSON.parse(body)).toMatchObject({
@@ -247,15 +247,15 @@ describe('every answer', () => {
   });
 
   it('carries the headers that keep browsers from guessing; the page runs only what this server serves', async () => {
-    const page = await fetch(door.url);
+    const page = await fetch(api.url);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    for (const response of [page, await fetch(`${door.url}/v1/models`), await fetch(`${door.url}/nothing`)]) {
+    for (const response of [page, await fetch(`${api.url}/v1/models`), await fetch(`${api.url}/nothing`)]) {
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       expect(response.headers.get('referrer-policy')).toBe('no-referrer');
     }
     const etag = page.headers.get('etag') ?? '';
-    expect((await fetch(door.url, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect((await fetch(api.url, { headers: { 'if-none-match': etag } })).status).toBe(304);
   });
 });

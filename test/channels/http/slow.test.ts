@@ -1,24 +1,24 @@
 /** Clients that dawdle: headers that never end are cut off in time, and others are answered meanwhile. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { HEADERS_TIMEOUT_MS } from '../../../channels/http/config.ts';
-import { openDoor } from './client.ts';
-import type { OpenDoor } from './client.ts';
+import { openApi } from './client.ts';
+import type { OpenApi } from './client.ts';
 import { openSocket, readAnswer } from './raw-http.ts';
 
 describe('a client that sends its headers byte by byte', () => {
-  let door: OpenDoor | undefined;
-  afterEach(() => door?.close());
+  let api: OpenApi | undefined;
+  afterEach(() => api?.close());
 
   it('is answered 408 after 10 seconds, while others are served', async () => {
-    door = await openDoor();
+    api = await openApi();
     const began = performance.now();
-    const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(door?.url ?? '')));
+    const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(api?.url ?? '')));
     const answers = sockets.map(readAnswer);
     for (const socket of sockets) socket.write('GET /v1/models HTTP/1.1\r\nX-Slow: ');
     const drip = setInterval(() => {
       for (const socket of sockets) if (socket.writable) socket.write('x');
     }, 1_000);
-    expect((await door.call('/v1/models')).status).toBe(200);
+    expect((await api.call('/v1/models')).status).toBe(200);
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     clearInterval(drip);
     const took = performance.now() - began;

@@ -1,25 +1,25 @@
 /** Answers over a lossy bus: what a client reads joins up to the stored text, or it is told that it cannot. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
-import { allFrames, frames, openDoor, textOf } from './client.ts';
-import type { Frame, OpenDoor } from './client.ts';
+import { allFrames, frames, openApi, textOf } from './client.ts';
+import type { Frame, OpenApi } from './client.ts';
 
-let door: OpenDoor;
+let api: OpenApi;
 
 beforeEach(async () => {
-  door = await openDoor();
+  api = await openApi();
 });
-afterEach(() => door.close());
+afterEach(() => api.close());
 
 const says = (content: string) => [{ role: 'user' as const, content }];
 const complete = (json: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Response> =>
-  door.call('/v1/chat/completions', { json, headers });
+  api.call('/v1/chat/completions', { json, headers });
 
 describe('a streamed answer', () => {
   it('ends as the stored text when the bus lost events or the call was begun again', async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('Hello ');
-      door.house.events.lose(() => turn.say('dear '));
+      api.gateway.events.lose(() => turn.say('dear '));
       turn.say('world');
       turn.end();
     };
@@ -27,7 +27,7 @@ describe('a streamed answer', () => {
     expect(textOf(await allFrames(await complete({ messages: says('x'), stream: true }, session)))).toBe(
       'Hello dear world',
     );
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('Good mor');
       turn.reset();
       turn.say('Good ');
@@ -41,10 +41,10 @@ describe('a streamed answer', () => {
 
   it('goes on streaming after lost events once a snapshot fills the hole', async () => {
     let turn: FakeTurn | undefined;
-    door.house.script = (started) => {
+    api.gateway.script = (started) => {
       turn = started;
       started.say('one ');
-      door.house.events.lose(() => started.say('two '));
+      api.gateway.events.lose(() => started.say('two '));
       started.say('three ');
       started.snapshot();
       started.say('four ');
@@ -60,7 +60,7 @@ describe('a streamed answer', () => {
   });
 
   it("does not mix a subagent's words into the answer", async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('mine ');
       turn.emit(
         { type: 'stream_chunk', msgId: 'sub', delta: 'not mine ' },
@@ -76,7 +76,7 @@ describe('a streamed answer', () => {
   });
 
   it('reads the cost from the store when more than its own calls worked for it', async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('Two ');
       const call = turn.tool('spawn_agent', { task: 't' });
       const nested = { agentId: 'a1', isSubagent: true };
@@ -88,13 +88,13 @@ describe('a streamed answer', () => {
     };
     const spent = async (content: string): Promise<unknown> =>
       (await complete({ messages: says(content) }, { 'x-session-id': 'anna' })).json();
-    // The house of this test knows one sum for every turn; the events of this turn add up to twice as much.
+    // The gateway of this test knows one sum for every turn; the events of this turn add up to twice as much.
     expect(await spent('x')).toMatchObject({ usage: { total_tokens: 18 } });
     expect(await spent('alone')).toMatchObject({ usage: { total_tokens: 36 } });
   });
 
   it('says so when an answer begun again differs from what was sent', async () => {
-    door.house.script = (turn) => {
+    api.gateway.script = (turn) => {
       turn.say('Good mor');
       turn.reset();
       turn.say('Bonjour');
@@ -107,8 +107,8 @@ describe('a streamed answer', () => {
   });
 
   it('answers from the store when no event arrives at all', async () => {
-    door.house.script = async (turn) => {
-      door.house.events.listeners.clear();
+    api.gateway.script = async (turn) => {
+      api.gateway.events.listeners.clear();
       turn.say('unheard');
       turn.end();
     };

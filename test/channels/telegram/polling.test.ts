@@ -1,4 +1,4 @@
-/** Receiving under every fault of Telegram and of the house: nothing lost, never deaf. */
+/** Receiving under every failure of Telegram and of the gateway: nothing lost, never deaf. */
 import { describe, expect, it, vi } from 'vitest';
 import { CHATS_AT_ONCE, PUBLISH_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
@@ -8,7 +8,7 @@ import { startChannel, startFake, WAIT } from './started.ts';
 const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
 
 describe('committing before advancing', () => {
-  it('tells the house of a group with a new id before it hands over what is said there', async () => {
+  it('tells the gateway of a group with a new id before it hands over what is said there', async () => {
     const fake = await startFake();
     const [from, to] = ['-50', '-1005000'];
     fake.says(from, '', '1', { fields: { text: undefined, migrate_to_chat_id: Number(to) } });
@@ -42,7 +42,7 @@ describe('committing before advancing', () => {
     expect(unconfirmed).not.toContain(0);
   });
 
-  it('is degraded with the reason while the house cannot take messages, and up again after', async () => {
+  it('is degraded with the reason while the gateway cannot take messages, and up again after', async () => {
     const fake = await startFake();
     let away = true;
     const { channel, received } = await startChannel(fake.root, {}, () => {
@@ -174,7 +174,7 @@ describe('getting up again', () => {
     async (kind) => {
       const fake = await startFake();
       fake.says('1', 'before', '1');
-      fake.fault({ kind, method: 'getUpdates', times: 3 });
+      fake.failure({ kind, method: 'getUpdates', times: 3 });
       const { received } = await startChannel(fake.root);
       await vi.waitFor(() => expect(received).toEqual(['before']), WAIT);
     },
@@ -182,7 +182,7 @@ describe('getting up again', () => {
 
   it('waits as long as Telegram asks before it polls again (429)', async () => {
     const fake = await startFake();
-    fake.fault({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
+    fake.failure({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
     fake.says('1', 'patience', '1');
     const { channel, received } = await startChannel(fake.root);
     await vi.waitFor(() => expect(channel.health().detail).toContain('retry after 1'), WAIT);

@@ -26,7 +26,7 @@ describe('around receiving', () => {
     expect(received).toEqual([]);
   });
 
-  it('ends in time although the house never answers for a message', async () => {
+  it('ends in time although the gateway never answers for a message', async () => {
     const fake = await startFake();
     let taking = false;
     const { channel } = await startChannel(fake.root, { lastPublishMs: 20 }, () => {
@@ -51,7 +51,7 @@ describe('around receiving', () => {
     expect(channel.health()).toEqual({ state: 'off' });
   });
 
-  it('asks only for the kinds it answers, and offers the commands of the house', async () => {
+  it('asks only for the kinds it answers, and offers the commands of the gateway', async () => {
     const fake = await startFake();
     await startChannel(fake.root);
     const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));

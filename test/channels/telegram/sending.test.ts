@@ -7,7 +7,7 @@ import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { FAKE_BOT, FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import type { Fault } from '../../fakes/telegram/telegram.ts';
+import type { Failure } from '../../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 
 const GROUP = '-1001234567890';
@@ -95,7 +95,7 @@ describe('a message', () => {
   it(`is one of at most ${MAX_CONNECTIONS} on the wire; the others wait their turn`, async () => {
     const ids = Array.from({ length: MAX_CONNECTIONS + 40 }, (_, i) => String(1_000 + i));
     for (const id of ids) fake.chats.open(id);
-    fake.fault({ kind: 'delay', ms: 100, times: ids.length });
+    fake.failure({ kind: 'delay', ms: 100, times: ids.length });
     await Promise.all(ids.map((chatId) => channel.send(part('hello', { chatId }))));
     expect(fake.peakConnections).toBe(MAX_CONNECTIONS);
     expect(ids.every((id) => fake.screen(id).length === 1)).toBe(true);
@@ -169,17 +169,17 @@ describe('a refusal', () => {
 });
 
 describe('a lost answer', () => {
-  const faults: [Fault['kind'], string, string, string[]][] = [
+  const failures: [Failure['kind'], string, string, string[]][] = [
     ['drop', 'outcome_unknown', 'unavailable', ['hello']],
     ['cut', 'outcome_unknown', 'unavailable', []],
     ['status', 'unavailable', 'unavailable', []],
     ['page', 'outcome_unknown', 'unavailable', []],
   ];
-  it.each(faults)('%s: a send is %s, an edit %s', async (kind, sendCode, editCode, shown) => {
-    fake.fault({ kind, method: 'sendMessage' });
+  it.each(failures)('%s: a send is %s, an edit %s', async (kind, sendCode, editCode, shown) => {
+    fake.failure({ kind, method: 'sendMessage' });
     expect(await failure(channel.send(part('hello')))).toMatchObject({ code: sendCode, retryable: true });
     expect(fake.screen('42')).toEqual(shown);
-    const edit = editAfter(() => fake.fault({ kind, method: 'editMessageText' }));
+    const edit = editAfter(() => fake.failure({ kind, method: 'editMessageText' }));
     expect(await failure(edit)).toMatchObject({ code: editCode, retryable: true });
   });
 
@@ -193,7 +193,7 @@ describe('a lost answer', () => {
 
   it('is one that does not come in time', async () => {
     const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 30 });
-    fake.fault({ kind: 'delay', ms: 200, times: 2 });
+    fake.failure({ kind: 'delay', ms: 200, times: 2 });
     expect(await failure(hasty.send(part('late')))).toMatchObject({
       code: 'outcome_unknown',
       retryable: true,
@@ -203,7 +203,7 @@ describe('a lost answer', () => {
   });
 
   it('is told apart from a slow one', async () => {
-    fake.fault({ kind: 'delay', ms: 50 });
+    fake.failure({ kind: 'delay', ms: 50 });
     expect(await channel.send(part('slow'))).toEqual({ id: '1' });
   });
 });

@@ -7,7 +7,7 @@ import type { TelegramConfig, TelegramDeps } from '../../../channels/telegram/in
 import { manifest } from '../../../channels/telegram/manifest.ts';
 import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 
-/** The commands of a house. */
+/** The commands of a gateway. */
 export const COMMANDS: readonly CommandListing[] = [
   { name: 'stop', description: 'End the running answer' },
   {
@@ -23,7 +23,7 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
   return { token: FAKE_TOKEN, apiRoot, ...manifest.settings.parse({}) };
 }
 
-/** What the channel is made with: a log that is read, not printed, and a house with those commands. */
+/** What the channel is made with: a log that is read, not printed, and a gateway with those commands. */
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
   return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved } };

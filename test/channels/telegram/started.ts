@@ -21,7 +21,7 @@ export interface Setup {
   channel: Channel;
   received: string[];
   log: string[];
-  /** Chats with a new id, as the house was told of them. */
+  /** Chats with a new id, as the gateway was told of them. */
   moves: ChatMigration[];
 }
 

@@ -37,7 +37,7 @@ async function makeHarness(): Promise<ChannelHarness> {
     },
     rateLimits: (retryAfterMs) => fake.rateLimit(retryAfterMs / 1_000),
     blocks: (chatId) => fake.closeChat(chatId),
-    losesAnswer: () => fake.fault({ kind: 'drop' }),
+    losesAnswer: () => fake.failure({ kind: 'drop' }),
     close: () => fake.close(),
   };
 }

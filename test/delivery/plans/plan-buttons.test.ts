@@ -4,7 +4,7 @@ import { planButtons } from '../../../src/delivery/plans/plan-buttons.ts';
 import { cancelPlan } from '../../../src/contracts/plan.ts';
 import type { ExecutionMode, Plan } from '../../../src/contracts/plan.ts';
 import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
-import { buildHouse } from '../setup.ts';
+import { buildDelivery } from '../setup.ts';
 
 const labels = (of: Plan): string[] => planButtons(of).map(({ label }) => label);
 const running = (mode: ExecutionMode): Plan => withStatus(plan(3, { mode }), 0, 'done');
@@ -34,21 +34,21 @@ describe('the buttons of a plan', () => {
 
 describe('a card with buttons', () => {
   it('has those of the moment, and is edited when nothing but they change', async () => {
-    const house = buildHouse({ maxLength: 2_000 });
-    const turn = house.open('t');
-    house.emit('t', { type: 'plan_ready', plan: agentic });
-    await house.clock.advance(2_000);
-    expect(house.channel.buttons('1')).toEqual([['Pause', 'Skip step 1', 'Stop']]);
-    const edits = house.channel.count('edit');
+    const gateway = buildDelivery({ maxLength: 2_000 });
+    const turn = gateway.open('t');
+    gateway.emit('t', { type: 'plan_ready', plan: agentic });
+    await gateway.clock.advance(2_000);
+    expect(gateway.channel.buttons('1')).toEqual([['Pause', 'Skip step 1', 'Stop']]);
+    const edits = gateway.channel.count('edit');
     const steps = [step(0, { id: 'other' }), step(1)];
-    house.emit('t', { type: 'plan_revised', plan: plan(steps, { mode: 'agentic' }), reason: 'same words' });
-    await house.clock.advance(2_000);
-    expect(house.channel.count('edit')).toBe(edits + 1);
-    const shown = house.channel.calls.findLast(({ kind }) => kind === 'edit')?.part?.buttons;
+    gateway.emit('t', { type: 'plan_revised', plan: plan(steps, { mode: 'agentic' }), reason: 'same words' });
+    await gateway.clock.advance(2_000);
+    expect(gateway.channel.count('edit')).toBe(edits + 1);
+    const shown = gateway.channel.calls.findLast(({ kind }) => kind === 'edit')?.part?.buttons;
     expect(shown?.map(({ value }) => value)).toContain('plan-skip:p:other');
-    house.emit('t', { type: 'plan_paused' });
-    await house.clock.advance(2_000);
-    expect(house.channel.buttons('1')).toEqual([[]]);
+    gateway.emit('t', { type: 'plan_paused' });
+    await gateway.clock.advance(2_000);
+    expect(gateway.channel.buttons('1')).toEqual([[]]);
     await turn.settle();
   });
 
@@ -58,24 +58,24 @@ describe('a card with buttons', () => {
     // Its turn died, and nobody could say so.
     ['never ended', agentic],
   ] as const)('loses them with the delivery of the answer: %s', async (_, stored) => {
-    const house = buildHouse({ maxLength: 2_000 });
-    const turn = house.open('t');
-    house.emit('t', { type: 'plan_ready', plan: agentic });
-    await house.clock.advance(2_000);
-    house.plans.set('t', stored);
+    const gateway = buildDelivery({ maxLength: 2_000 });
+    const turn = gateway.open('t');
+    gateway.emit('t', { type: 'plan_ready', plan: agentic });
+    await gateway.clock.advance(2_000);
+    gateway.plans.set('t', stored);
     await turn.settle();
-    await house.deliver('Done.', { turnId: 't' });
-    expect(house.channel.buttons('1')).toEqual([[], []]);
-    expect(house.channel.count('send')).toBe(2);
+    await gateway.deliver('Done.', { turnId: 't' });
+    expect(gateway.channel.buttons('1')).toEqual([[], []]);
+    expect(gateway.channel.count('send')).toBe(2);
   });
 
   it('loses them after a crash, too, when only the answer is delivered anew', async () => {
-    const house = buildHouse({ maxLength: 2_000 });
-    house.open('t');
-    house.emit('t', { type: 'plan_ready', plan: agentic });
-    await house.clock.advance(2_000);
+    const gateway = buildDelivery({ maxLength: 2_000 });
+    gateway.open('t');
+    gateway.emit('t', { type: 'plan_ready', plan: agentic });
+    await gateway.clock.advance(2_000);
     // The next process knows of the card what was stored of it.
-    const after = buildHouse({ maxLength: 2_000 });
+    const after = buildDelivery({ maxLength: 2_000 });
     const sent = await after.channel.send({
       channel: 'fake',
       chatId: '1',

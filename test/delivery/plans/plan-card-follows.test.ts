@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import { PlanWorld, testPlan } from '../../fakes/agent/plans.ts';
+import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 import { cardOf, readCard } from '../../fakes/gateway/read-card.ts';
-import { buildHouse } from '../setup.ts';
+import { buildDelivery } from '../setup.ts';
 
 const command = { executor: { kind: 'tool', tool: 'danger' }, args: {} } as const;
 const fresh = { description: 'Repair it', executor: { kind: 'self' } } as const;
@@ -41,10 +41,10 @@ const WORDS: Partial<Record<EventBody['type'], string>> = {
 it.each(Object.values(ACTIONS))(
   'is the stored plan after each event of a plan whose failed step is corrected: $correction.action (S-12, S-35, S-48)',
   async ({ correction, told }) => {
-    const house = buildHouse({ maxLength: 2_000 });
-    const turn = house.open('t');
+    const gateway = buildDelivery({ maxLength: 2_000 });
+    const turn = gateway.open('t');
     let failed = false;
-    const world = new PlanWorld({
+    const scenario = new PlanScenario({
       plan: testPlan(2),
       step: () => {
         const isError = !failed;
@@ -56,21 +56,21 @@ it.each(Object.values(ACTIONS))(
     const seen: string[] = [];
     const notes: (string | undefined)[] = [undefined];
     const look = async (event: EventBody): Promise<void> => {
-      house.emit('t', event);
-      await house.clock.advance(2_000);
-      const shown = house.channel.calls.findLast(({ part }) => part !== undefined)?.part;
+      gateway.emit('t', event);
+      await gateway.clock.advance(2_000);
+      const shown = gateway.channel.calls.findLast(({ part }) => part !== undefined)?.part;
       const { note, ...card } = readCard(shown?.body.plain ?? '');
-      expect(card).toEqual(cardOf(world.stored));
+      expect(card).toEqual(cardOf(scenario.stored));
       if (note !== notes.at(-1)) notes.push(note);
       seen.push(WORDS[event.type] ?? event.type);
     };
-    await look({ type: 'plan_ready', plan: world.stored });
-    world.onEvent = look;
-    await world.run();
+    await look({ type: 'plan_ready', plan: scenario.stored });
+    scenario.onEvent = look;
+    await scenario.run();
     expect(seen.join(' ')).toBe(told);
     const again = correction.action === 'retry' ? ['Step 1 is tried again.'] : [];
     expect(notes).toEqual([undefined, '⚡ Step 1 failed; thinking about what to do…', ...again, undefined]);
-    expect(house.channel.count('send')).toBe(1);
+    expect(gateway.channel.count('send')).toBe(1);
     await turn.settle();
   },
 );

@@ -113,10 +113,10 @@ export class ObedientModel implements LLMProvider {
   async close(): Promise<void> {}
 }
 
-/** What left the house, and what it changed for later, in words. */
+/** What left the gateway, and what it changed for later, in words. */
 export type Leaks = string[];
 
-/** The house's own tools over a world that notes what reaches it; `page` is what the named page says. */
+/** The gateway's own tools over a scenario that notes what reaches it; `page` is what the named page says. */
 export function watchedTools(leaks: Leaks, page: () => string): readonly Tool[] {
   const answer = (body: string, contentType: string, url: string) => ({
     status: 200,

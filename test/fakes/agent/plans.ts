@@ -15,7 +15,7 @@ export function testPlan(length: number, over: Partial<Plan> = {}): Plan {
   const steps = Array.from({ length }, (_, index) => testStep(index));
   const plan: Plan = {
     id: 'plan-1',
-    goal: 'The house is painted',
+    goal: 'The fence is painted',
     milestones: [],
     steps,
     mode: 'agentic',
@@ -53,7 +53,7 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-export interface PlanWorldOptions {
+export interface PlanScenarioOptions {
   plan: Plan;
   /** Gives what a step's run gives back; default: it works. */
   step?: (step: PlanStep, run: number) => { content: string; isError: boolean };
@@ -64,8 +64,8 @@ export interface PlanWorldOptions {
   signal?: AbortSignal;
 }
 
-/** A world in which one plan is carried out, and carried on after a crash with `run` again. */
-export class PlanWorld {
+/** A scenario in which one plan is carried out, and carried on after a crash with `run` again. */
+export class PlanScenario {
   readonly facts: PlanFact[];
   /** The plan as the last commit left it. */
   stored: Plan;
@@ -76,11 +76,11 @@ export class PlanWorld {
   parked = 0;
   /** Told of each event as it happens. */
   onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
-  readonly #options: PlanWorldOptions;
+  readonly #options: PlanScenarioOptions;
   /** Settles when every event so far was told: nothing goes on before. */
   #told: Promise<void> = Promise.resolve();
 
-  constructor(options: PlanWorldOptions) {
+  constructor(options: PlanScenarioOptions) {
     this.#options = options;
     this.facts = [{ type: 'started', plan: options.plan }];
     this.stored = options.plan;

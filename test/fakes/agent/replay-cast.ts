@@ -9,7 +9,7 @@ import { ScriptedProvider } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 
 /** Answers by how the last user message begins; the same again when it is asked again. */
-export class ReplayCast implements LLMProvider {
+export class ReplayProvider implements LLMProvider {
   readonly name = 'cast';
   readonly requests: ChatRequest[] = [];
   /** Calls open now, and the most there were at once. */

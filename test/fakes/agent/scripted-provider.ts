@@ -63,7 +63,7 @@ export class ScriptedProvider implements LLMProvider {
   /** Set to make `models` and `capabilities` fail. */
   down: ProviderError | undefined;
   readonly #steps: ScriptStep[];
-  readonly #faults: string[] = [];
+  readonly #failures: string[] = [];
   #silence = Promise.withResolvers<void>();
 
   constructor(...steps: ScriptStep[]) {
@@ -98,7 +98,7 @@ export class ScriptedProvider implements LLMProvider {
     this.requests.push(structuredClone(plain));
     const step = this.#steps.shift();
     if (step === undefined) {
-      this.#faults.push(`unexpected call ${this.requests.length}`);
+      this.#failures.push(`unexpected call ${this.requests.length}`);
       throw new Error(`The script has no step for call ${this.requests.length}.`);
     }
     let ended = false;
@@ -125,8 +125,9 @@ export class ScriptedProvider implements LLMProvider {
   }
 
   async close(): Promise<void> {
-    this.#faults.push(...this.#steps.map((_, index) => `unused step ${index + 1} from the end`));
-    if (this.#faults.length > 0) throw new Error(`The script was not followed: ${this.#faults.join(', ')}.`);
+    this.#failures.push(...this.#steps.map((_, index) => `unused step ${index + 1} from the end`));
+    if (this.#failures.length > 0)
+      throw new Error(`The script was not followed: ${this.#failures.join(', ')}.`);
   }
 
   async #stayUntilAborted(signal: AbortSignal): Promise<void> {

@@ -26,7 +26,7 @@ import { testLog } from './tool-context.ts';
 
 export const LEASE_MS = 60_000;
 
-export interface TurnWorldOptions {
+export interface TurnScenarioOptions {
   store: Pick<
     Store,
     'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'contexts' | 'subagents' | 'todos'
@@ -49,21 +49,21 @@ export interface TurnWorldOptions {
   aroundSubagents?: (subagents: SubagentStore) => SubagentStore;
 }
 
-/** Opens a store and a world on it, registered as a node. After the test, the script must have been followed to its end. */
-export async function openWorld(
+/** Opens a store and a scenario on it, registered as a node. After the test, the script must have been followed to its end. */
+export async function openScenario(
   databases: TestDatabases,
-  options: Omit<TurnWorldOptions, 'store'> & Partial<Pick<TurnWorldOptions, 'store'>>,
-): Promise<TurnWorld> {
-  const world = new TurnWorld({ ...options, store: options.store ?? (await databases.open()) });
-  onTestFinished(() => world.close());
-  await world.start();
-  return world;
+  options: Omit<TurnScenarioOptions, 'store'> & Partial<Pick<TurnScenarioOptions, 'store'>>,
+): Promise<TurnScenario> {
+  const scenario = new TurnScenario({ ...options, store: options.store ?? (await databases.open()) });
+  onTestFinished(() => scenario.close());
+  await scenario.start();
+  return scenario;
 }
 
-/** What happened in a world, in order: events by type, screen and ledger steps by name. */
-export class TurnWorld {
+/** What happened in a scenario, in order: events by type, screen and ledger steps by name. */
+export class TurnScenario {
   readonly agent: Agent;
-  readonly store: TurnWorldOptions['store'];
+  readonly store: TurnScenarioOptions['store'];
   /** Events of all turns, as emitted; those of subagents apart. */
   readonly events: EventBody[] = [];
   readonly ofAgents: (EventBody & { agentId: string })[] = [];
@@ -80,10 +80,10 @@ export class TurnWorld {
   onEvent: ((event: EventBody) => void) | undefined;
   profile: Profile;
   node = '';
-  readonly #options: TurnWorldOptions;
+  readonly #options: TurnScenarioOptions;
   #files: string | undefined;
 
-  constructor(options: TurnWorldOptions) {
+  constructor(options: TurnScenarioOptions) {
     this.#options = options;
     this.store = options.store;
     const enabledTools = (options.tools ?? []).map((tool) => tool.name);

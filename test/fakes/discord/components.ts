@@ -1,5 +1,5 @@
 /** Buttons under messages, with Discord's limits. */
-import { Refusal } from './world.ts';
+import { Refusal } from './platform.ts';
 
 /** One button as people see it, and what it sends. */
 export interface FakeButton {

@@ -6,9 +6,9 @@ import { Limits } from './limits.ts';
 import type { ForcedLimit, HiddenLimit } from './limits.ts';
 import { visibleText } from './markdown.ts';
 import { FakeRest } from './rest.ts';
-import type { Fault } from './rest.ts';
-import { channelJson, FLAG_LOADING, messageJson, personJson, World } from './world.ts';
-import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './world.ts';
+import type { Failure } from './rest.ts';
+import { channelJson, FLAG_LOADING, messageJson, personJson, DiscordPlatform } from './platform.ts';
+import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './platform.ts';
 
 export interface FakeDiscordOptions {
   /** The platform's clock, epoch milliseconds. */
@@ -33,7 +33,7 @@ export interface SayOptions {
 }
 
 export class FakeDiscord {
-  readonly world: World;
+  readonly platform: DiscordPlatform;
   readonly limits: Limits;
   readonly gateway: FakeGateway;
   readonly rest: FakeRest;
@@ -46,7 +46,7 @@ export class FakeDiscord {
 
   private constructor(options: FakeDiscordOptions) {
     const now = options.now ?? Date.now;
-    this.world = new World(now);
+    this.platform = new DiscordPlatform(now);
     this.limits = new Limits(now, options.limits);
     this.gateway = new FakeGateway({
       token: this.token,
@@ -56,10 +56,10 @@ export class FakeDiscord {
       url: () => this.gatewayUrl,
       ready: () => ({
         v: 10,
-        user: personJson(this.world.bot),
-        guilds: [{ id: this.world.guildId, unavailable: true }],
+        user: personJson(this.platform.bot),
+        guilds: [{ id: this.platform.guildId, unavailable: true }],
         session_type: 'normal',
-        application: { id: this.world.applicationId, flags: 1 << 19 },
+        application: { id: this.platform.applicationId, flags: 1 << 19 },
         shard: [0, 1],
       }),
     });
@@ -67,7 +67,7 @@ export class FakeDiscord {
       token: this.token,
       limits: this.limits,
       shared: () => ({
-        world: this.world,
+        platform: this.platform,
         gatewayUrl: this.gatewayUrl,
         startsLeft: this.gateway.counts.startsLeft,
       }),
@@ -105,17 +105,17 @@ export class FakeDiscord {
 
   /** A direct-message channel with a new person. */
   dm(name = 'Ada'): { channel: FakeChannel; person: FakePerson } {
-    return { channel: this.world.addChannel(1), person: this.person(name) };
+    return { channel: this.platform.addChannel(1), person: this.person(name) };
   }
 
   person(name: string): FakePerson {
-    return { id: this.world.newId(), name };
+    return { id: this.platform.newId(), name };
   }
 
   /** Somebody writes in a channel; everybody who listens is told. */
   says(channel: FakeChannel, text: string, from: FakePerson, options: SayOptions = {}): FakeMessage {
-    const { bot } = this.world;
-    const message = this.world.add(
+    const { bot } = this.platform;
+    const message = this.platform.add(
       channel.id,
       from,
       options.mention === true ? `<@${bot.id}> ${text}` : text,
@@ -123,7 +123,7 @@ export class FakeDiscord {
         mentions: options.mention === true ? [bot] : [],
         ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
         ...(options.attachments === undefined ? {} : { attachments: options.attachments }),
-        ...(options.webhook === true ? { webhookId: this.world.newId() } : {}),
+        ...(options.webhook === true ? { webhookId: this.platform.newId() } : {}),
         ...(options.type === undefined ? {} : { type: options.type }),
       },
     );
@@ -133,8 +133,8 @@ export class FakeDiscord {
 
   /** Tells the gateway of a message, once more if need be. */
   deliver(message: FakeMessage): void {
-    const channel = this.world.channel(message.channelId);
-    const { bot } = this.world;
+    const channel = this.platform.channel(message.channelId);
+    const { bot } = this.platform;
     const named = message.author.id === bot.id || message.mentions.some(({ id }) => id === bot.id);
     const intent = channel.type === 1 ? INTENT.directMessages : INTENT.guildMessages;
     this.gateway.dispatch('MESSAGE_CREATE', intent, (intents) => {
@@ -151,10 +151,10 @@ export class FakeDiscord {
 
   /** Somebody uses a slash command; the id of the interaction. */
   slash(channel: FakeChannel, command: string, options: Record<string, string>, from: FakePerson): string {
-    return this.#interact(channel, this.world.addInteraction(channel.id, from), {
+    return this.#interact(channel, this.platform.addInteraction(channel.id, from), {
       type: 2,
       data: {
-        id: this.world.newId(),
+        id: this.platform.newId(),
         name: command.replace('/', ''),
         type: 1,
         options: Object.entries(options).map(([name, value]) => ({ name, type: 3, value })),
@@ -169,7 +169,7 @@ export class FakeDiscord {
     const message = under ?? (forgedId === undefined ? undefined : seen.at(-1));
     if (message === undefined) throw new Error(`no button "${label}" is seen`);
     const customId = forgedId ?? message.buttons.find((button) => button.label === label)?.customId;
-    return this.#interact(channel, this.world.addInteraction(channel.id, from, message), {
+    return this.#interact(channel, this.platform.addInteraction(channel.id, from, message), {
       type: 3,
       message: messageJson(message),
       data: { component_type: 2, id: 2, custom_id: customId },
@@ -181,7 +181,7 @@ export class FakeDiscord {
     const guild = channel.guildId;
     this.gateway.dispatch('INTERACTION_CREATE', 0, () => ({
       id: interaction.id,
-      application_id: this.world.applicationId,
+      application_id: this.platform.applicationId,
       token: interaction.token,
       version: 1,
       channel_id: channel.id,
@@ -207,7 +207,7 @@ export class FakeDiscord {
 
   /** The messages behind `screen`. */
   visible(channel: FakeChannel, viewer?: FakePerson): FakeMessage[] {
-    const all = this.world.messages.get(channel.id) ?? [];
+    const all = this.platform.messages.get(channel.id) ?? [];
     return all.filter((message) => message.onlyFor === undefined || message.onlyFor === viewer?.id);
   }
 
@@ -217,8 +217,8 @@ export class FakeDiscord {
   }
 
   /** The next matching call goes wrong. */
-  fault(fault: Fault): void {
-    this.rest.faults.push(fault);
+  failure(failure: Failure): void {
+    this.rest.failures.push(failure);
   }
 
   /** The network is gone: the port closes and every connection breaks. */

@@ -1,12 +1,12 @@
-/** The fake Discord's REST door on node:http: token check, rate limits, faults, routing, and errors in Discord's JSON. */
+/** The fake Discord's REST API on node:http: token check, rate limits, failures, routing, and errors in Discord's JSON. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Limits } from './limits.ts';
 import { ROUTES } from './routes.ts';
 import type { Call, Route } from './routes.ts';
-import { Refusal } from './world.ts';
+import { Refusal } from './platform.ts';
 
 /** What goes wrong with the next call that matches. */
-export type Fault = {
+export type Failure = {
   /** "METHOD /path"; default: any call. */
   match?: RegExp;
 } & (
@@ -21,7 +21,7 @@ export interface RestSettings {
   token: string;
   limits: Limits;
   /** Everything a route may touch but what belongs to one call. */
-  shared(): Pick<Call, 'world' | 'gatewayUrl' | 'startsLeft'>;
+  shared(): Pick<Call, 'platform' | 'gatewayUrl' | 'startsLeft'>;
 }
 
 const PATTERNS = ROUTES.map((route) => ({
@@ -32,7 +32,7 @@ const PATTERNS = ROUTES.map((route) => ({
 }));
 
 export class FakeRest {
-  readonly faults: Fault[] = [];
+  readonly failures: Failure[] = [];
   /** "METHOD /path" of every call, in order. */
   readonly calls: string[] = [];
   readonly #settings: RestSettings;
@@ -46,23 +46,23 @@ export class FakeRest {
     const path = url.pathname.replace(/^\/api\/v10/, '');
     const label = `${request.method} ${path}`;
     this.calls.push(label);
-    const fault = this.#takeFault(label);
+    const failure = this.#takeFailure(label);
     const body = await readBody(request);
-    if (fault?.kind === 'hold') await fault.until;
-    if (fault?.kind === 'cut') {
+    if (failure?.kind === 'hold') await failure.until;
+    if (failure?.kind === 'cut') {
       request.socket.destroy();
       return;
     }
-    if (fault?.kind === 'status') {
-      response.writeHead(fault.status, { 'Content-Type': 'text/html' });
-      response.end(fault.body ?? '<html>error</html>');
+    if (failure?.kind === 'status') {
+      response.writeHead(failure.status, { 'Content-Type': 'text/html' });
+      response.end(failure.body ?? '<html>error</html>');
       return;
     }
     try {
-      if (fault?.kind === 'refuse') throw fault.refusal;
+      if (failure?.kind === 'refuse') throw failure.refusal;
       const answer = this.#answer(request, response, path, url.searchParams, body);
       if (answer === 'limited') return;
-      if (fault?.kind === 'drop') {
+      if (failure?.kind === 'drop') {
         request.socket.destroy();
         return;
       }
@@ -99,9 +99,9 @@ export class FakeRest {
     response.end(JSON.stringify({ message, code, ...(errors === undefined ? {} : { errors }) }));
   }
 
-  #takeFault(label: string): Fault | undefined {
-    const index = this.faults.findIndex(({ match }) => match === undefined || match.test(label));
-    return index === -1 ? undefined : this.faults.splice(index, 1)[0];
+  #takeFailure(label: string): Failure | undefined {
+    const index = this.failures.findIndex(({ match }) => match === undefined || match.test(label));
+    return index === -1 ? undefined : this.failures.splice(index, 1)[0];
   }
 }
 

@@ -7,11 +7,11 @@ import {
   FLAG_SUPPRESS_EMBEDS,
   messageJson,
   Refusal,
-} from './world.ts';
-import type { FakeInteraction, FakeMessage, World } from './world.ts';
+} from './platform.ts';
+import type { FakeInteraction, FakeMessage, DiscordPlatform } from './platform.ts';
 
 export interface Call {
-  world: World;
+  platform: DiscordPlatform;
   ids: string[];
   query: URLSearchParams;
   /** The JSON that came; `body` are its fields when it is an object. */
@@ -39,11 +39,11 @@ const INTERACTION_ANSWER_MS = 3_000;
 const INTERACTION_TOKEN_MS = 15 * 60_000;
 
 export const ROUTES: Route[] = [
-  { method: 'GET', path: '/users/@me', effect: ({ world }) => botJson(world) },
+  { method: 'GET', path: '/users/@me', effect: ({ platform }) => botJson(platform) },
   {
     method: 'GET',
     path: '/applications/@me',
-    effect: ({ world }) => ({ id: world.applicationId, name: 'Parley' }),
+    effect: ({ platform }) => ({ id: platform.applicationId, name: 'Parley' }),
   },
   {
     method: 'GET',
@@ -59,12 +59,12 @@ export const ROUTES: Route[] = [
       },
     }),
   },
-  { method: 'GET', path: '/applications/:id/commands', effect: ({ world }) => world.commands },
+  { method: 'GET', path: '/applications/:id/commands', effect: ({ platform }) => platform.commands },
   { method: 'PUT', path: '/applications/:id/commands', effect: overwriteCommands },
   {
     method: 'GET',
     path: '/channels/:id',
-    effect: ({ world, ids: [id = ''] }) => channelJson(world.channel(id)),
+    effect: ({ platform, ids: [id = ''] }) => channelJson(platform.channel(id)),
   },
   { method: 'GET', path: '/channels/:id/messages', effect: history },
   { method: 'POST', path: '/channels/:id/messages', effect: createMessage },
@@ -72,8 +72,8 @@ export const ROUTES: Route[] = [
   {
     method: 'POST',
     path: '/channels/:id/typing',
-    effect: ({ world, ids: [id = ''] }) => {
-      world.writable(id);
+    effect: ({ platform, ids: [id = ''] }) => {
+      platform.writable(id);
       return undefined;
     },
   },
@@ -89,7 +89,7 @@ export const ROUTES: Route[] = [
   { method: 'POST', path: '/webhooks/:id/:token', open: true, effect: followUp },
 ];
 
-function botJson({ bot }: World): object {
+function botJson({ bot }: DiscordPlatform): object {
   return {
     id: bot.id,
     username: 'parley',
@@ -140,34 +140,38 @@ function pingsOf(content: string, body: Record<string, unknown>): string[] {
   return found;
 }
 
-function createMessage({ world, ids: [channelId = ''], body }: Call): object {
-  world.writable(channelId);
+function createMessage({ platform, ids: [channelId = ''], body }: Call): object {
+  platform.writable(channelId);
   const content = contentOf(body);
   const flags = flagsOf(body, FLAG_SUPPRESS_EMBEDS);
   const { nonce } = body;
   if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length > MAX_NONCE))
     throw invalidForm('nonce', 'NONCE_TYPE_TOO_LONG', `Must be ${MAX_NONCE} or fewer in length.`);
   if (nonce !== undefined && body.enforce_nonce === true) {
-    const earlier = world.byNonce(channelId, nonce);
+    const earlier = platform.byNonce(channelId, nonce);
     if (earlier !== undefined) return messageJson(earlier);
   }
-  const replyTo = referenced(world, channelId, body.message_reference);
-  const message = world.add(channelId, world.bot, content, {
+  const replyTo = referenced(platform, channelId, body.message_reference);
+  const message = platform.add(channelId, platform.bot, content, {
     flags,
     buttons: componentsOf(body) ?? [],
     pings: pingsOf(content, body),
     ...(replyTo === undefined ? {} : { replyTo }),
   });
-  if (nonce !== undefined) world.rememberNonce(channelId, nonce, message);
+  if (nonce !== undefined) platform.rememberNonce(channelId, nonce, message);
   return { ...messageJson(message), nonce };
 }
 
-function referenced(world: World, channelId: string, reference: unknown): FakeMessage | undefined {
+function referenced(
+  platform: DiscordPlatform,
+  channelId: string,
+  reference: unknown,
+): FakeMessage | undefined {
   if (reference === undefined) return undefined;
   if (typeof reference !== 'object' || reference === null || !('message_id' in reference))
     throw invalidForm('message_reference', 'BASE_TYPE_REQUIRED', 'This field is required');
   try {
-    return world.message(channelId, String(reference.message_id));
+    return platform.message(channelId, String(reference.message_id));
   } catch (error) {
     if ('fail_if_not_exists' in reference && reference.fail_if_not_exists === false) return undefined;
     if (error instanceof Refusal)
@@ -176,43 +180,43 @@ function referenced(world: World, channelId: string, reference: unknown): FakeMe
   }
 }
 
-function editMessage({ world, ids: [channelId = '', id = ''], body }: Call): object {
-  world.writable(channelId);
-  const message = world.message(channelId, id);
-  if (message.author.id !== world.bot.id)
+function editMessage({ platform, ids: [channelId = '', id = ''], body }: Call): object {
+  platform.writable(channelId);
+  const message = platform.message(channelId, id);
+  if (message.author.id !== platform.bot.id)
     throw new Refusal(403, 50_005, 'Cannot edit a message authored by another user');
   if (message.onlyFor !== undefined) throw new Refusal(404, 10_008, 'Unknown Message');
   flagsOf(body, FLAG_SUPPRESS_EMBEDS);
   const buttons = componentsOf(body);
-  world.change(message, contentOf(body));
+  platform.change(message, contentOf(body));
   message.buttons = buttons ?? message.buttons;
   message.pings.push(...pingsOf(message.content, body));
   return messageJson(message);
 }
 
-function history({ world, ids: [channelId = ''], query }: Call): object {
-  world.channel(channelId);
+function history({ platform, ids: [channelId = ''], query }: Call): object {
+  platform.channel(channelId);
   const limit = Number(query.get('limit') ?? 50);
   if (!(limit >= 1 && limit <= 100))
     throw invalidForm('limit', 'NUMBER_TYPE_MAX', 'int value should be less than or equal to 100.');
   const after = BigInt(query.get('after') ?? 0);
-  const visible = (world.messages.get(channelId) ?? []).filter((message) => message.onlyFor === undefined);
+  const visible = (platform.messages.get(channelId) ?? []).filter((message) => message.onlyFor === undefined);
   const later = visible.filter((message) => BigInt(message.id) > after);
   const page = query.has('after') ? later.slice(0, limit) : later.slice(-limit);
   return page.toReversed().map(messageJson);
 }
 
-function openDm({ world, body }: Call): object {
+function openDm({ platform, body }: Call): object {
   if (typeof body.recipient_id !== 'string')
     throw invalidForm('recipient_id', 'BASE_TYPE_REQUIRED', 'This field is required');
-  const channel = world.addChannel(1);
+  const channel = platform.addChannel(1);
   return { id: channel.id, type: 1, recipients: [{ id: body.recipient_id }] };
 }
 
-function overwriteCommands({ world, json }: Call): object {
+function overwriteCommands({ platform, json }: Call): object {
   if (!Array.isArray(json)) throw invalidForm('_misc', 'LIST_TYPE_CONVERT', 'Only iterables may be used.');
   const commands: unknown[] = json;
-  world.commands = commands.map((command) => {
+  platform.commands = commands.map((command) => {
     const fields = typeof command === 'object' && command !== null ? command : {};
     const name = 'name' in fields ? fields.name : undefined;
     if (typeof name !== 'string' || !/^[-_\p{Ll}\p{N}]{1,32}$/u.test(name))
@@ -220,21 +224,21 @@ function overwriteCommands({ world, json }: Call): object {
     return {
       type: 1,
       ...fields,
-      id: world.newId(),
-      application_id: world.applicationId,
-      version: world.newId(),
+      id: platform.newId(),
+      application_id: platform.applicationId,
+      version: platform.newId(),
     };
   });
-  world.commandWrites += 1;
-  return world.commands;
+  platform.commandWrites += 1;
+  return platform.commands;
 }
 
-function answerInteraction({ world, ids: [id = ''], body }: Call): undefined {
-  const interaction = [...world.interactions.values()].find((one) => one.id === id);
+function answerInteraction({ platform, ids: [id = ''], body }: Call): undefined {
+  const interaction = [...platform.interactions.values()].find((one) => one.id === id);
   if (interaction === undefined) throw new Refusal(404, 10_062, 'Unknown interaction');
   if (interaction.message !== undefined)
     throw new Refusal(400, 40_060, 'Interaction has already been acknowledged.');
-  if (world.now() - interaction.at > INTERACTION_ANSWER_MS)
+  if (platform.now() - interaction.at > INTERACTION_ANSWER_MS)
     throw new Refusal(404, 10_062, 'Unknown interaction');
   const data: Record<string, unknown> = typeof body.data === 'object' ? { ...body.data } : {};
   componentsOf(data);
@@ -246,7 +250,7 @@ function answerInteraction({ world, ids: [id = ''], body }: Call): undefined {
   }
   if (body.type !== 4 && body.type !== 5)
     throw invalidForm('type', 'BASE_TYPE_CHOICES', 'Value must be one of (4, 5).');
-  interaction.message = speak(world, interaction, body.type === 5 ? '' : contentOf(data), {
+  interaction.message = speak(platform, interaction, body.type === 5 ? '' : contentOf(data), {
     flags: body.type === 5 ? flags | FLAG_LOADING : flags,
     pings: pingsOf(typeof data.content === 'string' ? data.content : '', data),
   });
@@ -255,25 +259,25 @@ function answerInteraction({ world, ids: [id = ''], body }: Call): undefined {
 
 /** A message of the bot through an interaction's webhook. */
 function speak(
-  world: World,
+  platform: DiscordPlatform,
   interaction: FakeInteraction,
   content: string,
   more: Partial<FakeMessage> & { flags: number },
 ): FakeMessage {
   const hidden = (more.flags & FLAG_EPHEMERAL) !== 0;
-  return world.add(interaction.channelId, world.bot, content, {
+  return platform.add(interaction.channelId, platform.bot, content, {
     ...more,
     type: 20,
-    webhookId: world.applicationId,
+    webhookId: platform.applicationId,
     ...(hidden ? { onlyFor: interaction.user.id } : {}),
   });
 }
 
 /** The interaction behind a webhook call, while its token lives. */
-function alive({ world, ids: [, token = ''] }: Call): FakeInteraction {
-  const interaction = world.interactions.get(token);
+function alive({ platform, ids: [, token = ''] }: Call): FakeInteraction {
+  const interaction = platform.interactions.get(token);
   if (interaction?.message === undefined) throw new Refusal(404, 10_015, 'Unknown Webhook');
-  if (world.now() - interaction.at > INTERACTION_TOKEN_MS)
+  if (platform.now() - interaction.at > INTERACTION_TOKEN_MS)
     throw new Refusal(401, 50_027, 'Invalid Webhook Token');
   return interaction;
 }
@@ -287,7 +291,7 @@ function original(call: Call): FakeMessage {
 function editOriginal(call: Call): object {
   const message = original(call);
   flagsOf(call.body, FLAG_SUPPRESS_EMBEDS);
-  call.world.change(message, contentOf(call.body));
+  call.platform.change(message, contentOf(call.body));
   message.pings.push(...pingsOf(message.content, call.body));
   return messageJson(message);
 }
@@ -295,5 +299,7 @@ function editOriginal(call: Call): object {
 function followUp(call: Call): object {
   const flags = flagsOf(call.body, FLAG_EPHEMERAL | FLAG_SUPPRESS_EMBEDS);
   const content = contentOf(call.body);
-  return messageJson(speak(call.world, alive(call), content, { flags, pings: pingsOf(content, call.body) }));
+  return messageJson(
+    speak(call.platform, alive(call), content, { flags, pings: pingsOf(content, call.body) }),
+  );
 }

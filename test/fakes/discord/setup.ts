@@ -1,4 +1,4 @@
-/** The Discord channel before a fake Discord and a house that only listens: what the channel's tests share. */
+/** The Discord channel before a fake Discord and a setup that only listens: what the channel's tests share. */
 import pino from 'pino';
 import { create } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
@@ -12,7 +12,7 @@ import type { SessionRecord } from '../../../src/contracts/records.ts';
 import { FakeDiscord } from './discord.ts';
 import type { FakeDiscordOptions } from './discord.ts';
 
-/** The commands of the house. */
+/** The commands of the gateway. */
 const COMMANDS: readonly CommandListing[] = [
   { name: 'stop', description: 'End the running answer' },
   {
@@ -25,15 +25,15 @@ const COMMANDS: readonly CommandListing[] = [
 
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
-export class DiscordHouse {
+export class DiscordSetup {
   readonly discord: FakeDiscord;
   readonly channel: Channel;
   readonly received: InboundMessage[] = [];
   /** Lines of the channel's log. */
   readonly log: string[] = [];
-  /** Sessions the house knows from before. */
+  /** Sessions the gateway knows from before. */
   sessions: SessionRecord[] = [];
-  /** What the house says to each message. */
+  /** What the gateway says to each message. */
   verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
   readonly receive: Receive = async (message) => {
     this.received.push(message);
@@ -61,8 +61,8 @@ export class DiscordHouse {
     );
   }
 
-  static async open(options: FakeDiscordOptions & { token?: string } = {}): Promise<DiscordHouse> {
-    return new DiscordHouse(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
+  static async open(options: FakeDiscordOptions & { token?: string } = {}): Promise<DiscordSetup> {
+    return new DiscordSetup(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
   }
 
   get contents(): string[] {

@@ -39,7 +39,7 @@ interface Shown {
 }
 
 /** What the next call shall run into. `lost`: the call is done, its answer never arrives. */
-type Fault = {
+type Failure = {
   code: ChannelErrorCode;
   retryAfterMs?: number;
   movedTo?: string;
@@ -60,7 +60,7 @@ export class FakeChannel implements Channel {
   readonly #options: FakeChannelOptions;
   #messages: Shown[] = [];
   #ids = 0;
-  #faults: Fault[] = [];
+  #failures: Failure[] = [];
   readonly #inFlight = new Set<string>();
   readonly #chatCalls = new Map<string, number>();
   readonly #pausedUntil = new Map<string, number>();
@@ -103,7 +103,7 @@ export class FakeChannel implements Channel {
   }
 
   async send(part: OutboundPart): Promise<SentMessage> {
-    const fault = await this.#call('send', part.chatId, part);
+    const failure = await this.#call('send', part.chatId, part);
     const again = this.#messages.find((message) => message.nonce === part.nonce);
     const id = this.#options.dedupes === true && again !== undefined ? again.id : `m${++this.#ids}`;
     if (id !== again?.id) {
@@ -111,7 +111,7 @@ export class FakeChannel implements Channel {
       this.#messages.push({ id, chatId, threadId, nonce, text: '', buttons: [] });
       this.#write(id, part);
     }
-    if (fault?.lost === true) throw new ChannelError('outcome_unknown', 'The answer was lost.');
+    if (failure?.lost === true) throw new ChannelError('outcome_unknown', 'The answer was lost.');
     return { id };
   }
 
@@ -130,8 +130,8 @@ export class FakeChannel implements Channel {
   }
 
   /** The next sends and edits run into these, in order. */
-  fault(...faults: Fault[]): void {
-    this.#faults.push(...faults);
+  failure(...failures: Failure[]): void {
+    this.#failures.push(...failures);
   }
 
   /** The user deletes a message. */
@@ -171,12 +171,12 @@ export class FakeChannel implements Channel {
     message.buttons = part.buttons.map((button) => button.label);
   }
 
-  /** One call at a time in a chat, never too fast, each with the fault that is due. */
+  /** One call at a time in a chat, never too fast, each with the failure that is due. */
   async #call(
     kind: 'send' | 'edit' | 'typing',
     chatId: string,
     part?: OutboundPart,
-  ): Promise<Fault | undefined> {
+  ): Promise<Failure | undefined> {
     const key = `${kind === 'typing' ? 'typing' : 'text'}:${chatId}`;
     if (this.#inFlight.has(key)) throw new Error(`two calls at once in ${chatId}`);
     this.#inFlight.add(key);
@@ -186,9 +186,9 @@ export class FakeChannel implements Channel {
       await this.#gate;
       this.#limit(kind, chatId, at);
       this.calls.push({ kind, chatId, at, ...(part === undefined ? {} : { part }) });
-      const fault = kind === 'typing' ? undefined : this.#faults.shift();
-      if (fault === undefined || fault.lost === true) return fault;
-      throw this.#refusal(chatId, fault);
+      const failure = kind === 'typing' ? undefined : this.#failures.shift();
+      if (failure === undefined || failure.lost === true) return failure;
+      throw this.#refusal(chatId, failure);
     } finally {
       this.#inFlight.delete(key);
     }
@@ -209,11 +209,11 @@ export class FakeChannel implements Channel {
     if (kind !== 'typing') this.#chatCalls.set(chatId, at);
   }
 
-  #refusal(chatId: string, fault: Fault): ChannelError {
-    const { code, ...details } = fault;
+  #refusal(chatId: string, failure: Failure): ChannelError {
+    const { code, ...details } = failure;
     if (code === 'rate_limited') {
       this.refused++;
-      this.#pausedUntil.set(chatId, this.#options.clock.monotonicMs() + (fault.retryAfterMs ?? 0));
+      this.#pausedUntil.set(chatId, this.#options.clock.monotonicMs() + (failure.retryAfterMs ?? 0));
     }
     return new ChannelError(code, `the platform says ${code}`, details);
   }

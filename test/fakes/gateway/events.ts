@@ -1,4 +1,4 @@
-/** The event bus of the house in memory: gapless numbers per session, everything kept for readers that come back. */
+/** The event bus of the gateway in memory: gapless numbers per session, everything kept for readers that come back. */
 import type { EventListener } from '../../../src/contracts/bus.ts';
 import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';

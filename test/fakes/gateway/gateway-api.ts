@@ -1,4 +1,4 @@
-/** A house for doors to knock at: sessions, turns and events in memory, as strict as the real one, with a hand for the test. */
+/** A gateway for channels to call: sessions, turns and events in memory, as strict as the real one, with a hand for the test. */
 import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
@@ -15,7 +15,7 @@ import { echoCompletion } from '../echo-completion.ts';
 import { FakeEvents } from './events.ts';
 import { mayRead, refused, seqOf } from './session.ts';
 import type { FakeSession } from './session.ts';
-import { fakeScheduleDoor } from '../schedules.ts';
+import { fakeScheduleApi } from '../schedules.ts';
 import { FakeTurn, USAGE } from './turn.ts';
 import { fakeUsage } from '../usage.ts';
 
@@ -31,14 +31,14 @@ const MODES = ['planner', 'agentic', 'teacher'] as const;
 /** What a turn does when it starts; tests replace it. */
 export type Script = (turn: FakeTurn) => void | Promise<void>;
 
-/** The house; what it does with a message is its `script`. */
-export class FakeHouse implements GatewayApi {
+/** The gateway; what it does with a message is its `script`. */
+export class FakeGateway implements GatewayApi {
   readonly tokens = new Map<string, Caller>([
     [ADMIN, { tokenId: 'admin', scopes: ['admin', 'chat'] }],
     [CHAT, { tokenId: 'friend', scopes: ['chat'] }],
     [OTHER, { tokenId: 'stranger', scopes: ['chat'] }],
   ]);
-  readonly schedules = fakeScheduleDoor();
+  readonly schedules = fakeScheduleApi();
   readonly usage = fakeUsage;
   readonly turns = new Map<string, FakeTurn>();
   /** The newest plans, by session. */

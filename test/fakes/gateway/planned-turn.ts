@@ -1,4 +1,4 @@
-/** Turns that plan: what the model says in each phase, and a world whose model says it. */
+/** Turns that plan: what the model says in each phase, and a scenario whose model says it. */
 import { onTestFinished } from 'vitest';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
@@ -9,7 +9,7 @@ import type { TestDatabases } from '../../database.ts';
 import { ReplayModel } from '../agent/replay-model.ts';
 import { asks, says, ScriptedProvider } from '../agent/scripted-provider.ts';
 import type { ScriptStep } from '../agent/scripted-provider.ts';
-import { TurnWorld } from '../agent/turn-setup.ts';
+import { TurnScenario } from '../agent/turn-setup.ts';
 
 export const ANALYSIS = 'Goal: bread.\nREFLECT: no';
 export const REFLECTING = 'Goal: bread.\nREFLECT: yes';
@@ -18,19 +18,19 @@ export const PLAN =
   'Milestones\n- Dough\nSteps\n1. [TOOL: list_dir] Look around\n2. [SELF] Knead\n3. [SELF] Bake';
 export const planned = { planningEnabled: true };
 
-/** A world whose model follows the steps, with the tools `list_dir` and `todo`. */
-export async function planningWorld(
+/** A scenario whose model follows the steps, with the tools `list_dir` and `todo`. */
+export async function planningScenario(
   databases: TestDatabases,
   profile: Partial<Profile>,
   ...steps: ScriptStep[]
-): Promise<{ world: TurnWorld; provider: ScriptedProvider }> {
+): Promise<{ scenario: TurnScenario; provider: ScriptedProvider }> {
   const store = await databases.open();
   const provider = new ScriptedProvider(...steps);
   const tools = [listDir, createTodoTool(store.todos)];
-  const world = new TurnWorld({ store, provider, tools, profile });
-  onTestFinished(() => world.close());
-  await world.start();
-  return { world, provider };
+  const scenario = new TurnScenario({ store, provider, tools, profile });
+  onTestFinished(() => scenario.close());
+  await scenario.start();
+  return { scenario, provider };
 }
 
 /** The model marks item `index` of its list, perhaps with words before. */

@@ -1,4 +1,4 @@
-/** A turn of the house in memory, driven by the test word by word. */
+/** A turn of the gateway in memory, driven by the test word by word. */
 import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
 import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
@@ -9,11 +9,11 @@ import type { ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord } from '../../../src/contracts/records.ts';
 import type { FakeEvents } from './events.ts';
 
-/** What every model call of the fake house costs. */
+/** What every model call of the fake gateway costs. */
 export const USAGE: Usage = { promptTokens: 11, completionTokens: 7, modelMs: 5 };
 
-/** What a turn needs of its house. */
-export interface TurnHouse {
+/** What a turn needs of its gateway. */
+export interface TurnGateway {
   events: FakeEvents;
   commit(
     key: SessionKey,
@@ -36,20 +36,20 @@ export class FakeTurn {
   state: TurnStatus['state'] = 'queued';
   reason: TurnEndReason | undefined;
   final: MessageRecord | undefined;
-  readonly #house: TurnHouse;
+  readonly #gateway: TurnGateway;
   readonly #key: SessionKey;
   #text = '';
   #call = '';
   #calls = 0;
 
   constructor(
-    house: TurnHouse,
+    gateway: TurnGateway,
     key: SessionKey,
     id: string,
     message: InboundMessage,
     options: ReceiveOptions,
   ) {
-    this.#house = house;
+    this.#gateway = gateway;
     this.#key = key;
     this.id = id;
     this.message = message;
@@ -57,14 +57,14 @@ export class FakeTurn {
   }
 
   emit(body: EventBody, from: { agentId?: string; isSubagent?: boolean } = {}): void {
-    this.#house.events.emit(this.#key, { ...body, ...from }, this.id);
+    this.#gateway.events.emit(this.#key, { ...body, ...from }, this.id);
   }
 
   /** The turn follows a plan: stored, written for people, told. */
   follow(plan: Plan): void {
     this.store(plan);
     const steps = plan.steps.map(({ description }, index) => `${index + 1}. ${description}`);
-    this.#house.commit(this.#key, this.id, 'assistant', [plan.goal, '', ...steps].join('\n'), false, true);
+    this.#gateway.commit(this.#key, this.id, 'assistant', [plan.goal, '', ...steps].join('\n'), false, true);
     this.emit({ type: 'plan_ready', plan });
   }
 
@@ -72,7 +72,7 @@ export class FakeTurn {
   store(plan: Plan): void {
     const now = new Date();
     const record = { plan, session: this.#key, turnId: this.id, createdAt: now, updatedAt: now };
-    this.#house.plans.set(this.#key, record);
+    this.#gateway.plans.set(this.#key, record);
   }
 
   think(...deltas: string[]): void {
@@ -108,7 +108,7 @@ export class FakeTurn {
     this.emit({ type: 'tool_result', toolCallId, name, result, isError });
   }
 
-  /** Ends the turn; what the house says last is a call of its own, like in the real one. */
+  /** Ends the turn; what the gateway says last is a call of its own, like in the real one. */
   end(reason: TurnEndReason = 'completed', lastWords = ''): void {
     if (this.state === 'done') return;
     this.#endCall();
@@ -120,14 +120,14 @@ export class FakeTurn {
     this.reason = reason;
     const isError = reason === 'failed';
     if (this.#text !== '')
-      this.final = this.#house.commit(this.#key, this.id, 'assistant', this.#text, isError);
+      this.final = this.#gateway.commit(this.#key, this.id, 'assistant', this.#text, isError);
     this.emit({ type: 'turn_ended', reason });
-    this.#house.next(this.#key);
+    this.#gateway.next(this.#key);
   }
 
   /** The bus gives readers all text so far, numbered like the last event it stands for. */
   snapshot(): void {
-    this.#house.events.snapshot(this.#key, this.id, this.#text);
+    this.#gateway.events.snapshot(this.#key, this.id, this.#text);
   }
 
   #msgId(): string {

@@ -17,7 +17,7 @@ export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
 
 /** What goes wrong with the next matching call: `drop` loses the answer, `cut` the question, `page` answers as a proxy does. */
-export interface Fault {
+export interface Failure {
   kind: 'drop' | 'cut' | 'delay' | 'status' | 'page';
   /** Only calls of this method; default any but `getUpdates`. */
   method?: string;
@@ -47,7 +47,7 @@ export class FakeTelegram {
   /** False: every call is 401, as after the token was revoked. */
   tokenValid = true;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
-  #faults: Fault[] = [];
+  #failures: Failure[] = [];
 
   constructor(limits?: FloodLimits) {
     this.flood = new FloodControl(limits);
@@ -127,13 +127,13 @@ export class FakeTelegram {
   }
 
   /** Makes something go wrong with the next matching calls. */
-  fault(fault: Fault): void {
-    this.#faults.push({ times: 1, ...fault });
+  failure(failure: Failure): void {
+    this.#failures.push({ times: 1, ...failure });
   }
 
   /** The next `times` answers are lost after their calls were applied. */
   drop(times = 1): void {
-    this.fault({ kind: 'drop', times });
+    this.failure({ kind: 'drop', times });
   }
 
   /** How often a method was called. */
@@ -158,24 +158,24 @@ export class FakeTelegram {
     try {
       const params = await readParams(request);
       this.last.set(method, params);
-      const fault = this.#nextFault(method);
-      if (fault?.kind === 'cut') {
+      const failure = this.#nextFailure(method);
+      if (failure?.kind === 'cut') {
         request.socket.destroy();
         return;
       }
-      if (fault?.kind === 'page') {
+      if (failure?.kind === 'page') {
         response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502 Bad Gateway</h1>');
         return;
       }
       this.flood.assertPatient(method, method);
-      if (fault?.status === 429) throw this.flood.pause(method, fault.ms ?? 1_000);
-      if (fault?.kind === 'status') {
-        throw new Refusal(fault.status ?? 500, fault.description ?? 'Internal Server Error: restart');
+      if (failure?.status === 429) throw this.flood.pause(method, failure.ms ?? 1_000);
+      if (failure?.kind === 'status') {
+        throw new Refusal(failure.status ?? 500, failure.description ?? 'Internal Server Error: restart');
       }
       this.#checkToken(token);
       const result = await this.#call(method, params, response);
-      if (fault?.kind === 'delay') await new Promise((next) => setTimeout(next, fault.ms));
-      if (fault?.kind === 'drop') request.socket.destroy();
+      if (failure?.kind === 'delay') await new Promise((next) => setTimeout(next, failure.ms));
+      if (failure?.kind === 'drop') request.socket.destroy();
       else answer(response, 200, { ok: true, result });
     } catch (error) {
       if (request.socket.destroyed) return;
@@ -191,14 +191,14 @@ export class FakeTelegram {
     if (token !== FAKE_TOKEN || !this.tokenValid) throw new Refusal(401, 'Unauthorized');
   }
 
-  #nextFault(method: string): Fault | undefined {
-    const fault = this.#faults.find(
+  #nextFailure(method: string): Failure | undefined {
+    const failure = this.#failures.find(
       (entry) => (entry.method ?? (method === 'getUpdates' ? '' : method)) === method,
     );
-    if (!fault) return undefined;
-    fault.times = (fault.times ?? 1) - 1;
-    if (fault.times <= 0) this.#faults = this.#faults.filter((entry) => entry !== fault);
-    return fault;
+    if (!failure) return undefined;
+    failure.times = (failure.times ?? 1) - 1;
+    if (failure.times <= 0) this.#failures = this.#failures.filter((entry) => entry !== failure);
+    return failure;
   }
 
   async #call(method: string, params: Params, response: ServerResponse): Promise<unknown> {

@@ -1,7 +1,7 @@
 /** Discord, from what a person writes or asks for to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer } from '../../fakes/ollama/ollama.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/world.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 const THINKING = 'Parley is thinking...';
@@ -18,7 +18,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
   };
   /** A channel of a guild, with a grant of its own. */
   const room = async (): Promise<{ channel: FakeChannel; person: FakePerson; tag: string }> => {
-    const channel = fixture().discord.world.addChannel(0);
+    const channel = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', channel.id);
     count += 1;
     return { channel, person: fixture().discord.person('Bo'), tag: `tag${count}.` };
@@ -55,7 +55,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     for (let n = 0; n < 8; n += 1) fixture().discord.says(channel, `hi ${n}`, person);
     await vi.waitFor(() => expect(screen(channel).join('')).toContain('pair approve'), WAIT);
     const { channel: open, person: bo, tag } = await room();
-    const closed = fixture().discord.world.addChannel(0);
+    const closed = fixture().discord.platform.addChannel(0);
     fixture().discord.says(closed, `closed ${tag}`, bo, { mention: true });
     fixture().discord.says(open, `unnamed ${tag}`, bo);
     fixture().discord.says(open, `named ${tag}`, bo, { mention: true });
@@ -69,10 +69,10 @@ describeGateway('Discord', { discord: true }, (fixture) => {
   it('answers in the threads of a channel that was let in, each a conversation of its own, and in no others', async () => {
     const { channel, person, tag } = await room();
     const threads = [
-      fixture().discord.world.addThread(channel),
-      fixture().discord.world.addThread(channel),
+      fixture().discord.platform.addThread(channel),
+      fixture().discord.platform.addThread(channel),
     ] as const;
-    const closed = fixture().discord.world.addThread(fixture().discord.world.addChannel(0));
+    const closed = fixture().discord.platform.addThread(fixture().discord.platform.addChannel(0));
     fixture().discord.says(closed, `closed ${tag}`, person, { mention: true });
     fixture().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
     fixture().discord.says(threads[0], `one ${tag}`, person, { mention: true });
@@ -92,8 +92,8 @@ describeGateway('Discord', { discord: true }, (fixture) => {
   it('offers /ask and every command of the gateway', async () => {
     const { commands } = await (await fixture().call('/v1/commands')).json();
     const names = commands.map(({ name }: { name: string }) => name);
-    await vi.waitFor(() => expect(fixture().discord.world.commands).toHaveLength(names.length + 1), WAIT);
-    expect(fixture().discord.world.commands).toMatchObject(['ask', ...names].map((name) => ({ name })));
+    await vi.waitFor(() => expect(fixture().discord.platform.commands).toHaveLength(names.length + 1), WAIT);
+    expect(fixture().discord.platform.commands).toMatchObject(['ask', ...names].map((name) => ({ name })));
   });
 
   it('answers /ask in its deferred reply, which grows and ends exact, with no second message', async () => {
@@ -162,7 +162,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
 
   it('shows one message when the answer to its send was lost', async () => {
     const { channel, person, tag } = await friend();
-    fixture().discord.fault({ kind: 'drop', match: new RegExp(`POST /channels/${channel.id}/messages`) });
+    fixture().discord.failure({ kind: 'drop', match: new RegExp(`POST /channels/${channel.id}/messages`) });
     answers(tag, 'only once');
     fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel)).toEqual(['only once']), WAIT);

@@ -94,7 +94,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
 
   it('sends the same text plain when Telegram cannot parse its entities', async () => {
     const refuse = { kind: 'status', status: 400, method: 'sendMessage' } as const;
-    fixture().telegram.fault({
+    fixture().telegram.failure({
       ...refuse,
       description: "Bad Request: can't parse entities: unexpected end tag",
     });

@@ -9,7 +9,7 @@ import { SESSION_START } from '../../../src/contracts/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
-import { openWorld } from '../../fakes/agent/turn-setup.ts';
+import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const PLAN = 'Steps\n1. [SELF] Think';
@@ -37,9 +37,9 @@ describeEachDatabase('the mode of a plan', (databases) => {
       const newSessions = { ...SESSION_START, ...(configured && { mode: configured }) };
       const store = await databases.open({ newSessions });
       const provider = new ScriptedProvider(says('One step.\nREFLECT: no'), says(PLAN), ...BEHIND[used]);
-      const world = await openWorld(databases, { store, provider, profile: { planningEnabled: true } });
+      const scenario = await openScenario(databases, { store, provider, profile: { planningEnabled: true } });
       if (session !== undefined) await store.ledger.updateSession('telegram:42', { mode: session }, {});
-      const { outcome } = await world.ask('Think of it', {}, message && { mode: message });
+      const { outcome } = await scenario.ask('Think of it', {}, message && { mode: message });
       expect(outcome.kind).toBe(used === 'teacher' ? 'parked' : 'finished');
       expect((await store.plans.latestPlan('telegram:42'))?.plan.mode).toBe(used);
     },
@@ -47,15 +47,15 @@ describeEachDatabase('the mode of a plan', (databases) => {
 
   it('is not guessed from an old name that a session kept: the user is told the new one (S-03)', async () => {
     const store = await databases.open();
-    const world = await openWorld(databases, { store, provider: new ScriptedProvider() });
-    const { turnId, head } = await world.say('Think of it');
+    const scenario = await openScenario(databases, { store, provider: new ScriptedProvider() });
+    const { turnId, head } = await scenario.say('Think of it');
     await store.sql`update session set mode = 'fixer'`;
-    const error: unknown = await world.run(head).catch((thrown: unknown) => thrown);
+    const error: unknown = await scenario.run(head).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'bad_mode', retryable: false });
     if (head !== undefined)
-      await world.agent.turns.onDeadLetter(
+      await scenario.agent.turns.onDeadLetter(
         head,
-        error as Parameters<typeof world.agent.turns.onDeadLetter>[1],
+        error as Parameters<typeof scenario.agent.turns.onDeadLetter>[1],
       );
     const turn = await store.ledger.turn(turnId);
     expect(turn?.final).toMatchObject({
@@ -111,7 +111,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     expect(await session.json()).toMatchObject({ mode: 'agentic', queueMode: 'collect', messageCount: 0 });
   });
 
-  it('one message has its own by either door, an unknown one is refused there (S-03, S-05)', async () => {
+  it('one message has its own on either channel, an unknown one is refused there (S-03, S-05)', async () => {
     const messages = [{ role: 'user', content: 'completed so' }];
     const complete = (mode: string): Promise<Response> =>
       fixture().call('/v1/chat/completions', { json: { messages, mode, user: 'completing', stream: true } });
@@ -130,7 +130,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     expect(await session.json()).toMatchObject({ mode: 'teacher' });
   });
 
-  it('while a plan is carried out the session keeps its mode at every door, and one message still has its own (S-40)', async () => {
+  it('while a plan is carried out the session keeps its mode on every channel, and one message still has its own (S-40)', async () => {
     const folder = path.join(fixture().home, 'profiles', 'planner');
     await mkdir(folder, { recursive: true });
     await writeFile(

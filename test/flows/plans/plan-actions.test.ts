@@ -5,8 +5,8 @@ import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
 import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
-import type { Seat } from './plan-room.ts';
-import { discordSeat, telegramSeat } from './plan-seats.ts';
+import type { Participant } from './plan-room.ts';
+import { discordParticipant, telegramParticipant } from './plan-seats.ts';
 
 const shop = new Workshop();
 const file = { access: { telegram: { allow: FRIENDS } } };
@@ -86,12 +86,17 @@ describeGateway(
     beforeAll(() => openWorkshop(fixture(), shop));
 
     /** Plays it to its end; gives what is on screen then, and was in between. */
-    async function play(seat: Seat, { action, script }: Play) {
-      const room = new PlanRoom(fixture(), shop, seat, `the ${action} of ${seat.session.split(':')[0]}`);
+    async function play(participant: Participant, { action, script }: Play) {
+      const room = new PlanRoom(
+        fixture(),
+        shop,
+        participant,
+        `the ${action} of ${participant.session.split(':')[0]}`,
+      );
       shop.fails.set(room.tag, 1);
       await room.begin('agentic', [room.work(), ...script(room), { text: 'That was it.' }]);
       await room.follow();
-      await fixture().idle(seat.session);
+      await fixture().idle(participant.session);
       const card = await room.settled();
       return {
         state: card.state,
@@ -99,7 +104,7 @@ describeGateway(
         steps: stepsOf(card),
         buttons: room.card().buttons,
         between: room.cards.map(told).join('\n\n'),
-        answer: seat.seen().at(-1)?.text,
+        answer: participant.seen().at(-1)?.text,
       };
     }
     const endOf = ({ action, last, between }: Play) => ({
@@ -114,14 +119,16 @@ describeGateway(
     it.concurrent.each(PLAYS)(
       'is shown in a Telegram chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
       async (one) => {
-        expect(await play(telegramSeat(fixture(), FRIENDS[PLAYS.indexOf(one)]), one)).toEqual(endOf(one));
+        expect(await play(telegramParticipant(fixture(), FRIENDS[PLAYS.indexOf(one)]), one)).toEqual(
+          endOf(one),
+        );
       },
     );
 
     it.concurrent.each(PLAYS)(
       'is shown in a Discord chat as it is stored, at every moment: $action (S-12, S-35, S-48)',
       async (one) => {
-        expect(await play(await discordSeat(fixture()), one)).toEqual(endOf(one));
+        expect(await play(await discordParticipant(fixture()), one)).toEqual(endOf(one));
       },
     );
   },

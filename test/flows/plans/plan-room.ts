@@ -30,7 +30,7 @@ export interface SeenMessage {
 }
 
 /** A chat on one platform, with somebody in it who may write. */
-export interface Seat {
+export interface Participant {
   session: SessionKey;
   says(text: string): void;
   /** The bot's messages, oldest first. */
@@ -86,31 +86,31 @@ export async function openWorkshop(fixture: GatewayFixture, shop: Workshop): Pro
 export class PlanRoom {
   readonly #fixture: GatewayFixture;
   readonly #shop: Workshop;
-  readonly seat: Seat;
+  readonly participant: Participant;
   readonly tag: string;
   /** The card at each gate, as people saw it, after it was found equal to the stored plan. */
   readonly cards: ReadCard[] = [];
   #calls = 0;
   #works = 0;
 
-  constructor(fixture: GatewayFixture, shop: Workshop, seat: Seat, tag: string) {
+  constructor(fixture: GatewayFixture, shop: Workshop, participant: Participant, tag: string) {
     this.#fixture = fixture;
     this.#shop = shop;
-    this.seat = seat;
+    this.participant = participant;
     this.tag = tag;
   }
 
   /** Asks for the plan; its steps are two runs of `work`. `script` is what the model says from the first step on. */
   async begin(mode: ExecutionMode, script: readonly Reply[]): Promise<void> {
     const { ledger } = this.#fixture.store;
-    await ledger.updateSession(this.seat.session, { profileId: 'worker', mode }, {});
+    await ledger.updateSession(this.participant.session, { profileId: 'worker', mode }, {});
     const opening = [
       { text: 'Two steps.\nREFLECT: no' },
       { text: 'Steps\n1. [TOOL: work] Wash\n2. [TOOL: work] Paint' },
     ];
     for (const reply of [...opening, ...script])
       this.#fixture.ollama.answer({ ...reply, hold: true }, { when: this.tag });
-    this.seat.says(this.tag);
+    this.participant.says(this.tag);
   }
 
   /** A call of `work` as the model makes it. */
@@ -147,7 +147,7 @@ export class PlanRoom {
   }
 
   record(): Promise<PlanRecord | undefined> {
-    return this.#fixture.store.plans.latestPlan(this.seat.session);
+    return this.#fixture.store.plans.latestPlan(this.participant.session);
   }
 
   /** The card once it says what is stored. */
@@ -164,7 +164,7 @@ export class PlanRoom {
 
   /** The message that is the plan's card; there is one. */
   card(): SeenMessage {
-    const cards = this.seat.seen().filter(({ text }) => text.startsWith('Plan: '));
+    const cards = this.participant.seen().filter(({ text }) => text.startsWith('Plan: '));
     const [card] = cards;
     if (card === undefined || cards.length > 1) throw new Error(`${cards.length} cards are on screen`);
     return card;
@@ -181,7 +181,7 @@ export class PlanRoom {
 
   async shows(what: RegExp): Promise<void> {
     const all = (): string =>
-      this.seat
+      this.participant
         .seen()
         .map(({ text }) => text)
         .join('\n');

@@ -2,10 +2,14 @@
 import { vi } from 'vitest';
 import { FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import type { Seat } from './plan-room.ts';
+import type { Participant } from './plan-room.ts';
 
 /** A private chat with one of the friends whom the configuration lets in. */
-export function telegramSeat(fixture: GatewayFixture, person = FRIENDS[0] ?? '', chat = person): Seat {
+export function telegramParticipant(
+  fixture: GatewayFixture,
+  person = FRIENDS[0] ?? '',
+  chat = person,
+): Participant {
   const { telegram } = fixture;
   return {
     session: `telegram:${chat}`,
@@ -28,7 +32,7 @@ export async function answerOn({ telegram }: GatewayFixture, press: string): Pro
 }
 
 /** A private chat with somebody whom the owner has let in. */
-export async function discordSeat(fixture: GatewayFixture): Promise<Seat> {
+export async function discordParticipant(fixture: GatewayFixture): Promise<Participant> {
   const { discord, store } = fixture;
   const { channel, person } = discord.dm();
   await store.access.addGrant('discord', 'dm', person.id);

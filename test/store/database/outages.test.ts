@@ -38,7 +38,7 @@ async function openBehindProxy(
   return { calm, store, proxy };
 }
 
-describeEachDatabase('faults', (databases) => {
+describeEachDatabase('failures', (databases) => {
   it('accepts once when the answer to the commit is lost (T1)', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);

@@ -1,11 +1,11 @@
-/** Which faults are waited out, for how long, and what comes out of the store in the end. */
+/** Which failures are waited out, for how long, and what comes out of the store in the end. */
 import { describe, expect, it } from 'vitest';
 import { FencedError, StoreError } from '../../../src/contracts/errors.ts';
 import { createSemaphore } from '../../../src/store/database/semaphore.ts';
 import { isTransient, violatedKey, withRetry } from '../../../src/store/database/retry.ts';
 
-function fault(code: string, cause?: unknown): Error {
-  return Object.assign(new Error(`fault ${code}`, { cause }), { code });
+function failure(code: string, cause?: unknown): Error {
+  return Object.assign(new Error(`failure ${code}`, { cause }), { code });
 }
 
 const PASSING =
@@ -18,19 +18,19 @@ describe('retry', () => {
     let runs = 0;
     const result = await withRetry((attempt) => {
       runs += 1;
-      return attempt < 2 ? Promise.reject(fault('wrapped', fault(code))) : Promise.resolve(attempt);
+      return attempt < 2 ? Promise.reject(failure('wrapped', failure(code))) : Promise.resolve(attempt);
     });
     expect([runs, result]).toEqual([3, 2]);
   });
 
-  it('knows the fault that has no code', () => {
+  it('knows the failure that has no code', () => {
     expect(isTransient(new Error('Connection terminated unexpectedly'))).toBe(true);
-    expect(isTransient(fault('23505'))).toBe(false);
+    expect(isTransient(failure('23505'))).toBe(false);
     expect(isTransient('57P01')).toBe(false);
   });
 
-  it('lets a real fault out at once as a StoreError with its cause', async () => {
-    const broken = fault('42601');
+  it('lets a real failure out at once as a StoreError with its cause', async () => {
+    const broken = failure('42601');
     const error = await withRetry(() => Promise.reject(broken)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: 'database', retryable: false, cause: broken });
@@ -38,14 +38,14 @@ describe('retry', () => {
   });
 
   it('keeps the values of a failed statement out of its words', async () => {
-    const drizzle = new Error('Failed query: insert … params: a secret', { cause: fault('22P02') });
+    const drizzle = new Error('Failed query: insert … params: a secret', { cause: failure('22P02') });
     const error = await withRetry(() => Promise.reject(drizzle)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: 'The database refused a statement: fault 22P02' });
     expect(error).toMatchObject({ cause: { message: 'fault 22P02' } });
   });
 
   it('gives up when the time is over, also on a call that never answers', async () => {
-    const away = withRetry(() => Promise.reject(fault('ECONNREFUSED')), { forMs: 60 });
+    const away = withRetry(() => Promise.reject(failure('ECONNREFUSED')), { forMs: 60 });
     await expect(away).rejects.toMatchObject({ code: 'unavailable', retryable: true });
     const silent = withRetry(() => new Promise(() => undefined), { forMs: 20 });
     await expect(silent).rejects.toMatchObject({ code: 'unavailable' });
@@ -56,7 +56,7 @@ describe('retry', () => {
     const call = withRetry(
       () => {
         closing.abort(new StoreError('closed', 'The store is closed.'));
-        return Promise.reject(fault('ECONNREFUSED'));
+        return Promise.reject(failure('ECONNREFUSED'));
       },
       { signal: closing.signal },
     );
@@ -64,10 +64,10 @@ describe('retry', () => {
   });
 
   it('finds the key that an insert met, down the causes', () => {
-    const violation = Object.assign(fault('23505'), { constraint_name: 'lane_item_dedupe' });
+    const violation = Object.assign(failure('23505'), { constraint_name: 'lane_item_dedupe' });
     expect(violatedKey(violation)).toBe('lane_item_dedupe');
     expect(violatedKey(new Error('Failed query', { cause: violation }))).toBe('lane_item_dedupe');
-    expect(violatedKey(fault('23503'))).toBeUndefined();
+    expect(violatedKey(failure('23503'))).toBeUndefined();
   });
 });
 

@@ -128,14 +128,14 @@ describeEachDatabase('a running turn', (databases) => {
     expect(out).toEqual([{ ref: shown.turnId, text: expect.stringContaining('together') }]);
   });
 
-  it('is marked to end when the next message interrupts it, but not for words of the house', async () => {
+  it('is marked to end when the next message interrupts it, but not for words of the gateway', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await startTurn(store);
     await store.ledger.updateSession(SESSION, { queueMode: 'interrupt' });
-    const house = accepted(
+    const gateway = accepted(
       await store.ledger.accept(request('h1', { channel: 'system', sessionKey: SESSION })),
     );
-    expect(house.interrupts).toBe(false);
+    expect(gateway.interrupts).toBe(false);
     expect(await store.lanes.flags(node)).toEqual([]);
     const next = accepted(await store.ledger.accept(request('m2')));
     expect(next.interrupts).toBe(true);

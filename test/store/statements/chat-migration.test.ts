@@ -4,7 +4,7 @@ import { createFollowChatMigration } from '../../../src/intake/chat-migration.ts
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
-import { keepDue } from '../../schedule/world.ts';
+import { keepDue } from '../../schedule/scenario.ts';
 import { request } from '../requests.ts';
 import { accepted } from '../lanes/turns.ts';
 

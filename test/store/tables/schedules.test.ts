@@ -69,7 +69,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await store.schedules.addSchedule(wanted('d', { session: 'telegram:43' }))).toBe('added');
   });
 
-  it(`stay within ${MAX_SYSTEM_SCHEDULES} in the house`, async () => {
+  it(`stay within ${MAX_SYSTEM_SCHEDULES} in the gateway`, async () => {
     const store = await databases.open();
     await store.sql`
       insert into schedule (id, session, address, place, creator_id, timing, task, next_at)

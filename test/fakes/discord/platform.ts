@@ -75,7 +75,7 @@ export const FLAG_SUPPRESS_EMBEDS = 1 << 2;
 export const FLAG_EPHEMERAL = 1 << 6;
 export const FLAG_LOADING = 1 << 7;
 
-export class World {
+export class DiscordPlatform {
   readonly channels = new Map<string, FakeChannel>();
   readonly messages = new Map<string, FakeMessage[]>();
   readonly interactions = new Map<string, FakeInteraction>();

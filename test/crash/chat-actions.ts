@@ -1,6 +1,6 @@
 /** What the flows say to a gateway over HTTP. */
 import { z } from 'zod';
-import { TOKEN } from './world.ts';
+import { TOKEN } from './scenario.ts';
 
 const stopAnswer = z.object({ stopped: z.boolean(), cancelled: z.number() });
 const messageList = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });

@@ -24,7 +24,7 @@ const EFFECT_MS = 120;
 
 const silent = createLog({ level: 'silent', redact: (text) => text });
 
-export interface WorldOptions {
+export interface ScenarioOptions {
   /** `postgres://…` of a server on which a database may be made; undefined = embedded. */
   postgresUrl?: string | undefined;
   gateways?: number;
@@ -42,7 +42,7 @@ export interface Asked {
   at: number;
 }
 
-export interface World {
+export interface Scenario {
   ollama: FakeOllama;
   telegram: FakeTelegram;
   effects: EffectsServer;
@@ -65,7 +65,7 @@ export interface World {
 }
 
 /** Starts everything but the gateways themselves. */
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+export async function startScenario(options: ScenarioOptions = {}): Promise<Scenario> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-crash-'));
   const telegram = await FakeTelegram.start();
   const effects = await startEffects(EFFECT_MS);
