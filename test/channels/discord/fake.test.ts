@@ -174,14 +174,14 @@ describe('the fake Discord', () => {
   });
 
   it('keeps the clock of interactions: 3 seconds, once, 15 minutes', async () => {
-    const { scenario } = discord;
-    const room = scenario.addChannel(0);
+    const { platform } = discord;
+    const room = platform.addChannel(0);
     const [used, late] = [
-      scenario.addInteraction(room.id, discord.person('A')),
-      scenario.addInteraction(room.id, discord.person('B')),
+      platform.addInteraction(room.id, discord.person('A')),
+      platform.addInteraction(room.id, discord.person('B')),
     ];
     const callback = (one: typeof used): string => `/interactions/${one.id}/${one.token}/callback`;
-    const original = `/webhooks/${scenario.applicationId}/${used.token}/messages/@original`;
+    const original = `/webhooks/${platform.applicationId}/${used.token}/messages/@original`;
     expect(await rest('PATCH', original, { content: 'x' })).toEqual([404, 10_015]);
     expect(await rest('POST', callback(used), { type: 5 })).toEqual([204, undefined]);
     expect(await rest('POST', callback(used), { type: 5 })).toEqual([400, 40_060]);

@@ -228,12 +228,12 @@ describe('slash commands', () => {
 
   it('waits for a deferral that another process is still making', async () => {
     const { platform } = setup.discord;
-    const { token } = scenario.addInteraction(room.id, ada);
+    const { token } = platform.addInteraction(room.id, ada);
     const sent = {
       id: '@original',
       metadata: {
         interactionToken: token,
-        applicationId: scenario.applicationId,
+        applicationId: platform.applicationId,
         createdAt: String(Date.now()),
       },
     };
