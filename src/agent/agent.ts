@@ -28,7 +28,7 @@ export interface Agent {
 
 /** Makes the agent. Tool schemas are made here, prompts at a profile's first use; nothing is made per turn. */
 export function createAgent(deps: AgentDeps): Agent {
-  const parts: Omit<AgentShared, 'compressor' | 'afterTurn'> = {
+  const shared: AgentShared = {
     deps,
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
     models: deps.models,
@@ -38,17 +38,13 @@ export function createAgent(deps: AgentDeps): Agent {
     prepare: createPreparation(deps.tools),
     forSubagent: createSubagentProfiles(),
   };
-  const compressor = createCompressor(parts);
-  const shared: AgentShared = {
-    ...parts,
-    compressor,
-    afterTurn: createAfterTurn([compressor.worker], deps.events),
-  };
+  const compressor = createCompressor(shared);
+  const afterTurn = createAfterTurn([compressor.worker], deps.events);
   const pure = { ...shared, prepare: createPreparation(deps.tools, (tool) => tool.effect === 'pure') };
   return {
-    turns: createTurnHandler(shared),
+    turns: createTurnHandler(shared, { compressor, afterTurn }),
     subagents: createSubagentHandler(shared),
     complete: (caller, request, signal) => completeStateless(pure, caller, request, signal),
-    close: () => shared.afterTurn.close(),
+    close: () => afterTurn.close(),
   };
 }

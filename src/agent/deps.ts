@@ -15,8 +15,6 @@ import type { LLMProvider } from '../contracts/provider.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../contracts/subagents.ts';
 import type { Tool } from '../contracts/tool.ts';
-import type { Compressor } from './compression/compressor.ts';
-import type { AfterTurn } from './turn/after-turn.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Models } from './model/models.ts';
@@ -108,8 +106,6 @@ export interface AgentShared {
   limits: AgentLimits;
   models: Models;
   scale: TokenScale;
-  compressor: Compressor;
-  afterTurn: AfterTurn;
   /** The prompt files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
   /** The prompt and tools of a profile, made at its first use. */

@@ -25,8 +25,6 @@ const RECORD_SHARE = 0.8;
 /** Words of a summary per token of its limit. */
 const WORDS_PER_TOKEN = 0.5;
 
-type Shared = Omit<AgentShared, 'compressor' | 'afterTurn'>;
-
 /** The context to compress, and the model that does it. */
 export interface CompressionOrder {
   session: SessionKey;
@@ -44,7 +42,7 @@ export type Compressed = { before: number; after: number } | { refused: string }
  * Compresses once. `refused` when there is too little to summarise, when the summary would not be shorter, or when somebody
  * else covered the same meanwhile. Throws `ProviderError`, `StoreError`, or the signal's reason; nothing is changed then.
  */
-export async function compressOnce(shared: Shared, order: CompressionOrder): Promise<Compressed> {
+export async function compressOnce(shared: AgentShared, order: CompressionOrder): Promise<Compressed> {
   const { contexts } = shared.deps;
   const rows = await contexts.unsummarized(order.session, COMPRESSION_ROWS);
   const available = await modelBudget(shared, order);
@@ -71,7 +69,7 @@ type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 
 /** Asks the model that answers the session, under the same window, so that it is not loaded anew. */
 async function summarise(
-  shared: Shared,
+  shared: AgentShared,
   order: CompressionOrder,
   available: ModelBudget,
   chosen: readonly Turns[],
@@ -95,7 +93,7 @@ async function summarise(
 }
 
 async function callModel(
-  shared: Shared,
+  shared: AgentShared,
   { session, userId, signal }: CompressionOrder,
   request: ChatRequest,
 ): Promise<string> {

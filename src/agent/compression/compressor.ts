@@ -36,7 +36,7 @@ interface Compression {
 
 /** `monotonicNow` is a clock in milliseconds. */
 export function createCompressor(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
+  shared: AgentShared,
   monotonicNow: () => number = () => performance.now(),
 ): Compressor {
   const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
@@ -93,7 +93,7 @@ const NOTHING: WorkerResult = { events: [] };
 
 /** Budget of the conversation in estimated tokens; undefined when the model's server does not say. */
 async function budgetFor(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
+  shared: AgentShared,
   turn: TurnIdentity & TurnContext,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -115,10 +115,7 @@ function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): Compres
   return { session, userId, profile, model, signal };
 }
 
-async function rereadHistory(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
-  turn: TurnIdentity & TurnContext,
-): Promise<void> {
+async function rereadHistory(shared: AgentShared, turn: TurnIdentity & TurnContext): Promise<void> {
   const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });

@@ -66,7 +66,7 @@ async function applyCorrection(
   if (edit.kind !== 'edited') {
     const reason =
       edit.kind === 'too_many_steps'
-        ? `Only ${edit.left} more steps may be added, fewer than the correction asks for.`
+        ? `The plan has room for ${edit.left} more ${edit.left === 1 ? 'step' : 'steps'}, fewer than the correction asks for.`
         : `The plan has no step "${edit.stepId}".`;
     // Refused once already and decided again: the plan ends.
     if (run.refusal !== undefined) await execution.cancel(reason);

@@ -5,7 +5,7 @@ import { turnTaint } from '../tools/approval-gate.ts';
 import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
 import type { Taint } from '../tools/taint.ts';
-import { TurnRows } from '../state/turn-state.ts';
+import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { withModePrompt } from './mode-prompts.ts';
 

@@ -4,8 +4,8 @@ import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { openStream } from './model-call.ts';
 import type { StreamLimits } from './stream-guard.ts';
-import { meterCall } from '../state/turn-usage.ts';
-import type { CallMeter } from '../state/turn-usage.ts';
+import { meterCall } from './call-usage.ts';
+import type { CallMeter } from './call-usage.ts';
 
 /** A call that people see: its text as thinking, under a title. */
 export interface ShownCall {

@@ -6,7 +6,7 @@ import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
 import { guardStream } from './stream-guard.ts';
 import type { StreamLimits } from './stream-guard.ts';
-import { completeUsage } from '../state/turn-usage.ts';
+import { completeUsage } from './call-usage.ts';
 
 /** One call: what stays the same for its repeats, and what is known of it while it runs. */
 export interface ModelCall {

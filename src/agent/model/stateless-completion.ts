@@ -15,7 +15,8 @@ import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
 import { guardStream } from './stream-guard.ts';
 import { taintOf } from '../tools/taint.ts';
-import { addUsage, meterCall } from '../state/turn-usage.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
+import { meterCall } from './call-usage.ts';
 import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
 

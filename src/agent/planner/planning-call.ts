@@ -10,7 +10,7 @@ import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { addUsage } from '../state/turn-usage.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
 
 /** Planning wants the likely plan, not a surprising one (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;

@@ -1,7 +1,7 @@
 /** Progress of a turn in its todo list, read from the journal, so that a resumed turn counts the same. */
 import { readTodos } from '../../contracts/notes.ts';
 import type { Todo } from '../../contracts/notes.ts';
-import type { TurnRows } from '../state/turn-state.ts';
+import type { TurnRows } from '../state/turn-rows.ts';
 
 /** The tool whose results carry the list. */
 export const TODO_TOOL = 'todo';

@@ -35,6 +35,8 @@ export const CUT_OFF_MARK = '*(cut off: the answer reached its greatest length)*
 export interface TurnOptions {
   /** Plans first where the profile wants it (N-14); never for cron and whole completions (N-02, N-03). */
   planning: boolean;
+  /** Shortens the history of earlier turns before the first model call; undefined where there is none. */
+  compress?: (emit: Emit) => Promise<void>;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface TurnOptions {
 export async function runTurn(
   shared: AgentShared,
   turn: Turn,
-  { planning }: TurnOptions,
+  { planning, compress }: TurnOptions,
   emit: Emit,
 ): Promise<TurnResult> {
   emit({ type: 'turn_started' });
@@ -56,7 +58,7 @@ export async function runTurn(
   }
   let result: TurnResult;
   try {
-    await shared.compressor.before(turn, shared.afterTurn.running(turn.sessionKey), emit);
+    await compress?.(emit);
     if (planning) {
       await planTurn(shared, turn, emit);
       await runPlan(shared, turn, emit);

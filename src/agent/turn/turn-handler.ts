@@ -14,6 +14,8 @@ import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import type { Compressor } from '../compression/compressor.ts';
+import type { AfterTurn } from './after-turn.ts';
 import { announceDecision, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
@@ -24,20 +26,33 @@ import { isSilent } from './silent-token.ts';
 import { messageText, readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
-import { recordUnreported, UnjournaledUsage, usageOf } from '../state/turn-usage.ts';
-import { replySoFar, TurnRows } from '../state/turn-state.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { replySoFar } from '../state/turn-state.ts';
+import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { failureText, runTurn } from './agent-loop.ts';
 
+/** Work before and after each turn of a session. */
+export interface AroundTurn {
+  compressor: Pick<Compressor, 'before'>;
+  afterTurn: Pick<AfterTurn, 'start' | 'running'>;
+}
+
 /** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
-export function createTurnHandler(shared: AgentShared): LaneHandler {
+export function createTurnHandler(shared: AgentShared, aroundTurn: AroundTurn): LaneHandler {
   return {
-    handle: (head, signal) => handleTurn(shared, head, signal),
+    handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
     onDeadLetter: (head, error) => endDead(shared, head, error),
   };
 }
 
-async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
+async function handleTurn(
+  shared: AgentShared,
+  { compressor, afterTurn }: AroundTurn,
+  head: LaneHead,
+  signal: AbortSignal,
+): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
   const { ledger, events } = shared.deps;
@@ -62,14 +77,15 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
     let result: OutputResult;
     try {
       const planning = payload.entry !== 'run';
-      result = output.finish(await runTurn(shared, turn, { planning }, output.emit));
+      const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
+      result = output.finish(await runTurn(shared, turn, { planning, compress }, output.emit));
     } finally {
       // Nothing of the turn is on its way to the platform after this.
       await output.settle();
     }
     const step = await commit(shared, turn, opened.address, result);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
-    shared.afterTurn.start(turn, result.reason);
+    afterTurn.start(turn, result.reason);
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {
