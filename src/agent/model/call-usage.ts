@@ -2,52 +2,51 @@
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatChunk, ChatRequest, Usage } from '../../contracts/provider.ts';
 
-/** Observations of a call on this side. */
-export interface SeenCall {
+/** A call as this side saw it. */
+export interface ObservedCall {
   /** The prompt's tokens, as estimated. */
   promptTokens: number;
-  /** Everything the model said. */
-  said: string;
-  /** Milliseconds from its begin to its end. */
+  /** Everything the model generated: thinking, text and tool calls. */
+  output: string;
+  /** Milliseconds from its start to its end. */
   ms: number;
 }
 
 /** Fills in what the server did not report; `reported` is undefined for a call that broke before its end. */
-export function completeUsage(reported: Usage | undefined, seen: SeenCall): Usage {
-  const promptTokens = reported?.promptTokens || Math.round(seen.promptTokens);
-  const completionTokens = reported?.completionTokens || estimateTokens(seen.said);
-  const modelMs = reported?.modelMs || Math.round(seen.ms);
+export function completeUsage(reported: Usage | undefined, observed: ObservedCall): Usage {
+  const promptTokens = reported?.promptTokens || Math.round(observed.promptTokens);
+  const completionTokens = reported?.completionTokens || estimateTokens(observed.output);
+  const modelMs = reported?.modelMs || Math.round(observed.ms);
   const estimated = promptTokens !== reported?.promptTokens || completionTokens !== reported.completionTokens;
   return { promptTokens, completionTokens, modelMs, ...(estimated && { estimated }) };
 }
 
-/** Watches the chunks of one call. */
+/** Measures the usage of one call. */
 export interface CallMeter {
-  see(chunk: ChatChunk): void;
-  /** Cost so far; undefined until the model has begun. */
-  spent(): Usage | undefined;
+  add(chunk: ChatChunk): void;
+  /** Usage so far of a call that started at `startedAt`, by `performance.now()`; undefined until its first chunk. */
+  usage(startedAt: number): Usage | undefined;
 }
 
-/** Makes the meter of a call that began at `since`, by `performance.now()`. */
-export function meterCall(
-  request: ChatRequest,
-  toolTokens: number,
-  since: number = performance.now(),
-): CallMeter {
-  const parts: string[] = [];
+/** Makes the meter of a call. `toolTokens` are those of the tool schemas in the request. */
+export function meterCall(request: ChatRequest, toolTokens: number): CallMeter {
+  const output: string[] = [];
   let reported: Usage | undefined;
-  let heard = false;
+  let begun = false;
   return {
-    see(chunk) {
-      heard = true;
+    add(chunk) {
+      begun = true;
       if (chunk.type === 'done') reported = chunk.usage;
-      else parts.push(chunk.type === 'tool_call' ? JSON.stringify(chunk.call.args) : chunk.delta);
+      else output.push(chunk.type === 'tool_call' ? JSON.stringify(chunk.call.args) : chunk.delta);
     },
-    spent() {
-      if (!heard) return undefined;
-      const words = request.messages.map(({ content }) => content).join('');
-      const promptTokens = estimateTokens(words) + toolTokens;
-      return completeUsage(reported, { promptTokens, said: parts.join(''), ms: performance.now() - since });
+    usage(startedAt) {
+      if (!begun) return undefined;
+      const prompt = request.messages.map(({ content }) => content).join('');
+      return completeUsage(reported, {
+        promptTokens: estimateTokens(prompt) + toolTokens,
+        output: output.join(''),
+        ms: performance.now() - startedAt,
+      });
     },
   };
 }

@@ -2,10 +2,10 @@
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
-import { openStream } from './model-call.ts';
-import type { StreamLimits } from './stream-guard.ts';
+import { withQueueNotice } from './model-call.ts';
+import { StreamWatchdog } from './stream-watchdog.ts';
+import type { StreamLimits } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
-import type { CallMeter } from './call-usage.ts';
 
 /** A call that people see: its text as thinking, under a title. */
 export interface ShownCall {
@@ -34,24 +34,30 @@ export async function completeText(
   { request, signal, maxChars, shown, paid }: TextCall,
   emit: Emit,
 ): Promise<string> {
-  let meter: CallMeter | undefined;
+  const meter = meterCall(request, 0);
+  const watchdog = new StreamWatchdog(signal, limits);
   let text = '';
-  let length = 0;
+  let chars = 0;
   if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
-  const stream = openStream({ provider: deps.provider, request, limits, signal }, emit);
   try {
-    for await (const chunk of stream.chunks) {
-      meter ??= meterCall(request, 0, stream.since);
-      meter.see(chunk);
+    const connection = watchdog.start();
+    const stream = deps.provider.streamChat(withQueueNotice(request, watchdog, emit), connection);
+    for await (const chunk of stream) {
+      watchdog.onChunk();
+      meter.add(chunk);
       if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
       if (chunk.type === 'text') text += chunk.delta;
       const delta = cleanText(chunk.delta);
       if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
-      length += delta.length;
-      if (length > maxChars) break;
+      chars += delta.length;
+      if (chars > maxChars) break;
     }
+    watchdog.throwIfEnded();
+  } catch (error) {
+    throw watchdog.timeout ?? error;
   } finally {
-    const usage = meter?.spent();
+    watchdog.close();
+    const usage = meter.usage(watchdog.startedAt);
     if (usage !== undefined) await paid(usage);
     if (shown !== undefined) {
       emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });

@@ -13,7 +13,7 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
-import { guardStream } from './stream-guard.ts';
+import { StreamWatchdog } from './stream-watchdog.ts';
 import { taintOf } from '../tools/taint.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 import { meterCall } from './call-usage.ts';
@@ -129,11 +129,12 @@ async function* ask(
   };
   const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
   const meter = meterCall(request, prepared.toolTokens);
-  const open = (connection: AbortSignal, onQueued: () => void): AsyncIterable<ChatChunk> =>
-    provider.streamChat({ ...request, onQueued }, connection);
+  const watchdog = new StreamWatchdog(signal, shared.limits);
+  const queueable = { ...request, onQueued: () => watchdog.onQueued() };
   try {
-    for await (const chunk of guardStream(open, signal, shared.limits)) {
-      meter.see(chunk);
+    for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+      watchdog.onChunk();
+      meter.add(chunk);
       if (chunk.type === 'text' && chunk.delta !== '') {
         const paragraph = afterText && answer.content === '' ? '\n\n' : '';
         answer.content += chunk.delta;
@@ -146,10 +147,14 @@ async function* ask(
       }
       if (answer.content.length > MAX_ANSWER_CHARS) break;
     }
+    watchdog.throwIfEnded();
+  } catch (error) {
+    throw watchdog.timeout ?? error;
   } finally {
-    // Also when the reader hung up: the model has worked.
-    const spent = meter.spent();
-    if (spent !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, spent);
+    watchdog.close();
+    // Also when the client has disconnected: the model has worked.
+    const usage = meter.usage(watchdog.startedAt);
+    if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
   }
   return answer;
 }

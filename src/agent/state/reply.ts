@@ -6,9 +6,8 @@ const PARAGRAPH = '\n\n';
 /** Grows with the deltas and forgets those of a call that is repeated. */
 export class Reply {
   #text = '';
-  /** Start of the open call in `#text`; undefined when none is open. */
+  /** Start of the open call in `#text`, with the paragraph before it; undefined when none is open. */
   #start: number | undefined;
-  #callText = '';
 
   /** Everything said and not taken back. */
   get text(): string {
@@ -17,7 +16,8 @@ export class Reply {
 
   /** Text of the open call, without the paragraph before it. */
   get callText(): string {
-    return this.#callText;
+    const text = this.#text.slice(this.#start ?? this.#text.length);
+    return this.#start === 0 ? text : text.slice(PARAGRAPH.length);
   }
 
   /** True between `openCall` and `closeCall`. */
@@ -27,13 +27,12 @@ export class Reply {
 
   openCall(): void {
     this.#start = this.#text.length;
-    this.#callText = '';
   }
 
   /** Adds text of the open call; gives the delta to show. */
   addText(text: string): string {
-    const delta = this.#callText === '' && this.#text !== '' ? PARAGRAPH + text : text;
-    this.#callText += text;
+    const isFirst = this.#text.length === this.#start;
+    const delta = isFirst && this.#text !== '' ? PARAGRAPH + text : text;
     this.#text += delta;
     return delta;
   }
@@ -42,7 +41,6 @@ export class Reply {
   closeCall(): string {
     const shown = this.#text.slice(this.#start ?? this.#text.length);
     this.#start = undefined;
-    this.#callText = '';
     return shown;
   }
 
@@ -50,7 +48,6 @@ export class Reply {
   discardCall(): void {
     this.#text = this.#text.slice(0, this.#start);
     this.#start = undefined;
-    this.#callText = '';
   }
 
   /** Takes back everything. */

@@ -36,7 +36,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       reply: turn.reply,
       limits: shared.limits,
       signal: turn.signal,
-      heard: false,
+      begun: false,
     };
     let response: LLMResponse;
     try {
@@ -112,9 +112,9 @@ async function prepareRepeat(
   { n, call, tries, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
-  if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
+  if (call.usage !== undefined) turn.costs.add({ ...call.usage, model: turn.model ?? '' });
   turn.signal.throwIfAborted();
-  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.heard, tries, limits) : undefined;
+  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.begun, tries, limits) : undefined;
   if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
   if (turn.reply.open) {
     turn.reply.discardCall();
@@ -136,7 +136,7 @@ async function prepareRepeat(
  */
 function pauseAfter(
   error: ProviderError,
-  heard: boolean,
+  begun: boolean,
   tries: Tries,
   limits: AgentLimits,
 ): number | undefined {
@@ -145,7 +145,7 @@ function pauseAfter(
     tries.shrunk = true;
     return 0;
   }
-  if (heard) {
+  if (begun) {
     if (tries.repeated) return undefined;
     tries.repeated = true;
     return 0;
