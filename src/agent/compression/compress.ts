@@ -26,7 +26,7 @@ const RECORD_SHARE = 0.8;
 const WORDS_PER_TOKEN = 0.5;
 
 /** The context to compress, and the model that does it. */
-export interface CompressionOrder {
+export interface CompressionRequest {
   session: SessionKey;
   userId: string;
   profile: Profile;
@@ -42,7 +42,7 @@ export type Compressed = { before: number; after: number } | { refused: string }
  * Compresses once. `refused` when there is too little to summarise, when the summary would not be shorter, or when somebody
  * else covered the same meanwhile. Throws `ProviderError`, `StoreError`, or the signal's reason; nothing is changed then.
  */
-export async function compressOnce(shared: AgentShared, order: CompressionOrder): Promise<Compressed> {
+export async function compressOnce(shared: AgentShared, order: CompressionRequest): Promise<Compressed> {
   const { contexts } = shared.deps;
   const rows = await contexts.unsummarized(order.session, COMPRESSION_ROWS);
   const available = await modelBudget(shared, order);
@@ -70,7 +70,7 @@ type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };
 /** Asks the model that answers the session, under the same window, so that it is not loaded anew. */
 async function summarise(
   shared: AgentShared,
-  order: CompressionOrder,
+  order: CompressionRequest,
   available: ModelBudget,
   chosen: readonly Turns[],
 ): Promise<{ summary: SummaryRow; turns: Turns[] }> {
@@ -94,15 +94,15 @@ async function summarise(
 
 async function callModel(
   shared: AgentShared,
-  { session, userId, signal }: CompressionOrder,
+  { session, userId, signal }: CompressionRequest,
   request: ChatRequest,
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
-  const paid = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
+  const onUsage = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
   // Making a summary is not shown, nor that it waits.
   const said = await completeText(
     shared,
-    { request, signal, maxChars: MAX_ANSWER_CHARS, paid },
+    { request, signal, maxChars: MAX_ANSWER_CHARS, onUsage },
     () => undefined,
   );
   const text = said.trim();

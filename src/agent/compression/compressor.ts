@@ -11,7 +11,7 @@ import { contextSize } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
-import type { CompressionOrder } from './compress.ts';
+import type { CompressionRequest } from './compress.ts';
 
 /** Time without another try for a session whose compression failed, or gained too little, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;
@@ -42,7 +42,7 @@ export function createCompressor(
   const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
   /** Undefined when nothing came of it: then the session is left alone for a while. Rejects only with the signal's reason. */
-  const compress = async (order: CompressionOrder): Promise<Compression | undefined> => {
+  const compress = async (order: CompressionRequest): Promise<Compression | undefined> => {
     const log = shared.deps.log.child({ sessionKey: order.session });
     try {
       const done = await compressOnce(shared, order);
@@ -110,7 +110,7 @@ async function budgetFor(
   }
 }
 
-function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionOrder {
+function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionRequest {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }

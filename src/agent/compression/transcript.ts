@@ -7,7 +7,7 @@ import type { ContextEntry } from '../../contracts/records.ts';
 import type { Turns } from './choose.ts';
 
 /** Longest piece of one message that is summarised, in UTF-16 units. */
-const MAX_SPEECH_CHARS = 6_000;
+const MAX_MESSAGE_CHARS = 6_000;
 /** The same of a tool's result, and of a call's arguments. */
 const MAX_RESULT_CHARS = 1_500;
 const MAX_ARGS_CHARS = 300;
@@ -59,7 +59,7 @@ function lineOf(entry: ContextEntry): string[] {
     case 'summary':
       return [`Earlier: ${entry.content}`];
     case 'user':
-      return [`User: ${clipMiddle(entry.content, MAX_SPEECH_CHARS)}`];
+      return [`User: ${clipMiddle(entry.content, MAX_MESSAGE_CHARS)}`];
     case 'tool_result': {
       const what = entry.isError ? 'failed' : 'gave';
       return [`Tool ${entry.toolName} ${what}: ${clipMiddle(entry.content, MAX_RESULT_CHARS)}`];
@@ -68,10 +68,10 @@ function lineOf(entry: ContextEntry): string[] {
       const calls = entry.toolCalls.map(
         ({ name, args }) => `Assistant calls ${name} ${clipMiddle(JSON.stringify(args), MAX_ARGS_CHARS)}`,
       );
-      const said = entry.content === '' ? [] : [`Assistant: ${clipMiddle(entry.content, MAX_SPEECH_CHARS)}`];
+      const said = entry.content === '' ? [] : [`Assistant: ${clipMiddle(entry.content, MAX_MESSAGE_CHARS)}`];
       return [...said, ...calls];
     }
     default:
-      return [`Assistant: ${clipMiddle(entry.content, MAX_SPEECH_CHARS)}`];
+      return [`Assistant: ${clipMiddle(entry.content, MAX_MESSAGE_CHARS)}`];
   }
 }

@@ -1,4 +1,4 @@
-/** A model call beside the conversation: its whole text, its cost, and its thinking events while it grows. */
+/** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
@@ -7,7 +7,7 @@ import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { meterCall } from './call-usage.ts';
 
-/** A call that people see: its text as thinking, under a title. */
+/** A call that is shown, with its text as thinking under a title. */
 export interface ShownCall {
   /** Names the call in its events. */
   msgId: string;
@@ -17,12 +17,12 @@ export interface ShownCall {
 export interface TextCall {
   request: ChatRequest;
   signal: AbortSignal;
-  /** Longest answer that is read, thinking included, in UTF-16 units; what comes after it is not waited for. */
+  /** Longest answer that is read, thinking included, in UTF-16 units; the connection is closed after it. */
   maxChars: number;
-  /** Undefined = only the end of it matters. */
+  /** Undefined = the call is not shown. */
   shown?: ShownCall | undefined;
-  /** Gets what the call cost, once, also when it broke; not at all when the model had not begun. */
-  paid: (usage: Usage) => void | Promise<void>;
+  /** Called once with the usage of the call, also when the stream broke; not called when the model had not begun. */
+  onUsage: (usage: Usage) => void | Promise<void>;
 }
 
 /**
@@ -31,7 +31,7 @@ export interface TextCall {
  */
 export async function completeText(
   { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
-  { request, signal, maxChars, shown, paid }: TextCall,
+  { request, signal, maxChars, shown, onUsage }: TextCall,
   emit: Emit,
 ): Promise<string> {
   const meter = meterCall(request, 0);
@@ -58,7 +58,7 @@ export async function completeText(
   } finally {
     watchdog.close();
     const usage = meter.usage(watchdog.startedAt);
-    if (usage !== undefined) await paid(usage);
+    if (usage !== undefined) await onUsage(usage);
     if (shown !== undefined) {
       emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
     }

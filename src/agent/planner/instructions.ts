@@ -33,7 +33,7 @@ export interface Offer {
   about: string;
 }
 
-export interface PlanMaterial {
+export interface PlanInput {
   analysis: string;
   review?: string | undefined;
   tools: readonly Offer[];
@@ -41,7 +41,7 @@ export interface PlanMaterial {
 }
 
 /** Phase 3: the plan itself (N-20 to N-24). */
-export function planInstruction({ analysis, review, tools, agents }: PlanMaterial): string {
+export function planInstruction({ analysis, review, tools, agents }: PlanInput): string {
   return [
     'Do not answer the request above yet: write the plan by which you will carry it out. This is the analysis of it:',
     quoted(analysis),

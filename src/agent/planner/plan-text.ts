@@ -14,7 +14,7 @@ export function planForModel(plan: Plan): string {
 /** The plan as people read it: a card in Markdown (N-26). */
 export function planCard(plan: Plan): string {
   const steps = plan.steps.map((step, index) => {
-    const who = executorWords(step);
+    const who = executorLabel(step);
     return `${index + 1}. ${escaped(todoText(step.description))}${who === '' ? '' : ` *(${who})*`}`;
   });
   const milestones = plan.milestones.map((words) => `- ${escaped(words)}`);
@@ -51,7 +51,7 @@ function executorTag({ executor }: PlanStep): string {
   }
 }
 
-function executorWords({ executor }: PlanStep): string {
+function executorLabel({ executor }: PlanStep): string {
   switch (executor.kind) {
     case 'tool':
       return `tool ${escaped(executor.tool)}`;

@@ -22,7 +22,7 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
       await storePlan(shared, turn, await draftPlan(shared, turn, spent, emit), spent);
     } catch (error) {
       // The turn ends in the middle of its planning: what that cost goes with the end.
-      if (spent.usage.promptTokens > 0) turn.costs.add({ ...spent.usage, model: turn.model ?? '' });
+      if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });
       throw error;
     }
   }

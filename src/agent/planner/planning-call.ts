@@ -63,13 +63,13 @@ async function callOnce(
   emit: Emit,
 ): Promise<string> {
   const { request, estimated } = await planningRequest(shared, turn, instruction, part);
-  const paid = (usage: Usage): void => {
+  const onUsage = (usage: Usage): void => {
     spent.usage = addUsage(spent.usage, usage);
     if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
   };
   const { signal } = turn;
   const shown = { msgId, title };
-  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, paid }, emit);
+  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, onUsage }, emit);
 }
 
 async function planningRequest(

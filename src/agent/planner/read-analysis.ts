@@ -17,7 +17,7 @@ const VERDICT = /\bREFLECT\**\s*[:=]\W{0,5}(yes|no)\b(?!\s*(?:[/|]|or\b))/gi;
 
 /** Never throws: whatever is not understood is an analysis that asks for no review. */
 export function readAnalysis(answer: string): Analysis {
-  const text = withoutThoughts(answer);
+  const text = withoutThinking(answer);
   const lines = text.split('\n');
   if (DIRECT_FIRST.test(lines[0] ?? '') || lines.some((line) => DIRECT_LINE.test(line))) {
     return { direct: true };
@@ -45,7 +45,7 @@ const NAMES: readonly Section[] = ['critic', 'pragmatist', 'detailer', 'planAdju
 export function readReview(answer: string): Review {
   const parts: Partial<Record<Section, string[]>> = {};
   let open: string[] | undefined;
-  for (const line of withoutThoughts(answer).split('\n')) {
+  for (const line of withoutThinking(answer).split('\n')) {
     const name = NAMES.find((one) => parts[one] === undefined && SECTIONS[one].test(line));
     if (name !== undefined) {
       open = parts[name] = [line.replace(SECTIONS[name], '').replace(/^[\s*:#.—–-]+/, '')];
@@ -66,11 +66,11 @@ export function reviewText(answer: string): string {
     const words = review[name];
     return words === undefined ? [] : [`${TITLES[name]}:\n${words}`];
   });
-  return sections.length === 0 ? withoutThoughts(answer) : sections.join('\n\n');
+  return sections.length === 0 ? withoutThinking(answer) : sections.join('\n\n');
 }
 
 /** Some models write their thinking into the answer, whatever they are asked. */
-export function withoutThoughts(answer: string): string {
+export function withoutThinking(answer: string): string {
   const end = answer.lastIndexOf('</think>');
   return (end < 0 ? answer : answer.slice(end + '</think>'.length)).trim();
 }

@@ -2,7 +2,7 @@
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import type { StepExecutor } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
-import { withoutThoughts } from './read-analysis.ts';
+import { withoutThinking } from './read-analysis.ts';
 
 /** Milestones of a plan that are kept. */
 export const MAX_MILESTONES = 8;
@@ -34,7 +34,7 @@ const LABEL = /\bexecutor\**\s*[:=]\s*/i;
 
 /** Gives undefined when no line is numbered (N-29): the answer is no plan. Never throws. */
 export function readPlan(answer: string, known: KnownExecutors): WrittenPlan | undefined {
-  const lines = withoutThoughts(answer)
+  const lines = withoutThinking(answer)
     .split('\n')
     .map((line) => line.slice(0, MAX_LINE_CHARS));
   const from = firstStepLine(lines);

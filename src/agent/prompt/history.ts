@@ -70,7 +70,7 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
         tokens,
       });
     } else if (entry.kind === 'assistant') {
-      const following = rows.slice(at + 1, nextTurnOfSpeech(rows, at + 1));
+      const following = rows.slice(at + 1, endOfResults(rows, at + 1));
       const group = answerGroup(entry, tokens, following, options.thinking);
       if (group !== undefined) groups.push(group);
     }
@@ -78,7 +78,7 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
   return groups;
 }
 
-function nextTurnOfSpeech(rows: readonly ContextRow[], from: number): number {
+function endOfResults(rows: readonly ContextRow[], from: number): number {
   let at = from;
   while (at < rows.length && ['tool_intent', 'tool_result'].includes(rows[at]!.entry.kind)) at += 1;
   return at;

@@ -1,20 +1,20 @@
-/** The rows of one turn: what its journal holds, and what was made since. */
+/** The context rows of one turn: those in the journal and those not stored yet. */
 import { STEP_ITERATIONS } from '../../contracts/records.ts';
 import type { ContextEntry, ContextRecord } from '../../contracts/records.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { Answer, ContextRow, Result } from '../prompt/history.ts';
 
-/** The rows of one turn: those of the journal, then those made since. */
+/** The rows of a turn, oldest first. A fresh row is one that is not in the journal yet. */
 export class TurnRows {
   readonly user: ContextRow;
-  /** The turn's plan, as the model reads it (N-25). */
+  /** The plan as the model reads it (N-25). */
   #plan: ContextRow | undefined;
   readonly #steps: ContextRow[];
   readonly #ofPlan: ContextRow[];
   readonly #fresh = new Set<ContextRow>();
 
-  /** `source`: whose words the message holds, where they are not the user's own. */
+  /** `source` is the source of the message, where it is not the user's own text. */
   constructor(userContent: string, journal: readonly ContextRecord[], source?: TextSource) {
     const isOwn = ({ entry }: ContextRow): boolean => entry.kind === 'user' && entry.laneSeq === undefined;
     const stored = journal.find(isOwn);
@@ -29,17 +29,17 @@ export class TurnRows {
     this.#steps = rest.filter((row) => !isOfPlan(row));
   }
 
-  /** Rows of the plan's steps, from conversations of their own; the turn's loop reads none of them. */
+  /** Rows of the steps of the plan, which have conversations of their own; the turn's own loop does not read them. */
   get ofPlan(): readonly ContextRow[] {
     return this.#ofPlan;
   }
 
-  /** Adds journaled rows of a step. */
+  /** Adds rows of a step that are in the journal. */
   keep(rows: readonly ContextRow[]): void {
     for (const row of rows) if (!this.#ofPlan.includes(row)) this.#ofPlan.push(row);
   }
 
-  /** Those of one run of a step: what of it is in the journal, under a task that is made anew each time. */
+  /** The rows of one run of a step: `task` is built again in each attempt, the others are in the journal. */
   static ofStep(task: string, journaled: readonly ContextRow[], source: TextSource | undefined): TurnRows {
     const rows = new TurnRows(task, [], source);
     rows.#fresh.clear();
@@ -51,7 +51,7 @@ export class TurnRows {
     return this.#plan;
   }
 
-  /** Answers, intents and results, in their order. */
+  /** Answers, intents and results, in order. */
   get steps(): readonly ContextRow[] {
     return this.#steps;
   }
@@ -65,17 +65,17 @@ export class TurnRows {
     return row;
   }
 
-  /** Messages that joined the turn; the journal holds them. */
+  /** Adds messages that joined the turn; they are in the journal. */
   joined(rows: readonly ContextRow[]): void {
     this.#steps.push(...rows);
   }
 
-  /** Rows not in the journal yet, in their order. */
+  /** Rows that are not in the journal yet, in order. */
   fresh(): ContextRow[] {
     return [...this.#fresh];
   }
 
-  /** The journal holds these rows now. */
+  /** Marks rows as journaled. */
   journaled(rows: readonly ContextRow[]): void {
     for (const row of rows) this.#fresh.delete(row);
   }
@@ -88,7 +88,7 @@ export class TurnRows {
     return answersIn(this.#steps);
   }
 
-  /** Every answer that cost something: the loop's and those of the plan's steps. */
+  /** Every model answer: those of the loop and those of the plan's steps. */
   paidAnswers(): Answer[] {
     return answersIn([...this.#steps, ...this.#ofPlan]).map(({ entry }) => entry);
   }

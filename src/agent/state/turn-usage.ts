@@ -5,28 +5,33 @@ import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 import { sumByModel } from './unjournaled-usage.ts';
 
 /**
- * Stores the cost that no row holds of a turn that is left here and continued elsewhere: its end will not know it. Throws
- * `StoreError`.
+ * Stores the usage that is not in the journal of a turn that is released and will continue later. Throws `StoreError`.
  */
 export async function recordUnreported(
   ledger: Pick<Ledger, 'noteUsage'>,
-  { turnId, parentTurnId, sessionKey: session, userId, costs }: TurnIdentity & Pick<TurnProgress, 'costs'>,
+  {
+    turnId,
+    parentTurnId,
+    sessionKey: session,
+    userId,
+    otherUsage,
+  }: TurnIdentity & Pick<TurnProgress, 'otherUsage'>,
 ): Promise<void> {
   const whose = { turnId: parentTurnId ?? turnId, session, userId };
   const purpose = parentTurnId === undefined ? 'turn' : 'subagent';
-  for (const spent of costs.takeUnreported().spent ?? [])
+  for (const spent of otherUsage.takeUnreported().spent ?? [])
     await ledger.noteUsage({ ...spent, ...whose, purpose });
 }
 
 /**
- * Cost of a turn's calls, by model: its answers and what was spent beside them, those from before a crash included.
- * `model` is that of answers which do not name theirs.
+ * Usage of a turn's model calls, by model: its answers and all other calls, including those before a crash. Answers that
+ * name no model count for the turn's.
  */
 export function usageOf(
-  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'costs'>,
+  turn: Pick<TurnContext, 'model'> & Pick<TurnProgress, 'rows' | 'otherUsage'>,
 ): ModelUsage[] {
   const answers = turn.rows.paidAnswers().flatMap(({ usage, model = turn.model ?? '' }) => {
     return usage === undefined ? [] : [{ ...usage, model }];
   });
-  return sumByModel([...answers, ...turn.costs.all]);
+  return sumByModel([...answers, ...turn.otherUsage.all]);
 }

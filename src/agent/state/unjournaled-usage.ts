@@ -4,16 +4,15 @@ import type { ContextEntry } from '../../contracts/records.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 
 /**
- * Cost of the calls of a turn that leave no answer in its journal: broken ones, corrections, explanations, summaries. The
- * next row that is journaled anyway takes along what no row holds yet, so a death loses the calls since that row, and
- * nothing is reported twice.
+ * Usage of the calls that leave no answer in the journal: broken calls, corrections, explanations, summaries. The next row
+ * that is journaled stores it too, so a crash loses only the calls since that row, and nothing is counted twice.
  */
 export class UnjournaledUsage {
   readonly #all: ModelUsage[];
-  /** Number of them that stand in the journal, or elsewhere. */
+  /** How many of them are stored already. */
   #reported: number;
 
-  /** Goes on where a journal stands. */
+  /** Continues from the usage in a journal. */
   constructor(journal: readonly { entry: ContextEntry }[] = []) {
     this.#all = journal.flatMap(({ entry }) => ('spent' in entry ? (entry.spent ?? []) : []));
     this.#reported = this.#all.length;
@@ -23,12 +22,12 @@ export class UnjournaledUsage {
     this.#all.push(spent);
   }
 
-  /** Those of the journal included. */
+  /** Includes those from the journal. */
   get all(): readonly ModelUsage[] {
     return this.#all;
   }
 
-  /** The cost that no row holds yet, by model, for the row that is journaled next; from then on it counts as reported. */
+  /** The usage that is not stored yet, by model, for the row that is journaled next. It counts as stored from then on. */
   takeUnreported(): { spent?: ModelUsage[] } {
     const spent = sumByModel(this.#all.slice(this.#reported));
     this.#reported = this.#all.length;
@@ -46,7 +45,7 @@ export function addUsage(sum: Usage, more: Usage): Usage {
   };
 }
 
-/** One sum a model, in the order the models come. */
+/** One sum per model, in the order of their first use. */
 export function sumByModel(all: readonly ModelUsage[]): ModelUsage[] {
   const sums = new Map<string, Usage>();
   for (const { model, ...usage } of all) {

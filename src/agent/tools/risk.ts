@@ -24,7 +24,7 @@ export interface Judgement {
 const CLEAN = taintOf([]);
 
 /** Names of the sources for people. */
-const SOURCE_WORDS: Readonly<Record<TextSource, string>> = {
+const SOURCE_NAMES: Readonly<Record<TextSource, string>> = {
   web: 'web pages',
   local: 'files, programs, memories or other agents',
   group: 'this group',
@@ -37,15 +37,15 @@ export function judgeCall(tool: Tool, args: unknown, taint: Taint = CLEAN): Judg
   if (risk === 'dangerous') {
     return { risk, warning: `It ${tool.warning?.(args) ?? 'may do what cannot be taken back'}.` };
   }
-  if (isFeltOutside(tool, args, taint)) {
-    const read = [...taint.sources].map((source) => SOURCE_WORDS[source]).join(' and ');
+  if (reachesOutside(tool, args, taint)) {
+    const read = [...taint.sources].map((source) => SOURCE_NAMES[source]).join(' and ');
     const what = tool.effect === 'pure' ? 'could carry words of this chat away' : 'reaches beyond this chat';
     return { risk: 'dangerous', warning: `It ${what}, and words from ${read} may be what asks for it.` };
   }
   return { risk, warning: risk === 'caution' ? 'It changes something, or tells others something.' : '' };
 }
 
-function isFeltOutside(tool: Tool, args: unknown, taint: Taint): boolean {
+function reachesOutside(tool: Tool, args: unknown, taint: Taint): boolean {
   if (taint.sources.size === 0) return false;
   const reach = tool.reach(args);
   if (typeof reach === 'string') return reach === 'outside';

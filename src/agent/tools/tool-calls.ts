@@ -121,7 +121,7 @@ async function runCall(
   const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
   if (refusal !== undefined) return refusal;
   const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
-  if (!begun && tool.effect !== 'pure') await noteIntent(shared, turn, n, callIndex, call);
+  if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
   const ctx: ToolContext = {
@@ -160,7 +160,7 @@ async function roleOf({ deps }: AgentShared, userId: string): Promise<UserRole> 
 }
 
 /** T3. */
-async function noteIntent(
+async function journalIntent(
   shared: AgentShared,
   turn: TurnIdentity & TurnProgress,
   n: number,

@@ -70,7 +70,7 @@ async function keepAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
-    ...turn.costs.takeUnreported(),
+    ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);
   for (const [callIndex, call] of response.toolCalls.entries()) {
@@ -112,7 +112,7 @@ async function prepareRepeat(
   { n, call, tries, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
-  if (call.usage !== undefined) turn.costs.add({ ...call.usage, model: turn.model ?? '' });
+  if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
   turn.signal.throwIfAborted();
   const waitMs = error instanceof ProviderError ? pauseAfter(error, call.begun, tries, limits) : undefined;
   if (waitMs === undefined || !(error instanceof ProviderError)) throw error;

@@ -43,7 +43,7 @@ export interface AroundTurn {
 export function createTurnHandler(shared: AgentShared, aroundTurn: AroundTurn): LaneHandler {
   return {
     handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
-    onDeadLetter: (head, error) => endDead(shared, head, error),
+    onDeadLetter: (head, error) => endDeadLetter(shared, head, error),
   };
 }
 
@@ -138,7 +138,7 @@ function startTurn(
     rows,
     reply: replySoFar(rows),
     joining: { payload, unreported: burst?.joined ?? [] },
-    costs: new UnjournaledUsage(opened.journal),
+    otherUsage: new UnjournaledUsage(opened.journal),
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
     cutOff: false,
     // Read like user input: a mode name of an older version is refused with its new name (S-03).
@@ -209,7 +209,7 @@ function deliveryOf(
 }
 
 /** Ends a turn that cannot be run and answers with the reason. A head that cannot be read is only finished. */
-async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
+async function endDeadLetter(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
   const { ledger, lanes, events, log } = shared.deps;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);

@@ -34,7 +34,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     mode: 'planner',
     rows: new TurnRows('hello', []),
     reply: new Reply(),
-    costs: new UnjournaledUsage(),
+    otherUsage: new UnjournaledUsage(),
     restarted: false,
     cutOff: false,
     approvals: [],
