@@ -26,8 +26,8 @@ export interface TextCall {
 }
 
 /**
- * Gives what the model said, without its thinking. Emits the call as thinking where it is shown, and always that it
- * waits for a place at the model. Throws `ProviderError`, the signal's reason, or what `paid` throws.
+ * Returns the model's text without its thinking. Emits a shown call as thinking, and in any case a notice when the call
+ * waits in a queue. Throws `ProviderError`, the signal's reason, or what `paid` throws.
  */
 export async function completeText(
   { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },

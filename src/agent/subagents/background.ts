@@ -171,7 +171,7 @@ const storedPayload = z.object({
   deadline: z.number(),
 });
 
-/** The payload, or why it cannot be read: the subagent cannot be run, now or later. */
+/** The payload, or the error of one that cannot be read, now or later. */
 function readPayload(stored: unknown): SubagentPayload | GatewayError {
   const read = storedPayload.safeParse(stored);
   if (read.success) return read.data;
