@@ -151,7 +151,10 @@ function pauseAfter(
     return 0;
   }
   if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
-  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(attempts.waits, limits.retryBaseMs, RETRY_CAP_MS));
+  const pause = Math.max(
+    error.retryAfterMs ?? 0,
+    backoffMs(attempts.waits, limits.retryBaseMs, RETRY_CAP_MS),
+  );
   const now = performance.now();
   attempts.waits += 1;
   attempts.refusedSince ??= now;
