@@ -20,15 +20,15 @@ export interface Agent {
   turns: LaneHandler;
   /** Runs the heads of `agent:` lanes. */
   subagents: LaneHandler;
-  /** A completion without a session; ending the reading, or `signal`, ends it. Throws `GatewayError`. */
+  /** A completion without a session. It ends when the caller stops reading or `signal` aborts. Throws `GatewayError`. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
-  /** Ends what it does beside the turns. Never throws; twice is fine. */
+  /** Ends the work after turns. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Makes the agent. Tool schemas are made here, prompts at a profile's first use; nothing is made per turn. */
+/** Creates the agent. Tool schemas are built here, system prompts at the first use of a profile; neither is built per turn. */
 export function createAgent(deps: AgentDeps): Agent {
-  const parts: Omit<AgentShared, 'compressor' | 'afterTurn'> = {
+  const shared: AgentShared = {
     deps,
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
     models: deps.models,
@@ -38,17 +38,13 @@ export function createAgent(deps: AgentDeps): Agent {
     prepare: createPreparation(deps.tools),
     forSubagent: createSubagentProfiles(),
   };
-  const compressor = createCompressor(parts);
-  const shared: AgentShared = {
-    ...parts,
-    compressor,
-    afterTurn: createAfterTurn([compressor.worker], deps.events),
-  };
+  const compressor = createCompressor(shared);
+  const afterTurn = createAfterTurn([compressor.worker], deps.events);
   const pure = { ...shared, prepare: createPreparation(deps.tools, (tool) => tool.effect === 'pure') };
   return {
-    turns: createTurnHandler(shared),
+    turns: createTurnHandler(shared, { compressor, afterTurn }),
     subagents: createSubagentHandler(shared),
     complete: (caller, request, signal) => completeStateless(pure, caller, request, signal),
-    close: () => shared.afterTurn.close(),
+    close: () => afterTurn.close(),
   };
 }

@@ -15,21 +15,19 @@ import type { LLMProvider } from '../contracts/provider.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../contracts/subagents.ts';
 import type { Tool } from '../contracts/tool.ts';
-import type { Compressor } from './compression/compressor.ts';
-import type { AfterTurn } from './turn/after-turn.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 
-/** Takes the events of a turn, at once and in order. Never throws, never waits. */
+/** Receives the events of a turn, in order. Never throws, never waits. */
 export type Emit = (event: EventBody) => void;
 
-/** Waits, in milliseconds. */
+/** Time limits, in milliseconds. */
 export interface AgentLimits {
   /** Longest silence before a model's first chunk (N-61, `LLM_STREAM_FIRST_CHUNK_TIMEOUT`). */
   firstChunkMs: number;
-  /** The same for a call that waits for a place at the model first: others are answered meanwhile. */
+  /** The same for a call that waits in a queue first. */
   queuedMs: number;
   /** Longest silence between two chunks (N-62, `LLM_STREAM_CHUNK_TIMEOUT`). */
   chunkMs: number;
@@ -38,11 +36,11 @@ export interface AgentLimits {
   /** Longest run of a subagent while its turn waits, and in the background. */
   subagentMs: number;
   backgroundMs: number;
-  /** Longest wait for a model server that refuses, before the turn gives up with a text to the user. */
+  /** Longest wait for an unavailable model server, before the turn fails with a text for the user. */
   modelWaitMs: number;
-  /** First pause before such a server is asked again; doubles up to `RETRY_CAP_MS`. */
+  /** First pause before such a server is tried again; doubles up to `RETRY_CAP_MS`. */
   retryBaseMs: number;
-  /** Time a dangerous call waits for a human before it counts as denied. */
+  /** How long a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
 }
 
@@ -64,19 +62,20 @@ export const RETRY_CAP_MS = 5_000;
 export const HISTORY_ROWS = 50;
 /** Tool calls of one model answer that are run; the others get an error result. */
 export const MAX_CALLS_RUN = 16;
-/** Tool calls of one model answer that are kept at all. */
+/** Tool calls of one model answer that are kept. */
 export const MAX_CALLS_KEPT = 256;
-/** Longest text, and longest thinking, of one model answer, in UTF-16 units; longer is cut off and said. */
+/** Longest model answer, text and thinking together, in UTF-16 units; a longer one is cut off with a mark. */
 export const MAX_ANSWER_CHARS = 256 * 1024;
-/** Longest tool result the model reads, in UTF-16 units; longer keeps its head and tail. */
+/** Longest tool result that the model reads, in UTF-16 units; a longer one keeps its head and tail. */
 export const MAX_RESULT_CHARS = 16_000;
+
 /** Everything the agent needs from other modules; the composition root supplies it. */
 export interface AgentDeps {
   ledger: Ledger;
   subagents: SubagentStore;
   /** The lanes of subagents in the background, on this node. */
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
-  /** Ends a head whose payload cannot be read, so that it does not block its lane; parks one that waits for a human. */
+  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park'>;
   approvals: Pick<ApprovalStore, 'approval'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
@@ -86,7 +85,7 @@ export interface AgentDeps {
   events: EventBus;
   live: LiveMessages;
   provider: LLMProvider;
-  /** Which model and profile a name means. */
+  /** Resolves the names of models and profiles. */
   models: Models;
   tools: readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
@@ -94,9 +93,9 @@ export interface AgentDeps {
   memories: Pick<MemoryStore, 'recall'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
-  /** Folder of the prompt files (AGENTS.md and the others) and `skills/`; undefined = there is none. */
+  /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
   workspaceDir?: string | undefined;
-  /** The folder of a session's files; makes it when it is missing. */
+  /** The folder of a session's files, created when it is missing. */
   workspace(session: SessionKey): Promise<string>;
   log: Log;
   limits?: Partial<AgentLimits>;
@@ -108,11 +107,9 @@ export interface AgentShared {
   limits: AgentLimits;
   models: Models;
   scale: TokenScale;
-  compressor: Compressor;
-  afterTurn: AfterTurn;
-  /** The prompt files as they are now. */
+  /** The bootstrap files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
-  /** The prompt and tools of a profile, made at its first use. */
+  /** The prompt and tools of a profile, prepared at its first use. */
   prepare(profile: Profile): PreparedProfile;
   /** The profile of a subagent whose parent has these tools. */
   forSubagent(profile: Profile, tools: ReadonlySet<string>): Profile;

@@ -2,6 +2,8 @@
 
 /** Replaces lone surrogates with U+FFFD and NUL with U+2400: Postgres refuses the one, Telegram the other. */
 export function cleanText(text: string): string {
+  // Nearly every text is clean, and this runs for every token: the checks cost a quarter of the replacement.
+  if (text.isWellFormed() && !text.includes('\0')) return text;
   return text.toWellFormed().replaceAll('\0', '\u2400');
 }
 

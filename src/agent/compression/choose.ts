@@ -1,16 +1,16 @@
-/** Which turns a summary should take the place of: the oldest, whole, while the newest stay as they were said. */
+/** Chooses the turns that a summary replaces: the oldest ones, whole; the newest stay unchanged. */
 import type { UnsummarizedRow } from '../../contracts/records.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 
-/** Rows after which the oldest would soon not be read any more: they are summarised first. */
+/** Rows from which on the oldest are summarized, before they drop out of the history. */
 export const MAX_UNSUMMARIZED_ROWS = HISTORY_ROWS - 2;
-/** Part of the budget that the newest turns may keep. */
+/** Share of the budget that the newest turns may keep. */
 export const KEEP_SHARE = 0.3;
 /** Rows that the newest turns may keep. */
 export const KEEP_ROWS = 16;
-/** Fewer tokens than these are not worth a model call. */
+/** Fewer tokens than this are not worth a model call. */
 export const MIN_COVERED_TOKENS = 600;
 
 /** True when the tokens pass the profile's share of the budget (N-67). */
@@ -18,7 +18,7 @@ export function exceedsThreshold(profile: Profile, { tokens }: ContextSize, budg
   return profile.compressionEnabled && tokens > budget * profile.compressionThreshold;
 }
 
-/** True when it exceeds the threshold, or when the next turns would push the oldest rows out of the history. */
+/** True when the context exceeds the threshold, or when its oldest rows would soon drop out of the history. */
 export function shouldCompressAfterTurn(profile: Profile, size: ContextSize, budget: number): boolean {
   return (
     exceedsThreshold(profile, size, budget) ||
@@ -26,16 +26,16 @@ export function shouldCompressAfterTurn(profile: Profile, size: ContextSize, bud
   );
 }
 
-/** Rows of one turn, or a summary alone. */
-export interface Turns {
+/** The rows of one turn, or one summary. */
+export interface TurnGroup {
   laneSeq: number;
   rows: UnsummarizedRow[];
   tokens: number;
 }
 
-/** Rows by turn, in their order. */
-export function byTurn(rows: readonly UnsummarizedRow[]): Turns[] {
-  const turns: Turns[] = [];
+/** Groups rows by turn, in job. */
+export function byTurn(rows: readonly UnsummarizedRow[]): TurnGroup[] {
+  const turns: TurnGroup[] = [];
   for (const row of rows) {
     const last = turns.at(-1);
     if (last?.laneSeq === row.laneSeq) {
@@ -47,10 +47,10 @@ export function byTurn(rows: readonly UnsummarizedRow[]): Turns[] {
 }
 
 /**
- * The turns to cover, oldest first: all but the newest one, and those before it that fit `KEEP_SHARE` of the budget and
- * `KEEP_ROWS`. Empty when that would be too little to be worth it.
+ * The turns to summarize, oldest first: all except the newest ones that fit `KEEP_SHARE` of the budget and `KEEP_ROWS`; at
+ * least one is kept. Empty when too little would be summarized.
  */
-export function chooseTurns(rows: readonly UnsummarizedRow[], budget: number): Turns[] {
+export function chooseTurns(rows: readonly UnsummarizedRow[], budget: number): TurnGroup[] {
   const turns = byTurn(rows);
   let tokens = 0;
   let kept = 0;

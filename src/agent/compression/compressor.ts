@@ -1,4 +1,4 @@
-/** Compression of contexts: before a turn whose context is too large, and by a worker after a turn (N-66, N-67). */
+/** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
@@ -11,24 +11,24 @@ import { contextSize } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
-import type { CompressionOrder } from './compress.ts';
+import type { CompressionJob } from './compress.ts';
 
-/** Time without another try for a session whose compression failed, or gained too little, in milliseconds. */
+/** Pause before the next attempt for a session whose compression failed or gained too little, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;
-/** Sessions that are left alone at one time; the one that was left alone first is tried again first. */
+/** Sessions that are paused at the same time; the oldest pause is dropped first. */
 const MAX_COOLING_DOWN = 10_000;
 
 export interface Compressor {
   /**
-   * Shortens the context of a turn that has not begun, if it is too large (N-67); waits for `running`, the work after
-   * the turn before, instead. Throws `StoreError`, or the signal's reason.
+   * Compresses the context of a turn that has not begun, if it is too large (N-67). When the workers of the previous turn
+   * are still `running`, it waits for them instead. Throws `StoreError`, or the signal's reason.
    */
   before(turn: Turn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
-  /** Shortens the context of a turn that has ended, if the next one would find it too large (N-66). */
+  /** Compresses the context of a turn that has ended, if it is too large for the next one (N-66). */
   readonly worker: AfterTurnWorker;
 }
 
-/** Estimated tokens of what the next turn reads. */
+/** Estimated tokens of the context. */
 interface Compression {
   before: number;
   after: number;
@@ -36,26 +36,26 @@ interface Compression {
 
 /** `monotonicNow` is a clock in milliseconds. */
 export function createCompressor(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
+  shared: AgentShared,
   monotonicNow: () => number = () => performance.now(),
 ): Compressor {
   const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
-  /** Undefined when nothing came of it: then the session is left alone for a while. Rejects only with the signal's reason. */
-  const compress = async (order: CompressionOrder): Promise<Compression | undefined> => {
-    const log = shared.deps.log.child({ sessionKey: order.session });
+  /** Undefined when the context was not compressed; the session is then paused. Rejects only with the signal's reason. */
+  const compress = async (job: CompressionJob): Promise<Compression | undefined> => {
+    const log = shared.deps.log.child({ sessionKey: job.session });
     try {
-      const done = await compressOnce(shared, order);
+      const done = await compressOnce(shared, job);
       if (!('refused' in done)) {
         log.info(done, 'context_compressed');
         return done;
       }
       log.info({ reason: done.refused }, 'context_not_compressed');
     } catch (error) {
-      order.signal.throwIfAborted();
+      job.signal.throwIfAborted();
       log.warn({ err: toGatewayError(error) }, 'compression_failed');
     }
-    coolingDown.set(order.session, true);
+    coolingDown.set(job.session, true);
     return undefined;
   };
 
@@ -64,25 +64,25 @@ export function createCompressor(
     if (!ended || coolingDown.get(turn.sessionKey) === true) return NOTHING;
     const budget = await budgetFor(shared, turn, signal);
     if (budget === undefined || !shouldCompressAfterTurn(turn.profile, size, budget)) return NOTHING;
-    const done = await compress(orderOf(turn, signal));
+    const done = await compress(jobOf(turn, signal));
     return done === undefined ? NOTHING : { events: [{ type: 'context_compressed', ...done }] };
   };
 
   return {
     async before(turn, running, emit) {
-      // A subagent has no history of its own; what a journal holds was said with the context as it is.
+      // A subagent has no history; a turn with answers in its journal continues with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
       const budget = await budgetFor(shared, turn, turn.signal);
       if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
         if (coolingDown.get(turn.sessionKey) === true) return;
-        const done = await compress(orderOf(turn, turn.signal));
+        const done = await compress(jobOf(turn, turn.signal));
         if (done === undefined) return;
         emit({ type: 'context_compressed', ...done });
       }
       await rereadHistory(shared, turn);
-      // It gained, and still not enough: another try would gain less.
+      // The gain was too small: another attempt would gain even less.
       if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
     worker: { name: 'compression', run: afterTurn },
@@ -91,9 +91,9 @@ export function createCompressor(
 
 const NOTHING: WorkerResult = { events: [] };
 
-/** Budget of the conversation in estimated tokens; undefined when the model's server does not say. */
+/** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
 async function budgetFor(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
+  shared: AgentShared,
   turn: TurnIdentity & TurnContext,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -104,21 +104,18 @@ async function budgetFor(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
-    // The turn's own call finds the same, and tells the user.
+    // The turn's own call fails in the same way and reports it to the user.
     turn.log.debug({ err: error }, 'compression_not_considered');
     return undefined;
   }
 }
 
-function orderOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionOrder {
+function jobOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionJob {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }
 
-async function rereadHistory(
-  shared: Omit<AgentShared, 'compressor' | 'afterTurn'>,
-  turn: TurnIdentity & TurnContext,
-): Promise<void> {
+async function rereadHistory(shared: AgentShared, turn: TurnIdentity & TurnContext): Promise<void> {
   const rows = await shared.deps.contexts.unsummarized(turn.sessionKey, HISTORY_ROWS);
   turn.past = rows;
   turn.history = toGroups(rows, { thinking: false });

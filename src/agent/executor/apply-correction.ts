@@ -1,4 +1,4 @@
-/** Corrects a failed step: the breakers in their order, the correction call, and its decision (S-21…S-34). */
+/** Corrects a failed step: checks the limits in their order, makes the correction call and applies its decision (S-21…S-34). */
 import type { Emit } from '../deps.ts';
 import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
@@ -9,7 +9,7 @@ import type { Execution } from './execution.ts';
 
 /** Corrections that let one step run again; then the plan is stuck (S-21). */
 export const MAX_RETRIES_PER_STEP = 3;
-/** From this part of the corrections left on, people are warned (S-24). */
+/** Users are warned when this share of the corrections is left (S-24). */
 export const BUDGET_WARNING_SHARE = 0.3;
 
 /** Decides about a failed step and applies the decision. Throws `StoreError` and the signal's reason. */
@@ -36,12 +36,12 @@ export async function correctStep(execution: Execution, step: PlanStep, result: 
     consecutiveFailures: deps.context.consecutiveFailures,
     refusal: run.refusal,
   });
-  // A call that a stop cut short answers `abort`: that is no decision.
+  // A call that was cut short by a stop returns `abort`, which is no decision.
   deps.signal.throwIfAborted();
   await applyCorrection(execution, step, correction);
 }
 
-/** True at the one count where the warning is given, so that it comes once (S-34). */
+/** True at exactly one count, so that the warning comes once (S-34). */
 function isWarningDue(remaining: number): boolean {
   const last = MAX_CORRECTIONS * BUDGET_WARNING_SHARE;
   return remaining <= last && remaining + 1 > last;
@@ -66,27 +66,27 @@ async function applyCorrection(
   if (edit.kind !== 'edited') {
     const reason =
       edit.kind === 'too_many_steps'
-        ? `Only ${edit.left} more steps may be added, fewer than the correction asks for.`
+        ? `The plan has room for ${edit.left} more ${edit.left === 1 ? 'step' : 'steps'}, fewer than the correction asks for.`
         : `The plan has no step "${edit.stepId}".`;
-    // Refused once already and decided again: the plan ends.
+    // The second refusal in a row ends the plan.
     if (run.refusal !== undefined) await execution.cancel(reason);
     else {
-      await execution.note({ type: 'refused', stepId: step.id, reason });
+      await execution.record({ type: 'refused', stepId: step.id, reason });
       execution.emitStep(step.id);
     }
     return;
   }
   const { action, reason } = correction;
-  await execution.note({ type: 'corrected', stepId: step.id, action, reason, plan: edit.plan });
+  await execution.record({ type: 'corrected', stepId: step.id, action, reason, plan: edit.plan });
   announce(execution, step, correction);
 }
 
-/** A decision that lets the plan go on. */
+/** A decision with which the plan continues. */
 type Amendment = Exclude<AgentCorrection, { action: 'abort' }>;
 
 /**
- * The plan with the decision in it: counted, and with its reason at the steps it is about. The step that failed waits
- * again, or is left out.
+ * The plan after the decision, which is counted and whose reason is noted at the steps it changes. The failed step is
+ * pending again, or skipped.
  */
 function editOf(execution: Execution, step: PlanStep, correction: Amendment): PlanEdit {
   const { deps, run } = execution;
@@ -100,15 +100,15 @@ function editOf(execution: Execution, step: PlanStep, correction: Amendment): Pl
   switch (correction.action) {
     case 'retry':
     case 'modify': {
-      const waits = put({ status: 'pending', revision });
-      if (waits.kind !== 'edited' || correction.command === undefined) return waits;
-      return replaceStepCommand(waits.plan, step.id, correction.command, deps.classify);
+      const pending = put({ status: 'pending', revision });
+      if (pending.kind !== 'edited' || correction.command === undefined) return pending;
+      return replaceStepCommand(pending.plan, step.id, correction.command, deps.classify);
     }
     case 'insert_steps': {
-      const waits = put({ status: 'pending' });
-      if (waits.kind !== 'edited') return waits;
+      const pending = put({ status: 'pending' });
+      if (pending.kind !== 'edited') return pending;
       const added = correction.newSteps.map((proto) => ({ ...proto, revision }));
-      return insertStepsBefore(waits.plan, step.id, added, deps.classify);
+      return insertStepsBefore(pending.plan, step.id, added, deps.classify);
     }
     case 'skip': {
       const skipped = put({ status: 'skipped', revision });

@@ -1,4 +1,4 @@
-/** A plain call of the model beside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
+/** A model call outside the conversation: its own system prompt, no persona, no history, no tools (S-14). */
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../../contracts/provider.ts';
@@ -8,7 +8,7 @@ import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Decisions want the likely answer, not a surprising one. */
+/** Low: decisions need the likely answer. */
 const TEMPERATURE = 0.2;
 /** Tokens one call may make, and never more than a quarter of the window. */
 const MAX_TOKENS = 1_024;
@@ -22,17 +22,17 @@ export interface PlainQuestion {
   system: string;
   messages: readonly ChatMessage[];
   signal: AbortSignal;
-  /** Undefined = people see nothing of it. */
+  /** Undefined = the call is not shown. */
   shown?: ShownCall | undefined;
 }
 
 /**
- * Gives what the model said. A message too long for the window keeps its head and tail. What it cost is counted to the
- * turn. `emit` gets what people see of it, and that it waits; unset = nothing. Throws `ProviderError`, or the signal's reason.
+ * Returns the model's text. A message too long for the window keeps its head and tail. The usage is added to the turn.
+ * `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, or the signal's reason.
  */
 export async function callWithoutHistory(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'costs'>,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'otherUsage'>,
   call: PlainQuestion,
   emit: Emit = () => undefined,
 ): Promise<string> {
@@ -54,8 +54,8 @@ export async function callWithoutHistory(
     ...(can.thinking && { think: false }),
   };
   const { signal, shown } = call;
-  const paid = (usage: Usage): void => turn.costs.add({ ...usage, model });
-  return await completeText(shared, { request, signal, maxChars: MAX_CHARS, shown, paid }, emit);
+  const onUsage = (usage: Usage): void => turn.otherUsage.add({ ...usage, model });
+  return await completeText(shared, { request, signal, maxChars: MAX_CHARS, shown, onUsage }, emit);
 }
 
 /** Clips messages to equal shares of a budget in tokens. */

@@ -10,7 +10,7 @@ export const MAX_NEW_STEPS = 3;
 const MAX_REASON_CHARS = 500;
 const MAX_DESCRIPTION_CHARS = 500;
 const MAX_NAME_CHARS = 60;
-/** Braces that are tried as the beginning of the object: each may cost a walk through the whole text. */
+/** Braces that are tried as the start of the object: each may cost a scan of the whole text. */
 const MAX_OBJECTS_TRIED = 30;
 
 /** A decision about a failed step. */
@@ -22,7 +22,7 @@ export type AgentCorrection = { reason: string } & (
   | { action: 'abort' }
 );
 
-/** The executors that exist; any other becomes the agent itself, and the step says so. */
+/** The executors that exist; a step with any other is left to the agent itself, with a note. */
 export interface AvailableExecutors {
   /** Names of the tools, each with a line of what it does. */
   tools: ReadonlyMap<string, string>;
@@ -48,7 +48,7 @@ const reply = z.discriminatedUnion('action', [
 ]);
 
 /**
- * Reads a correction of a step with this command; new steps beyond the third are left out (S-13). Throws
+ * Reads a correction of a step with this command; new steps beyond the third are dropped (S-13). Throws
  * `GatewayError('bad_correction')` when the text holds none that can be used.
  */
 export function readCorrection(
@@ -83,7 +83,7 @@ export function readCorrection(
   }
 }
 
-/** A tool or profile that is none becomes the agent itself, and a note says so. Arguments alone are for the same tool. */
+/** An unknown tool or profile is replaced by the agent itself, with a note. Arguments alone are for the current tool. */
 function toCommand(
   { tool, agent, self, args: given }: z.infer<typeof command>,
   executors: AvailableExecutors,
@@ -125,11 +125,11 @@ function jsonIn(text: string): unknown {
     try {
       if (end !== undefined) return JSON.parse(text.slice(from, end));
     } catch {
-      // Braces that are not JSON: the text before the object may hold some.
+      // The text before the object may contain braces that are not JSON.
     }
     from = text.indexOf('{', from + 1);
   }
-  throw new GatewayError('bad_correction', 'The answer holds no JSON object.');
+  throw new GatewayError('bad_correction', 'The answer contains no JSON object.');
 }
 
 /** Finds the end of the object that begins at `from`: braces outside strings are counted. */

@@ -1,4 +1,4 @@
-/** The correction call: the model decides about a failed step (S-10…S-14); nothing is changed here. */
+/** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plan.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
@@ -9,20 +9,20 @@ import type { AgentCorrection, AvailableExecutors } from './correction-reply.ts'
 /** Longest result of the failed step that is shown, in UTF-16 units. */
 const MAX_SHOWN_RESULT = 6_000;
 
-/** A failed step, as the correction call is asked about it. */
+/** A failed step, as the correction call sees it. */
 export interface Failure {
   plan: Plan;
   step: PlanStep;
   result: StepResult;
   /** Earlier steps, from the rolling context. */
   before: string;
-  /** Failed runs since the last one that did not fail, this one included (S-09). */
+  /** Failed runs since the last successful one, this one included (S-09). */
   consecutiveFailures: number;
-  /** Reason why the last correction of this step could not be applied, if there was one. */
+  /** Why the last correction of this step could not be applied; undefined when there was none. */
   refusal?: string | undefined;
 }
 
-/** One call of the model with these very messages: no persona, no history, no tools (S-14). */
+/** A model call with exactly these messages: no persona, no history, no tools (S-14). */
 export type PlainCall = (system: string, messages: readonly ChatMessage[]) => Promise<string>;
 
 /**
@@ -39,7 +39,7 @@ export async function analyzeFailure(
     return readCorrection(reply, executors, failure.step);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { action: 'abort', reason: `No correction could be had: ${why}` };
+    return { action: 'abort', reason: `The correction call failed: ${why}` };
   }
 }
 

@@ -1,4 +1,4 @@
-/** Changes of a plan: each gives a new plan and leaves the given one as it was (S-15…S-19). */
+/** Edits of a plan: each returns a new plan and leaves the given one unchanged (S-15…S-19). */
 import type { Plan, PlanStep, StepExecutor } from '../../contracts/plan.ts';
 import type { ToolRisk } from '../../contracts/risk.ts';
 import type { Tool } from '../../contracts/tool.ts';
@@ -6,7 +6,7 @@ import { clipMiddle } from '../../lib/text.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;
-/** Longest command as a text, in UTF-16 units. */
+/** Longest text of a command, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 400;
 
 /** A command: the executor of a step, and its arguments. */
@@ -15,20 +15,20 @@ export interface StepCommand {
   args?: Record<string, unknown> | undefined;
 }
 
-/** A step before it has its place in a plan. */
+/** A step that is not part of a plan yet. */
 export interface ProtoStep extends StepCommand {
   description: string;
   /** Reason of the insertion. */
   revision?: string | undefined;
 }
 
-/** Judges a command; asked anew for every step that is made or changed (S-17). */
+/** Classifies the risk of a command; called again for every step that is added or changed (S-17). */
 export type Classify = (command: StepCommand) => ToolRisk;
 
-/** A changed plan, or why it stays as it is. */
+/** A changed plan, or why it was not changed. */
 export type PlanEdit =
   | { kind: 'edited'; plan: Plan }
-  /** Fewer steps may still be added than were given: nothing was added. */
+  /** Too many steps were given: none was added. `left` may still be added. */
   | { kind: 'too_many_steps'; left: number }
   | { kind: 'unknown_step'; stepId: string };
 
@@ -37,7 +37,7 @@ export function stepsLeft(plan: Plan): number {
   return Math.max(0, plan.originalLength + MAX_ADDED_STEPS - plan.steps.length);
 }
 
-/** Inserts steps behind a step (S-16). Never throws. */
+/** Inserts steps after a step (S-16). Never throws. */
 export function insertSteps(
   plan: Plan,
   afterStepId: string,
@@ -57,7 +57,7 @@ export function insertStepsBefore(
   return insertAt(plan, beforeStepId, 0, protoSteps, classify);
 }
 
-/** Gives a step another command and judges its risk anew (S-17). Never throws. */
+/** Replaces the command of a step and classifies its risk again (S-17). Never throws. */
 export function replaceStepCommand(
   plan: Plan,
   stepId: string,
@@ -78,7 +78,7 @@ export function changeStep(plan: Plan, stepId: string, change: (step: PlanStep) 
   return { kind: 'edited', plan: { ...plan, steps } };
 }
 
-/** Makes a step of a proto-step: with an id, a place and a status (S-19). */
+/** Turns a proto-step into a step with an id, an index and a status (S-19). */
 export function promoteProtoStep(
   { description, executor, args, revision }: ProtoStep,
   place: { id: string; index: number },
@@ -109,7 +109,7 @@ function insertAt(
   return { kind: 'edited', plan: { ...plan, steps: steps.map((step, index) => ({ ...step, index })) } };
 }
 
-/** Ids that no step has, the same each time they are asked for: a step is never taken out of a plan. */
+/** Ids that no step has. They are deterministic, because a step is never removed from a plan. */
 function freshIds(plan: Plan, count: number): string[] {
   const taken = new Set(plan.steps.map(({ id }) => id));
   const ids: string[] = [];
@@ -118,8 +118,8 @@ function freshIds(plan: Plan, count: number): string[] {
 }
 
 /**
- * Judges steps by the tools they call. What cannot be judged beforehand (arguments nobody knows yet, or a tool that is
- * none) is `caution`: each call is judged again when it is made, and a dangerous one waits for a human there. Never throws.
+ * Classifies steps by the tools they call. Where that is not possible yet (unknown arguments, an unknown tool) the risk is
+ * `caution`: each call is judged again when it is made, and a dangerous one waits for a human then. Never throws.
  */
 export function classifyFor(tools: ReadonlyMap<string, Tool>): Classify {
   return ({ executor, args }) => {

@@ -14,35 +14,35 @@ export interface StepOutcome {
   isError: boolean;
 }
 
-/** May the next step run? */
+/** Whether the next step may run. */
 export type GateVerdict =
   | { kind: 'go' }
-  /** A person leaves the step out. */
+  /** A person skips the step. */
   | { kind: 'skip' }
-  /** A person wants to go on later. */
+  /** A person pauses the plan. */
   | { kind: 'pause' }
   | { kind: 'cancel'; reason: string };
 
 /** Dependencies of the executor. */
 export interface ExecutorDeps {
-  /** Commits fact number `n` and the plan as it is after it; a number that is there already stays. Throws `StoreError`. */
+  /** Commits fact number `n` and the plan after it; a fact that is stored already is kept. Throws `StoreError`. */
   journal(n: number, fact: PlanFact, plan: Plan): Promise<void>;
-  /** Carries a step out; `run` names this run of it for its own journal. What it throws as a plain `GatewayError` is a failed step. */
+  /** Runs a step; `run` is the number of the run, for its own journal. A plain `GatewayError` means that the step failed. */
   runStep(step: PlanStep, run: number, state: PlanRun): Promise<StepOutcome>;
   /** The correction call; never throws (S-11). */
   correct(failure: Failure): Promise<AgentCorrection>;
   classify: Classify;
   /** Earlier steps, for the correction call. */
   context: RollingContext;
-  /** Asked before each step, and before each correction. May end the turn by throwing (it waits for a human). */
+  /** Called before each step and each correction. May end the turn by throwing, to wait for a human. */
   gate(step: PlanStep, state: PlanRun): Promise<GateVerdict>;
-  /** Waits for the plan to be resumed, by ending the turn. */
+  /** Ends the turn until the plan is resumed. */
   park(step: PlanStep, state: PlanRun): Promise<void>;
   signal: AbortSignal;
   emit: Emit;
 }
 
-/** The state of one plan while it is carried out. A change is a committed fact first, and an event then. */
+/** The state of one running plan. Each change is committed as a fact before its event is emitted. */
 export class Execution {
   readonly deps: ExecutorDeps;
   #run: PlanRun;
@@ -64,7 +64,7 @@ export class Execution {
     return this.#run.plan.state === 'running' || this.#run.plan.state === 'paused';
   }
 
-  async note(fact: PlanFact): Promise<void> {
+  async record(fact: PlanFact): Promise<void> {
     const next = applyFact(this.#run, fact);
     await this.deps.journal(this.#run.facts, fact, next.plan);
     this.#run = next;
@@ -75,7 +75,7 @@ export class Execution {
     return this.#run.plan.steps.find((step) => step.id === id);
   }
 
-  /** Shows the step of that id as it is now. */
+  /** Emits the step of that id as it is now. */
   emitStep(id: string): void {
     const step = this.step(id);
     if (step !== undefined) this.emit({ type: 'step_changed', step });
@@ -84,7 +84,7 @@ export class Execution {
   /** Ends a plan that is still open. Throws `StoreError`. */
   async cancel(reason: string): Promise<void> {
     if (!this.open) return;
-    await this.note({ type: 'cancelled', reason });
+    await this.record({ type: 'cancelled', reason });
     this.emit({ type: 'plan_cancelled', reason: this.#run.plan.reason ?? reason });
   }
 }

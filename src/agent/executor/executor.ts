@@ -1,4 +1,4 @@
-/** The plan executor: a loop over a plan that may change while it runs, inside four breakers (S-01, S-20…S-38). */
+/** The plan executor: a loop over the steps of a plan, which corrections may change, within four limits (S-01, S-20…S-38). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
@@ -13,8 +13,8 @@ import type { PlanRun } from './run-state.ts';
 const MAX_REASON_CHARS = 400;
 
 /**
- * Carries a plan out to its one terminal event and gives how it ended. It goes on where `run` stands: a step whose run
- * had begun runs under the same number. Throws `StoreError`, the signal's reason (a stop cancels the plan first), and
+ * Runs a plan to its terminal event and returns its final state. It continues at `start`: a step whose run had begun
+ * before a crash runs under the same number. Throws `StoreError`, the signal's reason (a stop cancels the plan first), and
  * what `gate` and `park` throw.
  */
 export async function executePlan(deps: ExecutorDeps, start: PlanRun): Promise<PlanRun> {
@@ -34,11 +34,11 @@ async function runSteps(execution: Execution): Promise<PlanRun> {
     deps.signal.throwIfAborted();
     const step = currentStep(execution.run);
     if (step === undefined) {
-      await execution.note({ type: 'completed' });
+      await execution.record({ type: 'completed' });
       execution.emit({ type: 'plan_completed' });
       break;
     }
-    if (execution.run.running === undefined && !(await mayGoOn(execution, step))) continue;
+    if (execution.run.running === undefined && !(await passesGate(execution, step))) continue;
     const { failed, plan } = execution.run;
     if (failed === undefined) await runStep(execution, step);
     else if (plan.mode === 'agentic') await correctStep(execution, step, failed);
@@ -50,14 +50,14 @@ async function runSteps(execution: Execution): Promise<PlanRun> {
   return execution.run;
 }
 
-/** Asks the gate; false when something was decided there and the loop has to look anew. */
-async function mayGoOn(execution: Execution, step: PlanStep): Promise<boolean> {
+/** Asks the gate. False when the gate changed the plan, so that the loop must start over. */
+async function passesGate(execution: Execution, step: PlanStep): Promise<boolean> {
   const { deps, emit } = execution;
   const verdict = await deps.gate(step, execution.run);
   const paused = execution.run.plan.state === 'paused';
   if (verdict.kind === 'pause') {
     if (!paused) {
-      await execution.note({ type: 'paused' });
+      await execution.record({ type: 'paused' });
       emit({ type: 'plan_paused' });
     }
     await deps.park(step, execution.run);
@@ -68,26 +68,26 @@ async function mayGoOn(execution: Execution, step: PlanStep): Promise<boolean> {
     return false;
   }
   if (paused) {
-    await execution.note({ type: 'resumed' });
+    await execution.record({ type: 'resumed' });
     emit({ type: 'plan_resumed' });
   }
   if (verdict.kind === 'go') return true;
-  await execution.note({ type: 'step_skipped', stepId: step.id });
+  await execution.record({ type: 'step_skipped', stepId: step.id });
   emit({ type: 'step_skipped', step: execution.step(step.id) ?? step });
   return false;
 }
 
-/** One run of a step: begun and ended as facts; the number of a run that was begun before a crash is kept. */
+/** Runs a step, with a fact for its start and its end; a run that was begun before a crash keeps its number. */
 async function runStep(execution: Execution, step: PlanStep): Promise<void> {
   const { deps } = execution;
   if (execution.run.running === undefined) {
-    await execution.note({ type: 'step_began', stepId: step.id, run: execution.run.runs + 1 });
+    await execution.record({ type: 'step_began', stepId: step.id, run: execution.run.runs + 1 });
   }
   execution.emitStep(step.id);
   const begun = execution.step(step.id) ?? step;
   const outcome = await outcomeOf(execution, begun);
   const result = { ...outcome, attemptIndex: begun.attempts - 1 };
-  await execution.note({ type: 'step_ended', stepId: step.id, result });
+  await execution.record({ type: 'step_ended', stepId: step.id, result });
   const ended = execution.step(step.id) ?? step;
   deps.context.addStep(ended, result);
   execution.emit({ type: 'step_changed', step: ended });
@@ -98,7 +98,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
   try {
     return await deps.runStep(step, run.running ?? run.runs, run);
   } catch (error) {
-    // Errors that end the turn, or come from the store, are not the step's.
+    // Errors that end the turn or come from the store are no failure of the step.
     deps.signal.throwIfAborted();
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;

@@ -1,4 +1,4 @@
-/** The gate before a step: people's requests, and in teacher mode the user's Run (S-02). Waiting parks the turn until somebody answers. */
+/** The gate before a step: requests to pause or skip, and in teacher mode the user's permission (S-02). Waiting parks the turn until somebody answers. */
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
@@ -16,22 +16,22 @@ import { stepTitle } from './step-thinking.ts';
 /** Longest results of earlier steps that an explanation reads, in UTF-16 units. */
 const MAX_RESULTS = 4_000;
 
-/** The executor's gate and its way to wait, for one turn. */
-export function openGate(shared: AgentShared, turn: Turn, emit: Emit): Pick<ExecutorDeps, 'gate' | 'park'> {
+/** Makes the gate of the plan executor for one turn. */
+export function createGate(shared: AgentShared, turn: Turn, emit: Emit): Pick<ExecutorDeps, 'gate' | 'park'> {
   return {
-    gate: (step, run) => verdict(shared, turn, { step, run }, emit),
+    gate: (step, run) => decide(shared, turn, { step, run }, emit),
     park: async (step, run) =>
       waitFor(turn, step, run, 'pause', `The plan is paused before step ${step.index + 1}.`),
   };
 }
 
-/** A step that is next, and the plan as it stands. */
+/** The step that is next, and the state of its plan. */
 interface NextStep {
   step: PlanStep;
   run: PlanRun;
 }
 
-async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
+async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
   const { plans } = shared.deps;
   const request = await plans.planRequests(run.plan.id);
@@ -40,7 +40,7 @@ async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Em
     if (answer === undefined) return { kind: 'pause' };
     await plans.requestOnPlan(run.plan.id, { pause: false });
   }
-  // Also where the request was taken back meanwhile: the answer holds.
+  // The answer counts even when the request was withdrawn meanwhile.
   if (answer?.decision === 'denied')
     return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
   if (request.skip === step.id) return { kind: 'skip' };
@@ -48,7 +48,7 @@ async function verdict(shared: AgentShared, turn: Turn, next: NextStep, emit: Em
   return await askToRun(shared, turn, next, emit);
 }
 
-/** Explains the step and waits for Run; a step that is not let run is left out. */
+/** Explains the step and waits for the user to press Run; a refused step is skipped. */
 async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
   const answer = answerTo(turn, run, 'step');
@@ -62,7 +62,7 @@ function whyDenied(decidedBy: string, what: string): string {
   return decidedBy === 'expiry' ? `Nobody ${what} in time.` : 'Stopped.';
 }
 
-/** The explanation before a step runs; when none can be had, the step's own description. */
+/** The explanation before a step runs; the step's description when the model gives none. */
 async function explain(
   shared: AgentShared,
   turn: Turn,
@@ -88,7 +88,7 @@ async function explain(
   return `The next step: ${step.description}.`;
 }
 
-/** The answer to this very question; a plan asks one question at each point of its journal. */
+/** The answer to the current question, if any; a plan asks at most one question after each fact of its journal. */
 function answerTo(
   turn: TurnIdentity & TurnProgress,
   run: PlanRun,

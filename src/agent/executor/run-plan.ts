@@ -1,4 +1,4 @@
-/** A turn's plan, carried out inside the turn: from its journal to its end, and summed up for the last answer (S-02). */
+/** Runs a turn's plan inside the turn: continues its journal, runs it to its end and reports it for the final answer (S-02). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanFact } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
@@ -13,7 +13,7 @@ import type { AvailableExecutors } from './correction-reply.ts';
 import type { ExecutorDeps } from './execution.ts';
 import { executePlan } from './executor.ts';
 import { classifyFor } from './edits.ts';
-import { openGate } from './gate.ts';
+import { createGate } from './gate.ts';
 import { SUMMARY_PROMPT } from './mode-prompts.ts';
 import { withSteering, withUserAdditions } from './steering.ts';
 import { callWithoutHistory } from './call-without-history.ts';
@@ -25,15 +25,15 @@ import { runPlanStep } from './run-step.ts';
 import { resultsSoFar } from './step-prompt.ts';
 import { mixedSource } from './step-turn.ts';
 
-/** The name under which the model finds the carrying out of its plan among its calls. */
+/** Name of the tool call under which the model sees the run of its plan. */
 export const RUN_PLAN = 'carry_out_plan';
 /** Longest description of a tool that a correction reads, in UTF-16 units. */
-const MAX_ABOUT = 160;
+const MAX_DESCRIPTION_CHARS = 160;
 
 /**
- * Carries out the plan of a turn whose mode is not `planner`, which follows it by itself. The result stands in the turn's
- * rows as a call and its answer, so that the loop goes on from there to the last answer. Throws `StoreError`,
- * `ApprovalWait` where a human is waited for, and the signal's reason.
+ * Runs the plan of a turn, except in planner mode, where the model follows the plan itself. The result is added to the
+ * turn's rows as a tool call with its result, so that the loop continues with the final answer. Throws `StoreError`,
+ * `ApprovalWait` when a human must answer, and the signal's reason.
  */
 export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
   const { plan } = turn;
@@ -46,7 +46,7 @@ export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Prom
   for (const { step, result } of start.results) context.addStep(step, result);
   try {
     const end = await executePlan(executorDeps(shared, turn, context, emit), start);
-    await sumUp(shared, turn, end);
+    await journalReport(shared, turn, end);
   } finally {
     summaries.abort();
     await context.settled();
@@ -71,14 +71,20 @@ async function journalFact(
   fact: PlanFact,
   plan: Plan,
 ): Promise<void> {
-  const entry = { kind: 'plan_fact' as const, planId: plan.id, part, fact, ...turn.costs.takeUnreported() };
+  const entry = {
+    kind: 'plan_fact' as const,
+    planId: plan.id,
+    part,
+    fact,
+    ...turn.otherUsage.takeUnreported(),
+  };
   await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todosOf(plan));
   turn.plan = plan;
 }
 
 function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
   const executors = availableExecutors(shared, turn);
-  const { gate, park } = openGate(shared, turn, emit);
+  const { gate, park } = createGate(shared, turn, emit);
   return {
     context,
     emit,
@@ -107,7 +113,9 @@ function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableEx
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
-    tools: new Map(tools.map(({ name, description }) => [name, clipMiddle(description, MAX_ABOUT)])),
+    tools: new Map(
+      tools.map(({ name, description }) => [name, clipMiddle(description, MAX_DESCRIPTION_CHARS)]),
+    ),
     profileIds: maySpawn ? shared.deps.profiles().map(({ id }) => id) : [],
   };
 }
@@ -123,8 +131,12 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
   });
 }
 
-/** Journals both rows in one commit: the call that only the gateway makes, and its result. */
-async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run: PlanRun): Promise<void> {
+/** Journals the report of the plan in one commit: a tool call that only the gateway makes, and its result. */
+async function journalReport(
+  shared: AgentShared,
+  turn: TurnIdentity & TurnProgress,
+  run: PlanRun,
+): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
   turn.rows.add(1, {
@@ -132,7 +144,7 @@ async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run
     content: '',
     toolCalls,
     msgId: callMsgId(turn, 1),
-    ...turn.costs.takeUnreported(),
+    ...turn.otherUsage.takeUnreported(),
   });
   const isError = run.plan.state !== 'completed';
   const source = mixedSource(taintOf(turn.rows.ofPlan));
@@ -142,13 +154,13 @@ async function sumUp(shared: AgentShared, turn: TurnIdentity & TurnProgress, run
   turn.rows.journaled(rows);
 }
 
-/** Report of the whole plan, for the model's last answer. */
+/** Report of the whole plan, for the model's final answer. */
 function reportOf(run: PlanRun): string {
   const { plan } = run;
   const steps = plan.steps.map((step) => `${step.index + 1}. ${step.description}: ${step.status}`);
   const end =
     plan.state === 'completed'
-      ? 'Every step was carried out or left out. Now answer the user: sum up what was reached.'
+      ? 'Every step was run or skipped. Now answer the user: sum up what was achieved.'
       : `The plan was cancelled: ${plan.reason ?? 'no reason is known'} Now tell the user what was done and what was not.`;
   const head = `${steps.join('\n')}\n\n${end}`;
   const results = resultsSoFar(run, MAX_RESULT_CHARS - head.length - 200);

@@ -2,20 +2,20 @@
 import { cancelPlan } from '../../contracts/plan.ts';
 import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plan.ts';
 
-/** A plan under way. Never changed: each fact gives a new one. */
+/** The state of a running plan. Immutable: each fact gives a new one. */
 export interface PlanRun {
   readonly plan: Plan;
-  /** Index of the step that is next, or runs, or has failed. */
+  /** Index of the step that is next, is running, or has failed. */
   readonly at: number;
   /** Facts so far: the number of the next one. */
   readonly facts: number;
   /** Runs of steps so far. */
   readonly runs: number;
-  /** The run under way, if one began and has not ended. */
+  /** Number of the current run; undefined between two runs. */
   readonly running?: number | undefined;
   /** Result of the step at `at` when it failed, until a correction is decided. */
   readonly failed?: StepResult | undefined;
-  /** Reason why the last correction could not be applied. */
+  /** Why the last correction could not be applied. */
   readonly refusal?: string | undefined;
   /** Corrections that let a step run again, by its id (S-21). */
   readonly retries: Readonly<Record<string, number>>;
@@ -23,7 +23,7 @@ export interface PlanRun {
   readonly results: readonly { step: PlanStep; result: StepResult }[];
 }
 
-/** The run that a journal's facts tell of; undefined when the plan was not begun. */
+/** The state after the facts of a journal; undefined when the plan has not begun. */
 export function foldFacts(facts: readonly PlanFact[]): PlanRun | undefined {
   const [first, ...rest] = facts;
   if (first?.type !== 'started') return undefined;
@@ -40,19 +40,19 @@ export function currentStep(run: PlanRun): PlanStep | undefined {
   return run.plan.steps[run.at];
 }
 
-/** The run after one more fact. */
+/** The state after one more fact. */
 export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
   const run: PlanRun = { ...before, facts: before.facts + 1 };
   switch (fact.type) {
     case 'started':
       return { ...startRun(fact.plan), facts: run.facts };
     case 'step_began': {
-      const began = (step: PlanStep): PlanStep => ({
+      const begun = (step: PlanStep): PlanStep => ({
         ...step,
         status: 'running',
         attempts: step.attempts + 1,
       });
-      return { ...run, plan: withStep(run.plan, fact.stepId, began), runs: fact.run, running: fact.run };
+      return { ...run, plan: withStep(run.plan, fact.stepId, begun), runs: fact.run, running: fact.run };
     }
     case 'step_ended':
       return endStep(run, fact.stepId, fact.result);

@@ -1,4 +1,4 @@
-/** Carries one step out: a call of a tool, a task for another agent, or work of the agent's own (N-21). */
+/** Runs one step: a tool call, a task for a subagent, or work of the agent itself (N-21). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
@@ -13,7 +13,7 @@ import type { Turn } from '../state/turn-state.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
-import { agentTask, callTask, saysFailed, selfTask } from './step-prompt.ts';
+import { agentTask, callTask, reportsFailure, selfTask } from './step-prompt.ts';
 import { journalFresh, stepIteration, stepTurn } from './step-turn.ts';
 import { StepThinking, stepTitle } from './step-thinking.ts';
 
@@ -22,7 +22,7 @@ const MAX_STEP_ITERATIONS = 10;
 /** Longest result of a step that the plan keeps, in UTF-16 units. */
 const MAX_STEP_RESULT_CHARS = 6_000;
 
-/** One run of a step, and where it belongs. */
+/** One run of a step. */
 export interface StepRun {
   step: PlanStep;
   /** Counts all runs of the plan, from 1. */
@@ -31,8 +31,8 @@ export interface StepRun {
 }
 
 /**
- * Does one run of a step; what its own journal holds of it is not done again. Throws what `askModel` and `runToolCalls`
- * throw: a plain `GatewayError` means that the step failed.
+ * Runs a step once; what its journal already holds is not repeated. Throws what `askModel` and `runToolCalls` throw: a
+ * plain `GatewayError` means that the step failed.
  */
 export async function runPlanStep(
   shared: AgentShared,
@@ -66,7 +66,7 @@ function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emi
   }
 }
 
-/** A call whose arguments are known: journaled as an answer, as if the model had asked for it. */
+/** A tool call whose arguments are known: journaled as an answer, as if the model had made it. */
 function givenCall(
   shared: AgentShared,
   turn: Turn,
@@ -87,7 +87,7 @@ function givenCall(
   });
 }
 
-/** One call of one tool, with arguments that the model makes. */
+/** One call of one tool, with arguments that the model chooses. */
 function askedCall(
   shared: AgentShared,
   turn: Turn,
@@ -98,7 +98,7 @@ function askedCall(
   const n = stepIteration(work.run, 1);
   return inStep(shared, turn, { ...work, task }, emit, async (own, emitThinking) => {
     const known = own.rows.answer(n);
-    // Profiles are read anew while plans wait: nobody is asked for a call that cannot be made.
+    // Profiles may be reloaded while a plan waits: the model is not asked for a call that cannot be made.
     if (known === undefined && !own.prepared.tools.has(name))
       return { content: `There is no tool "${name}" any more.`, isError: true };
     const answer = known ?? (await askModel(shared, own, n, emitThinking));
@@ -107,7 +107,7 @@ function askedCall(
   });
 }
 
-/** Runs the first call of an answer; the step is one call, so there is no second. */
+/** Runs the first call of an answer; a step of one call has no second. */
 async function firstCall(
   shared: AgentShared,
   own: Turn,
@@ -123,7 +123,7 @@ async function firstCall(
   return { content, isError };
 }
 
-/** A short loop of the model and its tools. */
+/** A tool-calling loop for one step. */
 function ownWork(
   shared: AgentShared,
   turn: Turn,
@@ -139,7 +139,7 @@ function ownWork(
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
         if (content.trim() === '') return { content: 'The model gave an empty answer.', isError: true };
-        return { content, isError: saysFailed(content) };
+        return { content, isError: reportsFailure(content) };
       }
       await runToolCalls(shared, own, { n, answer }, emitThinking);
     }
@@ -148,7 +148,7 @@ function ownWork(
   });
 }
 
-/** Works in the step's own conversation; what came of it is journaled with its last answer. */
+/** Runs `act` in the conversation of the step, and journals the rows it made. */
 async function inStep(
   shared: AgentShared,
   turn: Turn,
@@ -159,7 +159,7 @@ async function inStep(
   const own = stepTurn(turn, run, task);
   const thinking = new StepThinking(stepTitle(step), emit);
   try {
-    const outcome = await act(own, (event) => thinking.pass(event));
+    const outcome = await act(own, (event) => thinking.forward(event));
     await journalFresh(shared, own);
     return outcome;
   } catch (error) {
@@ -170,7 +170,7 @@ async function inStep(
   }
 }
 
-/** The same turn with one tool. */
+/** The turn with only one tool. */
 function withOneTool(turn: Turn, name: string): Turn {
   const { prepared } = turn;
   const schemas = prepared.schemas.filter((schema) => schema.name === name);

@@ -5,11 +5,11 @@ import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import { describeCommand } from './edits.ts';
 import type { PlanRun } from './run-state.ts';
 
-/** Longest results of earlier steps that a step reads in a window of `SAFE_WINDOW` tokens, in UTF-16 units. */
+/** Longest results of earlier steps in a step's prompt, for a window of `SAFE_WINDOW` tokens, in UTF-16 units. */
 const MAX_RESULTS_CHARS = 10_000;
 /** Longest goal, in UTF-16 units. */
 const MAX_GOAL_CHARS = 2_000;
-/** Ending of a step that could not be done. */
+/** The line with which a step reports that it failed. */
 const FAILED = /^\s*\**FAILED\**\s*:?/m;
 
 /** The task of a step that the agent does itself. */
@@ -42,8 +42,8 @@ export function agentTask(run: PlanRun, step: PlanStep, max: number): string {
   return clipMiddle(parts.filter((part) => part !== '').join('\n\n'), max);
 }
 
-/** True when the agent says of its own step that it failed. */
-export function saysFailed(text: string): boolean {
+/** True when the text reports that the step failed. */
+export function reportsFailure(text: string): boolean {
   return FAILED.test(text);
 }
 
@@ -62,7 +62,7 @@ function background(run: PlanRun, step: PlanStep, window: number): string[] {
   return parts.filter((part) => part !== '');
 }
 
-/** Results of earlier steps, each with an equal part of `max` UTF-16 units. */
+/** The results of earlier steps, each clipped to an equal share of `max` UTF-16 units. */
 export function resultsSoFar({ results }: PlanRun, max: number): string {
   if (results.length === 0) return '';
   const share = Math.floor(max / results.length);

@@ -1,4 +1,4 @@
-/** Text of a step while it runs: shown as thinking, because it belongs to the plan and not to the answer. */
+/** The text of a running step, shown as thinking because it is not part of the answer. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { Emit } from '../deps.ts';
@@ -9,35 +9,35 @@ export function stepTitle({ index, description }: PlanStep): string {
 }
 
 /**
- * Passes a step's events on, its model calls as thinking under `title`, one piece of it a call; a call that says nothing,
- * because it only calls a tool, is not seen.
+ * Forwards the events of a step. The text of each model call becomes one piece of thinking under `title`; a call without
+ * text, which only calls a tool, is not shown.
  */
 export class StepThinking {
   readonly #title: string;
   readonly #emit: Emit;
-  /** The call whose text is being shown. */
+  /** The `msgId` of the call whose text is being shown. */
   #open: string | undefined;
-  /** The model's own thinking came last: its answer begins a paragraph. */
-  #mused = false;
+  /** The last delta was the model's own thinking: the text after it starts a new paragraph. */
+  #afterThinking = false;
 
   constructor(title: string, emit: Emit) {
     this.#title = title;
     this.#emit = emit;
   }
 
-  pass(body: EventBody): void {
+  forward(body: EventBody): void {
     switch (body.type) {
       case 'stream_start':
       case 'thinking_started':
       case 'thinking_finished':
         return;
       case 'thinking_delta':
-        this.#say(body.msgId, body.delta);
-        this.#mused = true;
+        this.#emitDelta(body.msgId, body.delta);
+        this.#afterThinking = true;
         return;
       case 'stream_chunk':
-        this.#say(body.msgId, this.#mused ? `\n\n${body.delta}` : body.delta);
-        this.#mused = false;
+        this.#emitDelta(body.msgId, this.#afterThinking ? `\n\n${body.delta}` : body.delta);
+        this.#afterThinking = false;
         return;
       case 'stream_reset':
         this.close();
@@ -47,21 +47,21 @@ export class StepThinking {
         if (this.#open === undefined) return;
         this.#emit({ type: 'thinking_finished', msgId: body.msgId, usage: body.usage });
         this.#open = undefined;
-        this.#mused = false;
+        this.#afterThinking = false;
         return;
       default:
         this.#emit(body);
     }
   }
 
-  /** Ends what a broken call left open. */
+  /** Ends the thinking that a broken call left open. */
   close(): void {
     if (this.#open !== undefined) this.#emit({ type: 'thinking_finished', msgId: this.#open });
     this.#open = undefined;
-    this.#mused = false;
+    this.#afterThinking = false;
   }
 
-  #say(msgId: string, delta: string): void {
+  #emitDelta(msgId: string, delta: string): void {
     if (delta === '') return;
     if (this.#open === undefined) {
       this.#emit({ type: 'thinking_started', msgId, title: this.#title });

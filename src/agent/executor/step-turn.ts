@@ -1,23 +1,23 @@
-/** A step's own small conversation within its turn: its own rows of the journal, its own prompt. */
+/** The conversation of one step within its turn: its own journal rows and its own prompt. */
 import { STEP_ITERATIONS } from '../../contracts/records.ts';
 import type { TextSource } from '../../contracts/risk.ts';
 import { turnTaint } from '../tools/approval-gate.ts';
 import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
 import type { Taint } from '../tools/taint.ts';
-import { TurnRows } from '../state/turn-state.ts';
+import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { withModePrompt } from './mode-prompts.ts';
 
-/** The turn as one run of a step sees it. Its n-th answer is the iteration `stepIteration(run, n)`. */
+/** The turn for one run of a step. Its n-th answer has the iteration `stepIteration(run, n)`. */
 export function stepTurn(turn: Turn, run: number, task: string): Turn {
   const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
-  // Sources that earlier steps read count when a call is judged.
+  // Sources that earlier steps have read count when a call is judged.
   const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
   return {
     ...turn,
-    // The task quotes what earlier steps read: nothing in it is the user's own text.
+    // The task quotes results of earlier steps, so it does not count as the user's own text.
     rows: TurnRows.ofStep(task, own, mixedSource(turnTaint({ ...turn, past }))),
     history: [],
     past,
@@ -28,7 +28,7 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
       ...turn.prepared,
       system: withModePrompt(turn.prepared.system, turn.plan?.mode ?? turn.mode),
     },
-    // These speak of the turn's own loop.
+    // These notes are about the turn's own loop.
     profile: {
       ...turn.profile,
       iterationBudgetEnabled: false,
@@ -40,8 +40,8 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
 }
 
 /**
- * The source of a text that was made of all that was read; undefined when that was only the user and the gateway.
- * One source stands for all, and never `group`: messages of the chat's people keep their own rows.
+ * The source of a text that quotes everything that was read; undefined when that was only the user and the gateway. One
+ * source stands for all of them, and never `group`: messages of other group members keep their own rows.
  */
 export function mixedSource({ sources }: Pick<Taint, 'sources'>): TextSource | undefined {
   if (sources.size === 0) return undefined;
@@ -54,7 +54,7 @@ export function stepIteration(run: number, n: number): number {
   return run * STEP_ITERATIONS + n;
 }
 
-/** Journals what of a step is not in the journal yet. Throws `StoreError`. */
+/** Journals the rows of a step that are not in the journal yet. Throws `StoreError`. */
 export async function journalFresh(shared: AgentShared, own: TurnIdentity & TurnProgress): Promise<void> {
   const fresh = own.rows.fresh();
   if (fresh.length === 0) return;

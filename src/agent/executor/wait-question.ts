@@ -4,7 +4,7 @@ import type { ApprovalRecord, ApprovalSubject, PlanWait } from '../../contracts/
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 
-interface Words {
+interface Labels {
   yes: string;
   no: string;
   commands: string;
@@ -12,19 +12,19 @@ interface Words {
   denied: string;
 }
 
-const WORDS: Readonly<Record<PlanWait['wait'], Words>> = {
+const LABELS: Readonly<Record<PlanWait['wait'], Labels>> = {
   step: {
     yes: 'Run',
     no: 'Skip',
     commands: '/run or /skip',
-    allowed: 'This step was let run.',
-    denied: 'This step was left out.',
+    allowed: 'This step was allowed to run.',
+    denied: 'This step was skipped.',
   },
   pause: {
     yes: 'Resume',
     no: 'Stop',
     commands: '/resume or /stop',
-    allowed: 'The plan goes on.',
+    allowed: 'The plan continues.',
     denied: 'The plan was stopped.',
   },
 };
@@ -36,10 +36,10 @@ export function waitQuestion(
   wait: PlanWait['wait'],
   expiresInMs: number,
 ): DeliveryPayload | undefined {
-  const { yes, no, commands } = WORDS[wait];
+  const { yes, no, commands } = LABELS[wait];
   const minutes = Math.round(expiresInMs / 60_000);
   const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const ending = `Press a button, or write ${commands}. Without an answer in ${time} the plan is given up.`;
+  const ending = `Press a button, or write ${commands}. Without an answer in ${time} the plan is cancelled.`;
   return deliveryOf(id, subject, `${subject.warning}\n\n${ending}`, [
     { label: yes, value: buttonValue(id, 'approved'), style: 'confirm' },
     { label: no, value: buttonValue(id, 'denied') },
@@ -48,8 +48,8 @@ export function waitQuestion(
 
 /** The same message once it is decided; its buttons are gone. */
 export function waitDecided(record: ApprovalRecord, wait: PlanWait['wait']): DeliveryPayload | undefined {
-  const words = record.state === 'approved' ? WORDS[wait].allowed : WORDS[wait].denied;
-  const verdict = record.expired ? 'Nobody answered in time.' : words;
+  const decision = record.state === 'approved' ? LABELS[wait].allowed : LABELS[wait].denied;
+  const verdict = record.expired ? 'Nobody answered in time.' : decision;
   const delivery = deliveryOf(record.id, record, `${record.warning}\n\n*${verdict}*`, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
@@ -57,11 +57,11 @@ export function waitDecided(record: ApprovalRecord, wait: PlanWait['wait']): Del
 function deliveryOf(
   id: string,
   subject: ApprovalSubject,
-  words: string,
+  text: string,
   buttons: DeliveryPayload['message']['buttons'],
 ): DeliveryPayload | undefined {
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
   const title = subject.plan?.wait === 'step' ? `**Next: ${subject.tool}**\n\n` : '';
-  return { ref: `approval:${id}`, message: { ...place, content: title + words, media: [], buttons } };
+  return { ref: `approval:${id}`, message: { ...place, content: title + text, media: [], buttons } };
 }

@@ -1,13 +1,13 @@
-/** A model call beside the conversation: its whole text, its cost, and its thinking events while it grows. */
+/** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
-import { openStream } from './model-call.ts';
-import type { StreamLimits } from './stream-guard.ts';
-import { meterCall } from '../state/turn-usage.ts';
-import type { CallMeter } from '../state/turn-usage.ts';
+import { withQueueNotice } from './model-call.ts';
+import { StreamWatchdog } from './stream-watchdog.ts';
+import type { StreamLimits } from './stream-watchdog.ts';
+import { meterCall } from './call-usage.ts';
 
-/** A call that people see: its text as thinking, under a title. */
+/** A call that is shown, with its text as thinking under a title. */
 export interface ShownCall {
   /** Names the call in its events. */
   msgId: string;
@@ -17,42 +17,48 @@ export interface ShownCall {
 export interface TextCall {
   request: ChatRequest;
   signal: AbortSignal;
-  /** Longest answer that is read, thinking included, in UTF-16 units; what comes after it is not waited for. */
+  /** Longest answer that is read, thinking included, in UTF-16 units; the connection is closed after it. */
   maxChars: number;
-  /** Undefined = only the end of it matters. */
+  /** Undefined = the call is not shown. */
   shown?: ShownCall | undefined;
-  /** Gets what the call cost, once, also when it broke; not at all when the model had not begun. */
-  paid: (usage: Usage) => void | Promise<void>;
+  /** Called once with the usage of the call, also when the stream broke; not called when the model had not begun. */
+  onUsage: (usage: Usage) => void | Promise<void>;
 }
 
 /**
- * Gives what the model said, without its thinking. Emits the call as thinking where it is shown, and always that it
- * waits for a place at the model. Throws `ProviderError`, the signal's reason, or what `paid` throws.
+ * Returns the model's text without its thinking. Emits a shown call as thinking, and in any case a notice when the call
+ * waits in a queue. Throws `ProviderError`, the signal's reason, or what `paid` throws.
  */
 export async function completeText(
   { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
-  { request, signal, maxChars, shown, paid }: TextCall,
+  { request, signal, maxChars, shown, onUsage }: TextCall,
   emit: Emit,
 ): Promise<string> {
-  let meter: CallMeter | undefined;
+  const meter = meterCall(request, 0);
+  const watchdog = new StreamWatchdog(signal, limits);
   let text = '';
-  let length = 0;
+  let chars = 0;
   if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
-  const stream = openStream({ provider: deps.provider, request, limits, signal }, emit);
   try {
-    for await (const chunk of stream.chunks) {
-      meter ??= meterCall(request, 0, stream.since);
-      meter.see(chunk);
+    const connection = watchdog.start();
+    const stream = deps.provider.streamChat(withQueueNotice(request, watchdog, emit), connection);
+    for await (const chunk of stream) {
+      watchdog.onChunk();
+      meter.add(chunk);
       if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
       if (chunk.type === 'text') text += chunk.delta;
       const delta = cleanText(chunk.delta);
       if (shown !== undefined && delta !== '') emit({ type: 'thinking_delta', msgId: shown.msgId, delta });
-      length += delta.length;
-      if (length > maxChars) break;
+      chars += delta.length;
+      if (chars > maxChars) break;
     }
+    watchdog.throwIfEnded();
+  } catch (error) {
+    throw watchdog.timeout ?? error;
   } finally {
-    const usage = meter?.spent();
-    if (usage !== undefined) await paid(usage);
+    watchdog.close();
+    const usage = meter.usage(watchdog.startedAt);
+    if (usage !== undefined) await onUsage(usage);
     if (shown !== undefined) {
       emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
     }

@@ -1,4 +1,4 @@
-/** Which model answers a turn, and how much it can read: the same window for every call, so that it is never reloaded. */
+/** The model of a turn and the size of its prompt: every call has the same window, so that the model is never reloaded. */
 import type { Profile } from '../../contracts/profile.ts';
 import type { ModelCapabilities } from '../../contracts/provider.ts';
 import { inputBudget, modelWindow } from '../prompt/context-window.ts';
@@ -12,7 +12,7 @@ export interface ModelBudget {
   budget: number;
 }
 
-/** `part` of the window is used; `profile` stands in for the turn's own. Throws `ProviderError`. */
+/** Finds the model and its budget. `part` of the window is used; `profile` replaces the turn's own. Throws `ProviderError`. */
 export async function modelBudget(
   shared: Pick<AgentShared, 'deps' | 'models' | 'scale'>,
   turn: { model?: string | undefined; profile: Profile; signal: AbortSignal },
@@ -21,6 +21,6 @@ export async function modelBudget(
   const model = (turn.model ??= await shared.models.fallback(turn.signal));
   const can = await shared.deps.provider.capabilities(model, turn.signal);
   const contextWindow = modelWindow(model, can, shared.deps.profiles());
-  const real = inputBudget(contextWindow, profile, 0) * part;
-  return { model, can, contextWindow, budget: Math.floor(real / shared.scale.of(model)) };
+  const tokens = inputBudget(contextWindow, profile, 0) * part;
+  return { model, can, contextWindow, budget: Math.floor(tokens / shared.scale.of(model)) };
 }

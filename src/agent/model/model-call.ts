@@ -1,129 +1,158 @@
 /** One streaming call to the model: chunks become events and add up to an answer (B-09, B-10, N-47…N-49). */
 import { cleanText } from '../../lib/text.ts';
-import type { ChatChunk, ChatRequest, LLMProvider, LLMResponse, Usage } from '../../contracts/provider.ts';
+import type {
+  ChatChunk,
+  ChatRequest,
+  LLMProvider,
+  LLMResponse,
+  ToolCall,
+  Usage,
+} from '../../contracts/provider.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
-import { guardStream } from './stream-guard.ts';
-import type { StreamLimits } from './stream-guard.ts';
-import { completeUsage } from '../state/turn-usage.ts';
+import { completeUsage } from './call-usage.ts';
+import { StreamWatchdog } from './stream-watchdog.ts';
+import type { StreamLimits } from './stream-watchdog.ts';
 
-/** One call: what stays the same for its repeats, and what is known of it while it runs. */
+/** One call: what stays the same when it is repeated, and what is known of it so far. */
 export interface ModelCall {
   provider: LLMProvider;
   msgId: string;
   reply: Reply;
   limits: StreamLimits;
   signal: AbortSignal;
-  /** Set at the first chunk: a stream that broke later had begun. */
-  heard: boolean;
-  /** Cost of the call, once the model had begun: also when it broke. */
-  spent?: Usage;
+  /** Set at the first chunk: also true of a stream that broke later. */
+  begun: boolean;
+  /** Usage of the call once the model had begun, also when the stream broke. */
+  usage?: Usage;
 }
 
-/** The question to the model; `promptTokens` are the prompt's, as estimated. */
-export interface ModelQuestion {
+/** The request, with the estimated tokens of its prompt. */
+export interface EstimatedRequest {
   request: ChatRequest;
   promptTokens: number;
 }
 
 /**
- * Streams one answer: `stream_start`, thinking (begun and finished once, before the text), `stream_chunk`s. The reply
- * stays open: the caller ends it, or takes it back. What the server did not report of the usage is estimated. Throws
+ * Streams one answer: `stream_start`, thinking (started and finished once, before the text), `stream_chunk`s. The reply
+ * stays open: the caller closes or discards it. Usage that the server did not report is estimated. Throws
  * `ProviderError`, or the signal's reason.
  */
 export async function streamAnswer(
   call: ModelCall,
-  { request, promptTokens }: ModelQuestion,
+  { request, promptTokens }: EstimatedRequest,
   emit: Emit,
 ): Promise<LLMResponse> {
-  const { msgId, reply } = call;
-  const answer: LLMResponse = {
-    content: '',
-    thinking: '',
-    toolCalls: [],
-    finishReason: 'length',
-    usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
-  };
-  let reported: Usage | undefined;
-  let thinking = false;
-  reply.openCall();
-  emit({ type: 'stream_start', msgId });
-  const stream = openStream({ ...call, request }, emit);
-  const spent = (): Usage => {
-    const calls = answer.toolCalls.length === 0 ? '' : JSON.stringify(answer.toolCalls);
-    const said = answer.thinking + answer.content + calls;
-    return completeUsage(reported, { promptTokens, said, ms: performance.now() - stream.since });
-  };
+  call.reply.openCall();
+  emit({ type: 'stream_start', msgId: call.msgId });
+  const answer = new StreamingAnswer(call, emit);
+  const watchdog = new StreamWatchdog(call.signal, call.limits);
+  const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
-    for await (const chunk of stream.chunks) {
-      call.heard = true;
-      if (chunk.type === 'thinking') {
-        const delta = cleanText(chunk.delta);
-        if (!thinking && answer.thinking === '' && answer.content === '') {
-          thinking = true;
-          emit({ type: 'thinking_started', msgId });
-        }
-        answer.thinking += delta;
-        if (thinking) emit({ type: 'thinking_delta', msgId, delta });
-      } else {
-        if (thinking) {
-          thinking = false;
-          emit({ type: 'thinking_finished', msgId });
-        }
-        if (chunk.type === 'text' && chunk.delta !== '') {
-          const words = cleanText(chunk.delta);
-          answer.content += words;
-          emit({ type: 'stream_chunk', msgId, delta: reply.addText(words) });
-        } else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
-          answer.toolCalls.push(chunk.call);
-        } else if (chunk.type === 'done') {
-          answer.finishReason = chunk.finishReason;
-          reported = chunk.usage;
-        }
-      }
-      if (answer.content.length + answer.thinking.length > MAX_ANSWER_CHARS) break;
+    const connection = watchdog.start();
+    const stream = call.provider.streamChat(withQueueNotice(request, watchdog, emit), connection);
+    for await (const chunk of stream) {
+      watchdog.onChunk();
+      answer.add(chunk);
+      if (answer.chars > MAX_ANSWER_CHARS) break;
     }
+    watchdog.throwIfEnded();
   } catch (error) {
-    if (call.heard) call.spent = spent();
-    if (thinking) emit({ type: 'thinking_finished', msgId });
-    throw error;
+    if (watchdog.begun) measure();
+    throw watchdog.timeout ?? error;
+  } finally {
+    watchdog.close();
+    answer.finishThinking();
+    call.begun = watchdog.begun;
   }
-  if (thinking) emit({ type: 'thinking_finished', msgId });
-  answer.usage = call.spent = spent();
-  return answer;
+  return answer.response(measure());
 }
 
-/** A call that is being read. */
-export interface OpenStream {
-  /** Ending the reading closes the connection. */
-  chunks: AsyncIterable<ChatChunk>;
-  /** Start of the model's work, by `performance.now()`; for a call that waited for a place, its first chunk. */
-  since: number;
-}
+/** An answer while it streams. Its text grows in the turn's reply. */
+class StreamingAnswer {
+  readonly #msgId: string;
+  readonly #reply: Reply;
+  readonly #emit: Emit;
+  readonly #toolCalls: ToolCall[] = [];
+  #thinking = '';
+  #textChars = 0;
+  /** True between `thinking_started` and `thinking_finished`. */
+  #isThinking = false;
+  #finishReason: LLMResponse['finishReason'] = 'length';
+  #reported: Usage | undefined;
 
-/** Makes a call whose silence ends it; tells the user when it must wait for a place at the model. */
-export function openStream(
-  call: Pick<ModelCall, 'provider' | 'limits' | 'signal'> & Pick<ModelQuestion, 'request'>,
-  emit: Emit,
-): OpenStream {
-  let queued = false;
-  const open = (signal: AbortSignal, noteQueued: () => void): AsyncIterable<ChatChunk> => {
-    const onQueued = (ahead: number): void => {
-      noteQueued();
-      queued = true;
-      emit({ type: 'notice', code: 'model_busy', text: busyText(ahead) });
+  constructor({ msgId, reply }: Pick<ModelCall, 'msgId' | 'reply'>, emit: Emit) {
+    this.#msgId = msgId;
+    this.#reply = reply;
+    this.#emit = emit;
+  }
+
+  /** Length of text and thinking, in UTF-16 units. */
+  get chars(): number {
+    return this.#textChars + this.#thinking.length;
+  }
+
+  add(chunk: ChatChunk): void {
+    if (chunk.type === 'thinking') {
+      this.#addThinking(cleanText(chunk.delta));
+      return;
+    }
+    this.finishThinking();
+    if (chunk.type === 'text') this.#addText(cleanText(chunk.delta));
+    else if (chunk.type === 'done') {
+      this.#finishReason = chunk.finishReason;
+      this.#reported = chunk.usage;
+    } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
+  }
+
+  /** Ends the shown thinking, if any. */
+  finishThinking(): void {
+    if (!this.#isThinking) return;
+    this.#isThinking = false;
+    this.#emit({ type: 'thinking_finished', msgId: this.#msgId });
+  }
+
+  /** Usage so far: as the server reported it, else estimated. */
+  usage(promptTokens: number, startedAt: number): Usage {
+    const calls = this.#toolCalls.length === 0 ? '' : JSON.stringify(this.#toolCalls);
+    const output = this.#thinking + this.#reply.callText + calls;
+    return completeUsage(this.#reported, { promptTokens, output, ms: performance.now() - startedAt });
+  }
+
+  response(usage: Usage): LLMResponse {
+    return {
+      content: this.#reply.callText,
+      thinking: this.#thinking,
+      toolCalls: this.#toolCalls,
+      finishReason: this.#finishReason,
+      usage,
     };
-    return call.provider.streamChat({ ...call.request, onQueued }, signal);
-  };
-  const onFirstChunk = (): void => {
-    if (queued) stream.since = performance.now();
-  };
-  const chunks = guardStream(open, call.signal, call.limits, onFirstChunk);
-  const stream: OpenStream = { chunks, since: performance.now() };
-  return stream;
+  }
+
+  /** Only thinking before the text is shown; all of it is kept. */
+  #addThinking(delta: string): void {
+    if (this.chars === 0 && !this.#isThinking) {
+      this.#isThinking = true;
+      this.#emit({ type: 'thinking_started', msgId: this.#msgId });
+    }
+    this.#thinking += delta;
+    if (this.#isThinking) this.#emit({ type: 'thinking_delta', msgId: this.#msgId, delta });
+  }
+
+  #addText(text: string): void {
+    if (text === '') return;
+    this.#textChars += text.length;
+    this.#emit({ type: 'stream_chunk', msgId: this.#msgId, delta: this.#reply.addText(text) });
+  }
 }
 
-function busyText(ahead: number): string {
-  return `The model is busy: ${ahead === 0 ? 'your answer is next' : `${ahead} answers are before yours`}.`;
+/** The request of a call that, when it has to wait in a queue, tells its watchdog and the user. */
+export function withQueueNotice(request: ChatRequest, watchdog: StreamWatchdog, emit: Emit): ChatRequest {
+  const onQueued = (ahead: number): void => {
+    watchdog.onQueued();
+    const wait = ahead === 0 ? 'your answer is next' : `${ahead} answers are before yours`;
+    emit({ type: 'notice', code: 'model_busy', text: `The model is busy: ${wait}.` });
+  };
+  return { ...request, onQueued };
 }

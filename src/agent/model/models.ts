@@ -1,21 +1,21 @@
-/** Which model and which profile a request means. */
+/** Resolves which model and which profile a request means. */
 import { GatewayError, ProviderError, toGatewayError } from '../../contracts/errors.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { LLMProvider } from '../../contracts/provider.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
-const LIST_KEPT_MS = 5 * 60_000;
+const LIST_CACHE_MS = 5 * 60_000;
 
 /** Longest wait of `/status` for the model server to name its models, in milliseconds. */
 const DESCRIBE_MS = 2_000;
 
 export interface ModelsDeps {
   provider: LLMProvider;
-  /** The profiles as they are monotonicNow; one is called `default`. */
+  /** The profiles as they are now; one is called `default`. */
   profiles(): readonly Profile[];
-  /** `MODEL`; unset = the first the server names. */
+  /** `MODEL`; unset = the first model of the server. */
   model?: string | undefined;
-  /** With several servers: a name that belongs to the one whose first model is meant. */
+  /** With several servers: a model name that selects the default one. */
   usualServer?: string | undefined;
 }
 
@@ -24,26 +24,26 @@ export interface Models {
   profile(id: string | undefined): Profile;
   /** The model to use when nothing names one: `MODEL`, else the server's first. Throws `ProviderError`. */
   fallback(signal: AbortSignal): Promise<string>;
-  /** The model that answers in sessions of a profile that name none, or why there is none. Never throws. */
+  /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId?: string): Promise<string>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
-  /** Resolves a request's `model`. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is away. */
+  /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolve(name: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
   /**
-   * Before a session takes a profile: throws a `GatewayError` when no model would answer there for a reason that does not
-   * pass by itself (no such model, no such server, a key is missing). A server that is only away is no such reason.
+   * Checks a profile before a session switches to it: throws a `GatewayError` when its model cannot answer for a permanent
+   * reason (no such model, no such server, a missing key). An unreachable server is not a permanent reason.
    */
   checkProfile(id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The name as the server lists it: Ollama's own tools leave out the tag `latest`, and people do. */
-function listed(names: readonly string[], name: string): string | undefined {
+/** The name as the server lists it: people may omit the tag `latest`, as Ollama's own tools do. */
+function listedName(names: readonly string[], name: string): string | undefined {
   return [name, `${name}:latest`].find((spelled) => names.includes(spelled));
 }
 
-/** A list of names that is cached for a while once it holds one. */
-function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, monotonicNow: () => number) {
+/** A list of names that is cached for a while unless it is empty. */
+function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, monotonicNow: () => number) {
   let known: { names: readonly string[]; at: number } | undefined;
   const fresh = async (signal: AbortSignal): Promise<readonly string[]> => {
     const names = await ask(signal);
@@ -53,7 +53,7 @@ function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mono
   return {
     fresh,
     names: async (signal: AbortSignal): Promise<readonly string[]> =>
-      known !== undefined && known.names.length > 0 && monotonicNow() - known.at < LIST_KEPT_MS
+      known !== undefined && known.names.length > 0 && monotonicNow() - known.at < LIST_CACHE_MS
         ? known.names
         : await fresh(signal),
   };
@@ -62,14 +62,14 @@ function keptList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mono
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
   const { provider, usualServer } = deps;
-  const all = keptList((signal) => provider.models(signal), monotonicNow);
-  const usual =
+  const all = cachedList((signal) => provider.models(signal), monotonicNow);
+  const defaultServer =
     usualServer === undefined
       ? all
-      : keptList((signal) => provider.models(signal, usualServer), monotonicNow);
-  /** The server that would have it is asked anew: it may be away, not configured, or have just fetched the model. */
+      : cachedList((signal) => provider.models(signal, usualServer), monotonicNow);
+  /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
-    listed(await all.names(signal), name) ?? listed(await provider.models(signal, name), name);
+    listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
 
   const profile = (id: string | undefined): Profile => {
@@ -81,7 +81,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     );
   };
   const fallback = async (signal: AbortSignal): Promise<string> => {
-    const model = deps.model ?? (await usual.names(signal))[0];
+    const model = deps.model ?? (await defaultServer.names(signal))[0];
     if (model !== undefined) return model;
     throw new ProviderError(
       'unknown_model',

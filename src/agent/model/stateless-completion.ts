@@ -1,4 +1,4 @@
-/** A completion without a session: the given messages are the whole context, only `pure` tools run, nothing is stored but usage. */
+/** A completion without a session: the given messages are the whole context, only `pure` tools run, and only the usage is stored. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
@@ -13,14 +13,15 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
-import { guardStream } from './stream-guard.ts';
+import { StreamWatchdog } from './stream-watchdog.ts';
 import { taintOf } from '../tools/taint.ts';
-import { addUsage, meterCall } from '../state/turn-usage.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
+import { meterCall } from './call-usage.ts';
 import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
 
-/** Result for the model of a call that would have to wait for a human. */
-const NOBODY_TO_ASK =
+/** Tool result of a call that would have to wait for a human. */
+const NEEDS_APPROVAL =
   'Not run: a person must allow it, and a completion without a session cannot wait for one (X-Session-Id names one).';
 
 interface Completion {
@@ -32,14 +33,14 @@ interface Completion {
   signal: AbortSignal;
   /** Input of the approval gate: the caller's messages and the results of the tools. */
   rows: ContextRow[];
-  /** Of all calls so far, those that broke included; undefined until the model has begun. */
+  /** Usage of all calls so far, broken ones included; undefined until the model has begun. */
   usage?: Usage;
 }
 
 /**
- * Yields text and thinking as they come, and `done` once with the usage of all calls; `length` when the iterations ran
- * out. The gateway runs the tools itself, so no `tool_call` is seen. Ending the reading, or `signal`, closes the model's
- * connection. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`.
+ * Yields text and thinking as they arrive, and one `done` with the usage of all calls; `length` when the iterations ran
+ * out. The gateway runs the tools itself and yields no `tool_call`. The connection to the model is closed when the caller
+ * stops reading or `signal` aborts. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`.
  */
 export async function* completeStateless(
   shared: AgentShared,
@@ -47,14 +48,14 @@ export async function* completeStateless(
   request: StatelessRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ChatChunk, void> {
-  const meant = await shared.models.resolve(request.model, signal);
-  const profile = shared.models.profile(meant.profileId);
+  const resolved = await shared.models.resolve(request.model, signal);
+  const profile = shared.models.profile(resolved.profileId);
   const completion: Completion = {
     id: newId(),
     caller,
     profile,
     prepared: shared.prepare(profile),
-    model: meant.model ?? profile.model ?? (await shared.models.fallback(signal)),
+    model: resolved.model ?? profile.model ?? (await shared.models.fallback(signal)),
     signal,
     rows: request.messages.flatMap(({ role, content }): ContextRow[] => {
       if (role === 'tool') return [contextRow(0, { kind: 'user', content, source: 'local' })];
@@ -79,10 +80,10 @@ async function* converse(
   request: StatelessRequest,
 ): AsyncGenerator<ChatChunk, void> {
   const messages = [...request.messages];
-  let said = 0;
+  let chars = 0;
   for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
-    const answer = yield* ask(shared, completion, request, messages, said > 0);
-    said += answer.content.length;
+    const answer = yield* ask(shared, completion, request, messages, chars > 0);
+    chars += answer.content.length;
     if (answer.toolCalls.length === 0) {
       yield { type: 'done', finishReason: answer.finishReason, usage: completion.usage ?? NOTHING };
       return;
@@ -107,15 +108,15 @@ interface Answer {
 async function* ask(
   shared: AgentShared,
   completion: Completion,
-  asked: StatelessRequest,
+  stateless: StatelessRequest,
   messages: readonly ChatMessage[],
   afterText: boolean,
 ): AsyncGenerator<ChatChunk, Answer> {
   const { provider } = shared.deps;
   const { model, profile, prepared, signal } = completion;
   const can = await provider.capabilities(model, signal);
-  const temperature = asked.temperature ?? profile.temperature;
-  const maxTokens = asked.maxTokens ?? profile.maxTokens;
+  const temperature = stateless.temperature ?? profile.temperature;
+  const maxTokens = stateless.maxTokens ?? profile.maxTokens;
   const request: ChatRequest = {
     model,
     messages,
@@ -128,11 +129,12 @@ async function* ask(
   };
   const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
   const meter = meterCall(request, prepared.toolTokens);
-  const open = (connection: AbortSignal, onQueued: () => void): AsyncIterable<ChatChunk> =>
-    provider.streamChat({ ...request, onQueued }, connection);
+  const watchdog = new StreamWatchdog(signal, shared.limits);
+  const queueable = { ...request, onQueued: () => watchdog.onQueued() };
   try {
-    for await (const chunk of guardStream(open, signal, shared.limits)) {
-      meter.see(chunk);
+    for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
+      watchdog.onChunk();
+      meter.add(chunk);
       if (chunk.type === 'text' && chunk.delta !== '') {
         const paragraph = afterText && answer.content === '' ? '\n\n' : '';
         answer.content += chunk.delta;
@@ -145,10 +147,14 @@ async function* ask(
       }
       if (answer.content.length > MAX_ANSWER_CHARS) break;
     }
+    watchdog.throwIfEnded();
+  } catch (error) {
+    throw watchdog.timeout ?? error;
   } finally {
-    // Also when the reader hung up: the model has worked.
-    const spent = meter.spent();
-    if (spent !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, spent);
+    watchdog.close();
+    // Also when the client has disconnected: the model has worked.
+    const usage = meter.usage(watchdog.startedAt);
+    if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
   }
   return answer;
 }
@@ -164,7 +170,7 @@ async function runPure(
   const checked = checkCall(call, completion.prepared.tools);
   if ('refusal' in checked) return checked.refusal;
   const judgement = judgeCall(checked.tool, checked.args, taintOf(completion.rows));
-  if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NOBODY_TO_ASK}`);
+  if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
   const sessionKey = sessionOf(completion.caller);
   const workspace = await shared.deps.workspace(sessionKey).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
@@ -188,7 +194,7 @@ async function runPure(
   return outcome;
 }
 
-/** The key by which completions take turns at the model, and whose folder their tools see: one per token. */
+/** The session key of the completions of one token: for the fair queue at the model and the folder of their tools. */
 function sessionOf(caller: Caller): SessionKey {
   return `stateless:${caller.tokenId}`;
 }

@@ -4,15 +4,15 @@ import type { Plan } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { ANALYSIS, planInstruction, reviewInstruction } from './instructions.ts';
-import type { Offer } from './instructions.ts';
+import type { ExecutorOption } from './instructions.ts';
 import { makePlan } from './make-plan.ts';
 import { askPlanner } from './planning-call.ts';
-import type { Planning, Spent } from './planning-call.ts';
+import type { Planning, PlanningUsage } from './planning-call.ts';
 import { readAnalysis, reviewText } from './read-analysis.ts';
 import { readPlan } from './read-plan.ts';
 
 /** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
-const MAX_ABOUT = 160;
+const MAX_DESCRIPTION_CHARS = 160;
 
 /**
  * Plans for a turn, or for a subagent; undefined when the request needs no plan, the model wrote none, or planning
@@ -22,7 +22,7 @@ const MAX_ABOUT = 160;
 export async function draftPlan(
   shared: AgentShared,
   turn: Planning,
-  spent: Spent,
+  spent: PlanningUsage,
   emit: Emit,
 ): Promise<Plan | undefined> {
   try {
@@ -31,7 +31,7 @@ export async function draftPlan(
     turn.signal.throwIfAborted();
     if (error instanceof StoreError) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
-    const text = `There is no plan for this answer: ${toGatewayError(error).message}`;
+    const text = `This answer has no plan: ${toGatewayError(error).message}`;
     emit({ type: 'notice', code: 'planning_failed', text });
     return undefined;
   }
@@ -40,7 +40,7 @@ export async function draftPlan(
 async function threePhases(
   shared: AgentShared,
   turn: Planning,
-  spent: Spent,
+  spent: PlanningUsage,
   emit: Emit,
 ): Promise<Plan | undefined> {
   const ask = (phase: number, title: string, instruction: string): Promise<string> =>
@@ -54,10 +54,10 @@ async function threePhases(
     review = reviewText(await ask(2, 'A second look', reviewInstruction(analysis.text)));
   }
 
-  const tools = [...turn.prepared.tools.values()].map(({ name, description }) => offer(name, description));
-  // Without the tool no other agent can take a step.
+  const tools = [...turn.prepared.tools.values()].map(({ name, description }) => optionOf(name, description));
+  // Without this tool no step can be given to another agent.
   const agents = turn.prepared.tools.has(SPAWN_TOOL)
-    ? shared.deps.profiles().map(({ id, systemPrompt }) => offer(id, systemPrompt))
+    ? shared.deps.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
     : [];
   const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
   const written = readPlan(await ask(3, 'The plan', instruction), {
@@ -73,7 +73,7 @@ async function threePhases(
   return makePlan(written, { goal, mode: turn.mode, tools: turn.prepared.tools });
 }
 
-function offer(name: string, about: string): Offer {
-  const [sentence = ''] = about.replace(/\s+/g, ' ').split(/(?<=\.) /, 1);
-  return { name, about: sentence.slice(0, MAX_ABOUT).toWellFormed() };
+function optionOf(name: string, text: string): ExecutorOption {
+  const [sentence = ''] = text.replace(/\s+/g, ' ').split(/(?<=\.) /, 1);
+  return { name, description: sentence.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed() };
 }

@@ -1,4 +1,4 @@
-/** In planner mode the model follows the plan through its todo list, and the plan follows the list: its steps tick. */
+/** In planner mode the model works through its todo list, and the steps of the plan follow the list. */
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
@@ -11,8 +11,8 @@ import { TODO_TOOL } from '../prompt/todo-progress.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
- * After the n-th answer's tools: brings the plan in line with the todo list, which the turn or a subagent of it may have
- * changed; a list that was rewritten revises the plan. Repeated after a crash it changes nothing. Throws `StoreError`.
+ * Updates the plan from the todo list after the tool calls of the n-th answer, which may have changed it; a rewritten list
+ * revises the plan. Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function followTodos(
   shared: AgentShared,
@@ -22,13 +22,13 @@ export async function followTodos(
 ): Promise<void> {
   const { plan } = turn;
   if (plan?.mode !== 'planner' || plan.state !== 'running') return;
-  // The list that a subagent sees is its parent's (N-10), not that of its own plan.
+  // A subagent's todo list is its parent's (N-10) and not that of its own plan.
   if (turn.parentTurnId !== undefined || !mayHaveChanged(turn, n)) return;
   const items = await shared.deps.todos.todos(turn.sessionKey);
   if (items.length === 0) return;
   const steps = stepsAfter(plan, items);
   const changed = steps.filter((step) => step !== plan.steps[step.index]);
-  const revised = steps.length !== plan.steps.length || steps.some(isAnother(plan));
+  const revised = steps.length !== plan.steps.length || steps.some(isNewAtIndex(plan));
   if (changed.length === 0 && !revised) return;
   const completed = steps.every(({ status }) => status === 'done' || status === 'skipped');
   const next: Plan = { ...plan, steps, state: completed ? 'completed' : 'running' };
@@ -49,7 +49,7 @@ function mayHaveChanged({ rows }: TurnProgress, n: number): boolean {
   );
 }
 
-/** Ends a plan that is still open with its turn: exactly one terminal event per plan. Throws `StoreError`. */
+/** Ends a plan that is still open when its turn ends: each plan has exactly one terminal event. Throws `StoreError`. */
 export async function settlePlan(
   shared: AgentShared,
   turn: TurnIdentity & TurnProgress,
@@ -82,7 +82,7 @@ const STATUS: Record<TodoStatus, StepStatus> = {
   skipped: 'skipped',
 };
 
-/** The list as steps: a step the plan has already keeps all but place and status, another is the agent's own. */
+/** The steps of a changed list: a known step gets a new index and status, an unknown one becomes a step of the agent itself. */
 function stepsAfter(plan: Plan, items: readonly Todo[]): PlanStep[] {
   const left = [...plan.steps];
   return items.map(({ text, status }, index) => {
@@ -105,6 +105,6 @@ function ownStep(index: number, description: string, status: StepStatus): PlanSt
   return { id: newId(), index, description, executor, risk: 'safe', status, attempts, corrections: 0 };
 }
 
-function isAnother(plan: Plan): (step: PlanStep) => boolean {
+function isNewAtIndex(plan: Plan): (step: PlanStep) => boolean {
   return (step) => step.id !== plan.steps[step.index]?.id;
 }

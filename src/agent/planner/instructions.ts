@@ -2,10 +2,10 @@
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
-/** Longest part of an earlier phase that a later one reads, in UTF-16 units. */
+/** Longest text of an earlier phase in a later one, in UTF-16 units. */
 const MAX_QUOTED = 6_000;
 
-/** Phase 1: is a plan needed, and does the analysis deserve a second look? (N-15, N-16) */
+/** Phase 1: whether a plan is needed, and whether the analysis needs a review (N-15, N-16). */
 export const ANALYSIS = [
   'Do not answer the request above yet: first judge what it takes.',
   'If you can answer it at once or with a single tool call (a greeting, small talk, a question, a short text), write only the word DIRECT.',
@@ -14,7 +14,7 @@ export const ANALYSIS = [
   'End with one line of its own: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".',
 ].join('\n');
 
-/** Phase 2: a second look at the analysis, in four sections (N-18). */
+/** Phase 2: a review of the analysis in four sections (N-18). */
 export function reviewInstruction(analysis: string): string {
   return [
     'Do not answer the request above yet. This is an analysis of it:',
@@ -27,21 +27,21 @@ export function reviewInstruction(analysis: string): string {
   ].join('\n');
 }
 
-/** A name that a step may use, and what it is for. */
-export interface Offer {
+/** A tool or agent that a step may use. */
+export interface ExecutorOption {
   name: string;
-  about: string;
+  description: string;
 }
 
-export interface PlanMaterial {
+export interface PlanInput {
   analysis: string;
   review?: string | undefined;
-  tools: readonly Offer[];
-  agents: readonly Offer[];
+  tools: readonly ExecutorOption[];
+  agents: readonly ExecutorOption[];
 }
 
 /** Phase 3: the plan itself (N-20 to N-24). */
-export function planInstruction({ analysis, review, tools, agents }: PlanMaterial): string {
+export function planInstruction({ analysis, review, tools, agents }: PlanInput): string {
   return [
     'Do not answer the request above yet: write the plan by which you will carry it out. This is the analysis of it:',
     quoted(analysis),
@@ -61,9 +61,9 @@ export function planInstruction({ analysis, review, tools, agents }: PlanMateria
   ].join('\n');
 }
 
-function listed(offers: readonly Offer[]): string {
-  if (offers.length === 0) return 'none; use SELF instead.';
-  return `\n${offers.map(({ name, about }) => `- ${name}: ${about}`).join('\n')}`;
+function listed(options: readonly ExecutorOption[]): string {
+  if (options.length === 0) return 'none; use SELF instead.';
+  return `\n${options.map(({ name, description }) => `- ${name}: ${description}`).join('\n')}`;
 }
 
 function quoted(text: string): string {

@@ -1,4 +1,4 @@
-/** From a plan as it was written to a plan as it is kept: ids, risks, the goal, the session's mode. */
+/** Turns a parsed plan into a stored one, with ids, risks, the goal and the session's mode. */
 import { newId } from '../../lib/ids.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
@@ -6,7 +6,7 @@ import type { Tool } from '../../contracts/tool.ts';
 import { classifyFor } from '../executor/edits.ts';
 import type { WrittenPlan } from './read-plan.ts';
 
-/** Makes the plan of a turn. `goal` is what the user wrote. */
+/** Creates the plan of a turn. `goal` is the user's message. */
 export function makePlan(
   written: WrittenPlan,
   { goal, mode, tools }: { goal: string; mode: ExecutionMode; tools: ReadonlyMap<string, Tool> },

@@ -3,7 +3,7 @@ import type { Plan, PlanStep } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
 import type { Todo } from '../../contracts/notes.ts';
 
-/** The plan as it stands in the model's context: an assistant message (N-25). */
+/** The plan in the model's context, an assistant message (N-25). */
 export function planForModel(plan: Plan): string {
   const steps = plan.steps.map(
     (step, index) => `${index + 1}. [${executorTag(step)}] ${todoText(step.description)}`,
@@ -11,13 +11,13 @@ export function planForModel(plan: Plan): string {
   return [...milestoneLines('My plan.', plan), 'Steps:', ...steps].join('\n');
 }
 
-/** The plan as people read it: a card in Markdown (N-26). */
+/** The plan for users, a card in Markdown (N-26). */
 export function planCard(plan: Plan): string {
   const steps = plan.steps.map((step, index) => {
-    const who = executorWords(step);
-    return `${index + 1}. ${escaped(todoText(step.description))}${who === '' ? '' : ` *(${who})*`}`;
+    const label = executorLabel(step);
+    return `${index + 1}. ${escaped(todoText(step.description))}${label === '' ? '' : ` *(${label})*`}`;
   });
-  const milestones = plan.milestones.map((words) => `- ${escaped(words)}`);
+  const milestones = plan.milestones.map((text) => `- ${escaped(text)}`);
   return ['**Plan**', ...(milestones.length === 0 ? [] : [milestones.join('\n')]), steps.join('\n')].join(
     '\n\n',
   );
@@ -33,9 +33,7 @@ export function todosOf(plan: Plan): Todo[] {
 }
 
 function milestoneLines(title: string, { milestones }: Plan): string[] {
-  return milestones.length === 0
-    ? [title]
-    : [title, 'Milestones:', ...milestones.map((words) => `- ${words}`)];
+  return milestones.length === 0 ? [title] : [title, 'Milestones:', ...milestones.map((text) => `- ${text}`)];
 }
 
 function executorTag({ executor }: PlanStep): string {
@@ -51,7 +49,7 @@ function executorTag({ executor }: PlanStep): string {
   }
 }
 
-function executorWords({ executor }: PlanStep): string {
+function executorLabel({ executor }: PlanStep): string {
   switch (executor.kind) {
     case 'tool':
       return `tool ${escaped(executor.tool)}`;
@@ -65,6 +63,6 @@ function executorWords({ executor }: PlanStep): string {
 }
 
 /** Escapes Markdown: the description of a step is plain text. */
-function escaped(words: string): string {
-  return words.replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
+function escaped(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&');
 }

@@ -1,4 +1,4 @@
-/** One call of the planner to the model: no tools, low temperature, bounded, and seen as thinking while it grows. */
+/** One model call of the planner: no tools, low temperature, bounded, shown as thinking while it streams. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
@@ -10,17 +10,17 @@ import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { addUsage } from '../state/turn-usage.ts';
+import { addUsage } from '../state/unjournaled-usage.ts';
 
-/** Planning wants the likely plan, not a surprising one (N-28). */
+/** Low: planning needs the likely plan (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;
 /** Tokens that one planning call may make, and never more than a quarter of the window. */
 const PLANNING_TOKENS = 2_048;
 /** Longest answer of one planning call that is read, thinking included, in UTF-16 units. */
 export const MAX_PLANNING_CHARS = 24_000;
 
-/** Before the first call. */
-export const NOTHING_SPENT: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+/** Usage before the first call. */
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** The parts of a turn, or of a subagent, that planning reads. */
 export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> & Pick<Turn, 'signal'>;
@@ -28,17 +28,17 @@ export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> &
 export interface PlanningCall extends ShownCall {
   /** The instruction after the user's message. */
   instruction: string;
-  /** Grows with what the call costs. */
-  spent: Spent;
+  /** The usage of the call is added to it. */
+  spent: PlanningUsage;
 }
 
-/** Cost of planning so far, broken calls included. */
-export interface Spent {
+/** Usage of planning so far, broken calls included. */
+export interface PlanningUsage {
   usage: Usage;
 }
 
 /**
- * Gives what the model said; adds what it cost to `spent`. A prompt that is refused as too long is tried once more,
+ * Returns the model's text and adds the usage to `spent`. A prompt that is refused as too long is tried once more,
  * shorter (B-11). Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
  */
 export async function askPlanner(
@@ -63,13 +63,13 @@ async function callOnce(
   emit: Emit,
 ): Promise<string> {
   const { request, estimated } = await planningRequest(shared, turn, instruction, part);
-  const paid = (usage: Usage): void => {
+  const onUsage = (usage: Usage): void => {
     spent.usage = addUsage(spent.usage, usage);
     if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
   };
   const { signal } = turn;
   const shown = { msgId, title };
-  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, paid }, emit);
+  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, onUsage }, emit);
 }
 
 async function planningRequest(

@@ -1,9 +1,9 @@
-/** Reads what the model says in phases 1 and 2 of planning: the analysis with its verdict, and the review's sections. */
+/** Parses the model's answers in phases 1 and 2 of planning: the analysis with its verdict, and the sections of the review. */
 
 /** Phase 1 (N-15, N-16). `direct`: no plan is needed. `reflect`: the analysis asks for a review; a garbled verdict does not. */
 export type Analysis = { direct: true } | { direct: false; text: string; reflect: boolean };
 
-/** Phase 2 (N-18); what the model left out is undefined. */
+/** Phase 2 (N-18); a section that the model left out is undefined. */
 export interface Review {
   critic?: string | undefined;
   pragmatist?: string | undefined;
@@ -15,9 +15,9 @@ const DIRECT_LINE = /^\W*(?:(?:[Cc]lassification|[Vv]erdict|[Dd]ecision|[Aa]nswe
 const DIRECT_FIRST = /^\W*DIRECT\b/;
 const VERDICT = /\bREFLECT\**\s*[:=]\W{0,5}(yes|no)\b(?!\s*(?:[/|]|or\b))/gi;
 
-/** Never throws: whatever is not understood is an analysis that asks for no review. */
+/** Never throws: text without a clear verdict is an analysis that needs no review. */
 export function readAnalysis(answer: string): Analysis {
-  const text = withoutThoughts(answer);
+  const text = withoutThinking(answer);
   const lines = text.split('\n');
   if (DIRECT_FIRST.test(lines[0] ?? '') || lines.some((line) => DIRECT_LINE.test(line))) {
     return { direct: true };
@@ -41,11 +41,11 @@ const TITLES = {
 type Section = keyof typeof SECTIONS;
 const NAMES: readonly Section[] = ['critic', 'pragmatist', 'detailer', 'planAdjustments'];
 
-/** Never throws. A section ends where the next one begins; words before the first are left out. */
+/** Never throws. A section ends where the next one begins; text before the first is ignored. */
 export function readReview(answer: string): Review {
   const parts: Partial<Record<Section, string[]>> = {};
   let open: string[] | undefined;
-  for (const line of withoutThoughts(answer).split('\n')) {
+  for (const line of withoutThinking(answer).split('\n')) {
     const name = NAMES.find((one) => parts[one] === undefined && SECTIONS[one].test(line));
     if (name !== undefined) {
       open = parts[name] = [line.replace(SECTIONS[name], '').replace(/^[\s*:#.—–-]+/, '')];
@@ -53,24 +53,24 @@ export function readReview(answer: string): Review {
   }
   const review: Review = {};
   for (const name of NAMES) {
-    const words = parts[name]?.join('\n').trim();
-    if (words !== undefined && words !== '') review[name] = words;
+    const text = parts[name]?.join('\n').trim();
+    if (text !== undefined && text !== '') review[name] = text;
   }
   return review;
 }
 
-/** The review as phase 3 reads it (N-19): its sections in their order, or all the model said when it used none. */
+/** The review as phase 3 reads it (N-19): its sections in order, or the whole answer when it has none. */
 export function reviewText(answer: string): string {
   const review = readReview(answer);
   const sections = NAMES.flatMap((name) => {
-    const words = review[name];
-    return words === undefined ? [] : [`${TITLES[name]}:\n${words}`];
+    const text = review[name];
+    return text === undefined ? [] : [`${TITLES[name]}:\n${text}`];
   });
-  return sections.length === 0 ? withoutThoughts(answer) : sections.join('\n\n');
+  return sections.length === 0 ? withoutThinking(answer) : sections.join('\n\n');
 }
 
-/** Some models write their thinking into the answer, whatever they are asked. */
-export function withoutThoughts(answer: string): string {
+/** The answer without thinking, which some models write into it in any case. */
+export function withoutThinking(answer: string): string {
   const end = answer.lastIndexOf('</think>');
   return (end < 0 ? answer : answer.slice(end + '</think>'.length)).trim();
 }

@@ -1,16 +1,16 @@
-/** Reads a plan out of the model's text: milestones, and numbered steps with their executors (N-20, N-21). */
+/** Parses the model's plan: milestones, and numbered steps with their executors (N-20, N-21). */
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import type { StepExecutor } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/notes.ts';
-import { withoutThoughts } from './read-analysis.ts';
+import { withoutThinking } from './read-analysis.ts';
 
-/** Milestones of a plan that are kept. */
+/** Most milestones of a plan. */
 export const MAX_MILESTONES = 8;
 
-/** A plan as it was written, before it has ids and risks. */
+/** A parsed plan, before it has ids and risks. */
 export interface WrittenPlan {
   milestones: string[];
-  /** At most `MAX_PLAN_STEPS`, in their order. */
+  /** At most `MAX_PLAN_STEPS`, in order. */
   steps: { description: string; executor: StepExecutor }[];
 }
 
@@ -20,7 +20,7 @@ export interface KnownExecutors {
   profiles: ReadonlySet<string>;
 }
 
-/** The executor found in one line. */
+/** Longest line that is parsed, in UTF-16 units. */
 const MAX_LINE_CHARS = 1_000;
 
 const NUMBERED = /^\s*\W{0,5}(?:\d{1,4}[.)]|step\s+\d{1,4}\s*[.):–—-])\s*(.*)$/i;
@@ -32,9 +32,9 @@ const NAMED = /[[({]?\s*\b(TOOL|AGENT|Tool|Agent)\b[\s*`]*[:=][\s*`]*([\w.-]+)[`
 const SELF = /[[({]?\s*\bSELF\b\s*[\])}]?/;
 const LABEL = /\bexecutor\**\s*[:=]\s*/i;
 
-/** Gives undefined when no line is numbered (N-29): the answer is no plan. Never throws. */
+/** Undefined when no line is numbered (N-29): the answer is not a plan. Never throws. */
 export function readPlan(answer: string, known: KnownExecutors): WrittenPlan | undefined {
-  const lines = withoutThoughts(answer)
+  const lines = withoutThinking(answer)
     .split('\n')
     .map((line) => line.slice(0, MAX_LINE_CHARS));
   const from = firstStepLine(lines);
@@ -70,54 +70,55 @@ function firstStepLine(lines: readonly string[]): number {
   return follow ? heading : 0;
 }
 
+/** The executor found in one line. */
 interface Named {
   kind: 'tool' | 'agent' | 'self';
   name: string;
   /** The matched text, to be removed from the description. */
-  words: string;
+  match: string;
 }
 
 function executorIn(line: string): Named | undefined {
-  const [words, kind, name] = NAMED.exec(line) ?? [];
-  if (words !== undefined && kind !== undefined && name !== undefined) {
+  const [match, kind, name] = NAMED.exec(line) ?? [];
+  if (match !== undefined && kind !== undefined && name !== undefined) {
     return {
       kind: kind.toUpperCase() === 'TOOL' ? 'tool' : 'agent',
       name: name.replace(/[.-]+$/, ''),
-      words,
+      match,
     };
   }
   const [self] = SELF.exec(line) ?? [];
-  return self === undefined ? undefined : { kind: 'self', name: '', words: self };
+  return self === undefined ? undefined : { kind: 'self', name: '', match: self };
 }
 
 function readStep(line: string, known: KnownExecutors): WrittenPlan['steps'][number] | undefined {
   const named = executorIn(line);
-  const words = plain(named === undefined ? line : line.replace(named.words, ' '));
-  if (words === '' && named === undefined) return undefined;
+  const text = plain(named === undefined ? line : line.replace(named.match, ' '));
+  if (text === '' && named === undefined) return undefined;
   const self = { kind: 'self' as const };
   if (named === undefined || named.kind === 'self') {
-    return words === '' ? undefined : { description: words, executor: self };
+    return text === '' ? undefined : { description: text, executor: self };
   }
   const { kind, name } = named;
   if (kind === 'tool') {
-    const description = words || `Use ${name}`;
+    const description = text || `Use ${name}`;
     if (known.tools.has(name)) return { description, executor: { kind, tool: name } };
     return { description: refused(description, `there is no tool "${name}" here`), executor: self };
   }
-  const description = words || `Hand over to ${name}`;
+  const description = text || `Hand over to ${name}`;
   if (known.profiles.has(name)) return { description, executor: { kind, profileId: name } };
   return { description: refused(description, `no agent "${name}" can be made here`), executor: self };
 }
 
-/** The plan says so when a step is left to the agent itself because what it names does not exist. */
+/** Adds a note to a step that is left to the agent itself because its executor does not exist. */
 function refused(description: string, why: string): string {
   const note = todoText(`(${why})`);
   return `${description.slice(0, Math.max(0, 278 - note.length)).toWellFormed()} ${note}`;
 }
 
-/** One line without the marks of Markdown and the separators that stood around an executor. */
-function plain(words: string): string {
-  const bare = words
+/** One line without Markdown and the separators around an executor. */
+function plain(text: string): string {
+  const bare = text
     .replace(LABEL, '')
     .replace(/\*\*|__|`/g, '')
     .replace(/^[\s:;,.|>*#—–-]+|[\s:;,|—–-]+$/g, '');

@@ -1,4 +1,4 @@
-/** `/profile` and `/model`: which profile and which model answer in a session; owners change them. */
+/** `/profile` and `/model` show the profile and the model of a session; owners change them. */
 import type { EventBus } from '../../contracts/bus.ts';
 import { changeSession } from '../../contracts/command.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
@@ -20,7 +20,7 @@ export interface ProfileCommandDeps {
   models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
 }
 
-/** Makes the two commands. */
+/** Creates the two commands. */
 export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
   return [
     {
@@ -90,7 +90,7 @@ async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<s
   return [`Model: \`${model}\`${whose}`, ...(call.owner ? await allModels(deps, model) : [])].join('\n');
 }
 
-/** The models of all servers, the one that answers marked and first. */
+/** The models of all servers, with the current one first and marked. */
 async function allModels(deps: ProfileCommandDeps, current: string): Promise<string[]> {
   try {
     const names = await deps.models.list(AbortSignal.timeout(SERVERS_MS));

@@ -1,11 +1,10 @@
-/** A profile switched in the middle of a turn: the next iteration has its prompt, its tools and its model (N-55). */
+/** A profile that is switched during a turn: the next iteration has its prompt, tools and model (N-55). */
 import { SWITCH_PROFILE } from '../../contracts/profile.ts';
 import type { AgentShared } from '../deps.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
- * After the n-th answer's tools: takes the session's profile when one of them switched it. What the journal says of a
- * switch before a crash counts as well. Throws only `StoreError` and `GatewayError('unknown_profile')`.
+ * Applies the session's profile when one of the n-th answer's tool calls switched it, also before a crash. Throws only `StoreError` and `GatewayError('unknown_profile')`.
  */
 export async function followSwitch(
   shared: AgentShared,

@@ -1,4 +1,4 @@
-/** The profiles as they are now: read at the start, read again when their files change (N-73). */
+/** The current profiles: read at the start, and again when their files change (N-73). */
 import { mkdir } from 'node:fs/promises';
 import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
@@ -16,23 +16,23 @@ export interface ProfilesOptions {
 }
 
 export interface Profiles {
-  /** Reads the folder and watches it. Throws one `ConfigError` naming every error: there is no older state to keep. */
+  /** Reads the folder and watches it. Throws one `ConfigError` that names every error, because there is no earlier state to keep. */
   open(rules: ProfileRules): Promise<void>;
   /** Empty before `open`; then `default` first, then the others by id. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];
-  /** Errors in the files now, by file and field; the last valid content stays in use. */
+  /** Current errors in the files, by file and field; the last valid content stays in use. */
   errors(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Makes the profiles; none is read before `open`. */
+/** Creates the profiles; none is read before `open`. */
 export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profiles {
   const kept = new Map<string, { source: string; profile: Profile }>();
   let list: readonly Profile[] = [];
   let watcher: ReturnType<typeof watchFolders> | undefined;
   let errors: readonly string[] = [];
 
-  const take = (reads: readonly ProfileRead[], usual: Profile): void => {
+  const apply = (reads: readonly ProfileRead[], usual: Profile): void => {
     for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
     for (const { id, source, profile } of reads) {
       if (profile === undefined || kept.get(id)?.source === source) continue;
@@ -45,30 +45,30 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
       ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     ];
     if (next.length !== list.length || next.some((profile, at) => profile !== list[at])) list = next;
-    note(reads.flatMap((read) => read.errors));
+    setErrors(reads.flatMap((read) => read.errors));
   };
-  const note = (found: readonly string[]): void => {
-    const news = found.filter((error) => !errors.includes(error));
-    if (news.length > 0) log.error({ errors: news }, 'profiles_invalid');
+  const setErrors = (found: readonly string[]): void => {
+    const added = found.filter((error) => !errors.includes(error));
+    if (added.length > 0) log.error({ errors: added }, 'profiles_invalid');
     errors = found;
   };
 
   let last: Promise<void> = Promise.resolve();
-  const look = async (rules: ProfileRules): Promise<void> => {
+  const reload = async (rules: ProfileRules): Promise<void> => {
     try {
       const { reads, folders } = await readProfiles(folder, rules);
-      take(reads, rules.usual);
+      apply(reads, rules.usual);
       watcher?.folders([folder, ...folders]);
     } catch (error) {
-      note([`profiles: the folder cannot be read (${toGatewayError(error).message})`]);
+      setErrors([`profiles: the folder cannot be read (${toGatewayError(error).message})`]);
     }
   };
   return {
     async open(rules) {
-      watcher = watchFolders(() => void (last = last.then(() => look(rules))), log, pollMs);
+      watcher = watchFolders(() => void (last = last.then(() => reload(rules))), log, pollMs);
       try {
         await mkdir(folder, { recursive: true });
-        await look(rules);
+        await reload(rules);
         if (errors.length > 0) throw cannotBeUsed(errors);
       } catch (error) {
         watcher.close();

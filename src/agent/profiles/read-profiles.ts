@@ -1,4 +1,4 @@
-/** Reads `profiles/` in GATEWAY_HOME: a folder is a profile, checked whole, every error reported by file and field. */
+/** Reads `profiles/` in GATEWAY_HOME: each folder is a profile, validated as a whole; every error is reported by file and field. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
@@ -17,9 +17,9 @@ const FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
 
 /** Defaults and names that profiles are checked against. */
 export interface ProfileRules {
-  /** The profile `default` when no folder says otherwise; persona and prompts of it stand in where a folder has none. */
+  /** The profile `default` unless a folder overrides it; its persona and prompts are used where a folder has none. */
   usual: Profile;
-  /** Tools there are. */
+  /** Names of the tools that exist. */
   toolNames: readonly string[];
 }
 
@@ -34,11 +34,11 @@ export interface ProfileRead {
 /** Content of the profiles folder. */
 export interface ProfilesRead {
   reads: ProfileRead[];
-  /** The folders in it, those that are no profile yet included. */
+  /** The folders in it, including those that are not a profile yet. */
   folders: string[];
 }
 
-/** Reads every folder. One that holds none of a profile's files is no profile. Throws what the file system throws. */
+/** Reads every folder. A folder without any of a profile's files is not a profile. Throws file system errors. */
 export async function readProfiles(folder: string, rules: ProfileRules): Promise<ProfilesRead> {
   const entries = await readdir(folder, { withFileTypes: true });
   const ids = entries
@@ -54,7 +54,7 @@ export async function readProfiles(folder: string, rules: ProfileRules): Promise
   return { reads, folders: ids.slice(0, MAX_PROFILES).map((id) => path.join(folder, id)) };
 }
 
-/** The text of a file, the error that kept it from being read, or undefined when there is no file. */
+/** The text of a file, the error of reading it, or undefined when it does not exist. */
 type Text = { content: string } | { error: string } | undefined;
 type Texts = Record<(typeof FILES)[number], Text>;
 
@@ -73,7 +73,7 @@ async function readText(file: string): Promise<Text> {
     return { content: cleanText(await readFile(file, 'utf8')) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    // Neither the file nor, when this is no folder, anything below it.
+    // The file does not exist, or its folder is not a folder.
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { error: `cannot be read (${code})` };
   }
 }
@@ -128,7 +128,7 @@ function readSettings(
       report(`${field}: there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
     }
   }
-  // The tools of the default profile stand in the gateway's config.json, unless its folder names them.
+  // The tools of the default profile are set in the gateway's config.json, unless its folder names them.
   const named = typeof given === 'object' && given !== null && 'enabledTools' in given;
   return id === 'default' && !named ? { ...data, enabledTools: usual.enabledTools } : data;
 }

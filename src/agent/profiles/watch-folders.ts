@@ -1,4 +1,4 @@
-/** Reports that folders may have changed: soon where the file system notifies, else at the next poll. */
+/** Reports changes of folders: soon where the file system notifies, else at the next poll. */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -15,7 +15,7 @@ export interface FolderWatch {
   close(): void;
 }
 
-/** Calls `changed` after changes and every `pollMs`; its errors are its own business. */
+/** Calls `changed` after changes and every `pollMs`. `changed` must not throw. */
 export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): FolderWatch {
   const watchers = new Map<string, FSWatcher>();
   let soon: NodeJS.Timeout | undefined;
@@ -23,26 +23,26 @@ export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): F
   const poll = setInterval(changed, pollMs);
   poll.unref();
 
-  const hear = (): void => {
+  const notify = (): void => {
     soon ??= setTimeout(() => {
       soon = undefined;
       changed();
     }, DEBOUNCE_MS);
   };
-  const leave = (folder: string): void => {
+  const unwatch = (folder: string): void => {
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
-  const enter = (folder: string): void => {
+  const watchFolder = (folder: string): void => {
     try {
       const watcher = watch(folder, { persistent: false }, (kind) => {
-        // A folder that was replaced is another one under the same name: it is watched anew.
-        if (kind === 'rename') for (const known of watchers.keys()) leave(known);
-        hear();
+        // A replaced folder is another one under the same name, so every folder is watched again.
+        if (kind === 'rename') for (const known of watchers.keys()) unwatch(known);
+        notify();
       });
       watcher.on('error', (error) => {
         log.debug({ err: error, folder }, 'folder_watch_lost');
-        leave(folder);
+        unwatch(folder);
       });
       watchers.set(folder, watcher);
     } catch (error) {
@@ -52,17 +52,17 @@ export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): F
   return {
     folders(paths) {
       if (closed) return;
-      for (const folder of watchers.keys()) if (!paths.includes(folder)) leave(folder);
+      for (const folder of watchers.keys()) if (!paths.includes(folder)) unwatch(folder);
       const fresh = paths.filter((folder) => !watchers.has(folder));
-      for (const folder of fresh) enter(folder);
-      // A write between the read that found the folder and this watch was not notified.
-      if (fresh.length > 0) hear();
+      for (const folder of fresh) watchFolder(folder);
+      // A write after the folder was read and before it was watched caused no notification.
+      if (fresh.length > 0) notify();
     },
     close() {
       closed = true;
       clearInterval(poll);
       clearTimeout(soon);
-      for (const folder of watchers.keys()) leave(folder);
+      for (const folder of watchers.keys()) unwatch(folder);
     },
   };
 }

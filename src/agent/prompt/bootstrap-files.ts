@@ -8,15 +8,15 @@ import type { FileText, FileCache } from './file-cache.ts';
 import { isSkillFolder, readSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
 
-/** Files that go into every prompt, in their order. */
+/** Files that are part of every prompt, in order. */
 const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
-/** Bytes of each that are read: with all four, a window of 16,384 tokens still holds a conversation. */
+/** Bytes that are read of each file: with all four, a window of 16,384 tokens still has room for a conversation. */
 export const MAX_BOOTSTRAP_BYTES = 6_000;
 /** Skills that are listed. */
 export const MAX_SKILLS = 30;
-/** Bytes of a SKILL.md that are checked at for its name and description. */
+/** Bytes of a SKILL.md that are searched for its name and description. */
 const FRONT_MATTER_BYTES = 4_096;
-/** Time that the files are cached before they are checked again, in milliseconds. */
+/** How long the files are cached before they are checked again, in milliseconds. */
 export const CHECK_EVERY_MS = 1_000;
 
 /** A section of the prompt; empty when there is none. */
@@ -27,7 +27,7 @@ export interface PromptPart {
 
 export const NO_PART: PromptPart = { content: '', tokens: 0 };
 
-/** Makes a piece and counts its tokens. */
+/** Creates a section with its estimated tokens. */
 export function promptPart(content: string): PromptPart {
   return { content, tokens: estimateTokens(content) };
 }
@@ -43,8 +43,8 @@ export async function noBootstrapPrompt(): Promise<BootstrapPrompt> {
 }
 
 /**
- * Gives the bootstrap prompt from the files in `folder` monotonicNow. A file is read again when its time or size has changed; all
- * callers within a second share one check. Never throws: a file that cannot be read is left out and logged.
+ * Gives the bootstrap prompt from the files in `folder` as they are now. A file is read again when its modification time
+ * or size has changed; all calls within a second share one check. `monotonicNow` is a clock in milliseconds. Never throws: a file that cannot be read is left out and logged.
  */
 export function createBootstrapFiles(
   folder: string,

@@ -1,4 +1,4 @@
-/** The context window: its size, the budget of a prompt, what is dropped to fit it, and estimates that learn. */
+/** The context window: its size, the budget of a prompt, what is dropped to fit it, and token estimates that are calibrated. */
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Profile } from '../../contracts/profile.ts';
@@ -9,14 +9,14 @@ import type { Group } from './history.ts';
 export const SAFE_WINDOW = 16_384;
 /** Tokens kept free for the answer when the profile names no `maxTokens`, and never more than a quarter of the window. */
 const ANSWER_RESERVE = 4_096;
-/** Part of the budget that is left after the server refused a prompt as too long (B-11). */
+/** Share of the budget that is used after the server refused a prompt as too long (B-11). */
 export const OVERFLOW_SHRINK = 0.6;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
 const MIN_RESULT_CHARS = 200;
 
 /**
- * The window that every call to `model` asks the server for, so that it never reloads: the largest that a profile which
- * may use it wants (`contextWindow`, else 16,384), at most what the model has, as far as the server tells that (B-30).
+ * The window that every call to `model` requests, so that the server never reloads it: the largest `contextWindow` (else
+ * 16,384) of the profiles that may use it, at most what the server reports for the model (B-30).
  */
 export function modelWindow(
   model: string,
@@ -48,7 +48,7 @@ export interface ContextSize {
   rows: number;
 }
 
-/** The parts of a model call. Groups are oldest first. */
+/** The parts of a prompt. Groups are oldest first. */
 export interface Prompt {
   system: { content: string; tokens: number };
   /** Earlier turns. */
@@ -62,9 +62,9 @@ export interface Prompt {
 }
 
 /**
- * The messages of a call that fit `budget` (estimated tokens). Kept whatever happens: the system prompt, the current
- * message, the note and the newest step, whose tool results are clipped when they alone are too long. Then the newest
- * steps, then the newest history, always whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
+ * The messages of a call that fit `budget` (estimated tokens). Always kept: the system prompt, the current message, the
+ * note and the newest step, whose tool results are clipped when they alone are too long. Then come the newest steps, then
+ * the newest history, in whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
  */
 export function fitPrompt(prompt: Prompt, budget: number): { messages: ChatMessage[]; tokens: number } {
   const fixed = prompt.system.tokens + (prompt.note?.tokens ?? 0);
@@ -140,12 +140,12 @@ function messageTooLarge(tokens: number, room: number): GatewayError {
   );
 }
 
-/** Bounds of what a model's reports may teach: a wrong report must not empty or overfill the window. */
+/** Bounds of the scale: a wrong report of a server must not empty or overfill the window. */
 const SCALE_MIN = 0.6;
 const SCALE_MAX = 2;
-/** Prompts below this are mostly the server's own template and teach nothing. */
+/** Smaller prompts are mostly the server's own template, so nothing is learned from them. */
 const SCALE_LEARNS_FROM = 200;
-/** Models whose scale is remembered; the one learned longest ago goes first. */
+/** Models whose scale is kept; the least recently updated one is dropped first. */
 export const SCALE_MODELS = 100;
 
 /** Ratio of a model's real tokens to the estimate. */

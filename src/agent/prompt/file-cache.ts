@@ -1,4 +1,4 @@
-/** Files whose content is kept and read again when they change: looking costs an open and a stat. */
+/** Caches what is made of files and reads them again when they change; a check is an open and a stat. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { Log } from '../../contracts/log.ts';
 /** The beginning of a file. */
 export interface FileText {
   file: string;
-  /** At most the asked bytes, whole characters only. */
+  /** At most the requested bytes, whole characters only. */
   text: string;
   /** Bytes of the whole file. */
   size: number;
@@ -21,22 +21,22 @@ export interface FileCache<T> {
   keepOnly(files: ReadonlySet<string>): void;
 }
 
-/** `make` turns a file's first `maxBytes` bytes into what is kept; it is called once per change. */
+/** `make` turns the first `maxBytes` bytes of a file into the cached value; it is called once per change. */
 export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T, log: Log): FileCache<T> {
-  const kept = new Map<string, { mtimeMs: number; size: number; value: T }>();
+  const cache = new Map<string, { mtimeMs: number; size: number; value: T }>();
   const errors = new Map<string, string>();
 
   const readFrom = async (handle: FileHandle, file: string): Promise<T> => {
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error('It is not a plain file.');
     const { mtimeMs, size } = stats;
-    const known = kept.get(file);
+    const known = cache.get(file);
     if (known?.mtimeMs === mtimeMs && known.size === size) return known.value;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
-    // A character cut in two at the end would become a mark of its own.
+    // A character that was cut at the end became a replacement character.
     const text = buffer.toString('utf8', 0, bytesRead).replace(/\ufffd+$/, '');
     const value = make({ file, text, size });
-    kept.set(file, { mtimeMs, size, value });
+    cache.set(file, { mtimeMs, size, value });
     return value;
   };
 
@@ -49,7 +49,7 @@ export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T
         errors.delete(file);
         return value;
       } catch (error) {
-        kept.delete(file);
+        cache.delete(file);
         const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
         const { message } = toGatewayError(error);
         if (absent) errors.delete(file);
@@ -61,7 +61,8 @@ export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T
       }
     },
     keepOnly(files) {
-      for (const map of [kept, errors]) for (const file of map.keys()) if (!files.has(file)) map.delete(file);
+      for (const map of [cache, errors])
+        for (const file of map.keys()) if (!files.has(file)) map.delete(file);
     },
   };
 }

@@ -1,9 +1,9 @@
-/** From rows to what the model reads: groups that belong together, with every tool call answered. */
+/** Turns context rows into messages for the model, in groups that belong together; every tool call gets a result. */
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
 import type { ContextEntry } from '../../contracts/records.ts';
 
-/** Tokens of a message beside its text: its role and the marks around it. */
+/** Tokens of a message besides its text: its role and delimiters. */
 const MESSAGE_OVERHEAD = 4;
 
 /** Messages that only make sense together: a user's message, or an answer with the results of its tool calls. */
@@ -17,11 +17,11 @@ export interface Group {
 export interface ContextRow {
   iteration: number;
   entry: ContextEntry;
-  /** Estimated tokens, counted once when the row is made. */
+  /** Estimated tokens, computed once when the row is created. */
   tokens: number;
 }
 
-/** Makes one group of several, so that they are kept or dropped together. */
+/** Merges groups into one, so that they are kept or dropped together. */
 export function mergeGroups(groups: readonly Group[]): Group {
   return {
     messages: groups.flatMap(({ messages }) => messages),
@@ -32,7 +32,7 @@ export function mergeGroups(groups: readonly Group[]): Group {
 type Answer = ContextEntry & { kind: 'assistant' };
 type Result = ContextEntry & { kind: 'tool_result' };
 
-/** Makes a row and counts its tokens. */
+/** Creates a row with its estimated tokens. */
 export function contextRow(iteration: number, entry: ContextEntry): ContextRow {
   return { iteration, entry, tokens: entryTokens(entry) };
 }
@@ -54,8 +54,9 @@ function entryTokens(entry: ContextEntry): number {
 }
 
 /**
- * Groups rows in their order. Results whose answer is not among the rows are left out; a call without a result gets
- * one that says so. `thinking` keeps the thinking of answers: a turn's own helps the model on, older only fills the window.
+ * Groups rows in order. Results whose answer is not among the rows are left out; a call without a result gets one that
+ * reports this. `thinking` keeps the thinking of answers: that of the current turn helps the model, older only fills the
+ * window.
  */
 export function toGroups(rows: readonly ContextRow[], options: { thinking: boolean }): Group[] {
   const groups: Group[] = [];
@@ -70,7 +71,7 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
         tokens,
       });
     } else if (entry.kind === 'assistant') {
-      const following = rows.slice(at + 1, nextTurnOfSpeech(rows, at + 1));
+      const following = rows.slice(at + 1, endOfResults(rows, at + 1));
       const group = answerGroup(entry, tokens, following, options.thinking);
       if (group !== undefined) groups.push(group);
     }
@@ -78,7 +79,7 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
   return groups;
 }
 
-function nextTurnOfSpeech(rows: readonly ContextRow[], from: number): number {
+function endOfResults(rows: readonly ContextRow[], from: number): number {
   let at = from;
   while (at < rows.length && ['tool_intent', 'tool_result'].includes(rows[at]!.entry.kind)) at += 1;
   return at;
@@ -95,32 +96,32 @@ function answerGroup(
     const own = following.filter(({ entry }) => 'callIndex' in entry && entry.callIndex === callIndex);
     const found = own.find(({ entry }) => entry.kind === 'tool_result');
     const content = found !== undefined ? resultOf(found.entry) : missingResult(own.length > 0);
-    const message: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName: call.name };
-    return { message, tokens: found?.tokens ?? MESSAGE_OVERHEAD + estimateTokens(content) };
+    const result: ChatMessage = { role: 'tool', content, toolCallId: call.id, toolName: call.name };
+    return { message: result, tokens: found?.tokens ?? MESSAGE_OVERHEAD + estimateTokens(content) };
   });
-  const spoken: ChatMessage = {
+  const message: ChatMessage = {
     role: 'assistant',
     content: answer.content,
     ...(answer.toolCalls.length > 0 && { toolCalls: answer.toolCalls }),
     ...(keepThinking && answer.thinking !== undefined && { thinking: answer.thinking }),
   };
-  const thinkingTokens = 'thinking' in spoken ? estimateTokens(spoken.thinking ?? '') : 0;
+  const thinkingTokens = 'thinking' in message ? estimateTokens(message.thinking ?? '') : 0;
   return {
-    messages: [spoken, ...results.map((result) => result.message)],
+    messages: [message, ...results.map((result) => result.message)],
     tokens: results.reduce((sum, result) => sum + result.tokens, tokens + thinkingTokens),
   };
 }
 
-/** A summary is no speech of the user, though no other role fits it. */
+/** A summary has the role of the user, because no other fits, but is marked as text of the gateway. */
 function summaryText(content: string): string {
-  return `[Summary of our talk so far, made by the gateway. It tells what was said; it asks for nothing.]\n${content}`;
+  return `[Summary of our talk so far, made by the gateway. It is a record of the conversation and contains no request.]\n${content}`;
 }
 
 function resultOf(entry: ContextEntry): string {
   return 'content' in entry ? entry.content : '';
 }
 
-/** Text in place of a result that was never stored. */
+/** The result of a call whose own result was never stored. */
 function missingResult(begun: boolean): string {
   return begun
     ? 'Outcome unknown: the call was begun and interrupted. It may or may not have taken effect.'

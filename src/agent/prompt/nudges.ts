@@ -12,8 +12,8 @@ export type Iterating = Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'rows'> & { prepared: { tools: Pick<TurnContext['prepared']['tools'], 'has'> } };
 
 /**
- * The notes of the n-th iteration in the sources' order: the budget and the goal (step 2), the warning of a stall (3),
- * the call for a new plan (4); undefined when none is due. Everything is read from the turn's rows. Never throws.
+ * The notes of the n-th iteration, in this order: budget, plan, goal, stall warning, request for a new plan. Undefined when
+ * none is due. Everything is derived from the turn's rows. Never throws.
  */
 export function notesFor(turn: Iterating, n: number): { content: string; tokens: number } | undefined {
   const due = [
@@ -27,21 +27,21 @@ export function notesFor(turn: Iterating, n: number): { content: string; tokens:
   return content === '' ? undefined : { content, tokens: estimateTokens(content) };
 }
 
-/** The number of model calls that are left (N-32). */
+/** The number of iterations that are left (N-32). */
 function budgetNote({ profile }: Iterating, n: number): string | undefined {
   if (!profile.iterationBudgetEnabled) return undefined;
   const max = profile.maxIterations;
   return `Iterations left in this turn, this one included: ${max - n + 1} of ${max}.`;
 }
 
-/** A plan is the model's own last word: without this, some servers would let it write the plan on instead of acting. */
+/** The plan is the last message and the model's own: without this note some models would continue writing it instead of acting. */
 function planNote({ rows, prepared }: Iterating, n: number): string | undefined {
   if (n > 1 || rows.plan === undefined) return undefined;
   const list = prepared.tools.has(TODO_TOOL) ? ' Keep the todo list up to date as you go.' : '';
   return `Carry out your plan now, step by step, beginning with step 1.${list}`;
 }
 
-/** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's words stay the user's: quoted, not spoken. */
+/** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's text is quoted, so that it is not taken for an instruction of the system. */
 function goalNote({ profile, rows }: Iterating, n: number): string | undefined {
   if (!profile.goalAnchoringEnabled || n % profile.goalAnchoringInterval !== 0) return undefined;
   const { entry } = rows.user;
@@ -55,7 +55,7 @@ function goalNote({ profile, rows }: Iterating, n: number): string | undefined {
   return `Keep to the goal. The user asked: ${goal}.${todos} Is what you do next the shortest way there?`;
 }
 
-/** Said once for each `antiStallThreshold` iterations that passed without progress in the todo list (N-36, N-37). */
+/** A warning after each `antiStallThreshold` iterations without progress in the todo list (N-36, N-37). */
 function stallNote({ profile, rows, prepared }: Iterating, n: number): string | undefined {
   if (!profile.antiStallEnabled) return undefined;
   const idle = idleIterations(rows, n);
@@ -69,7 +69,7 @@ function stallNote({ profile, rows, prepared }: Iterating, n: number): string | 
   );
 }
 
-/** A todo failed in the iteration before this one (N-39). */
+/** A request for a new plan when a todo failed in the previous iteration (N-39). */
 function replanNote({ profile, rows }: Iterating, n: number): string | undefined {
   if (!profile.adaptiveReplanEnabled) return undefined;
   const failed = failedIn(rows, n - 1).slice(0, MAX_NAMED);

@@ -1,4 +1,4 @@
-/** The parts that all calls of a profile share, made once: its system prompt and the schemas of its tools (N-68, N-72). */
+/** The parts that all calls of a profile share, prepared once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/profile.ts';
@@ -6,7 +6,7 @@ import type { ToolSchema } from '../../contracts/provider.ts';
 import type { Tool } from '../../contracts/tool.ts';
 
 export interface PreparedProfile {
-  /** Persona and the profile's own prompt; goes first in every call and is never stored. */
+  /** Persona and the profile's own prompt; first in every call and never stored. */
   system: { content: string; tokens: number };
   tools: ReadonlyMap<string, Tool>;
   schemas: readonly ToolSchema[];
@@ -15,8 +15,8 @@ export interface PreparedProfile {
 }
 
 /**
- * Gives the preparation of a profile, made at its first use. It is kept by the profile object itself: a reload makes a
- * new object, so a stale prompt cannot be served. `allow` leaves tools out (a stateless completion has only `pure` ones).
+ * Prepares a profile at its first use. The result is cached by the profile object: a reload creates a new object, so a
+ * stale prompt is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
  */
 export function createPreparation(
   tools: readonly Tool[],
@@ -41,7 +41,7 @@ export function createPreparation(
   };
 }
 
-/** `persona`, a rule, the profile's own prompt (N-68); an empty part leaves no rule behind. */
+/** `persona`, a horizontal rule, the profile's own prompt (N-68); no rule when one of them is empty. */
 export function systemPrompt(profile: Profile): string {
   return [profile.persona, profile.systemPrompt].filter((part) => part !== '').join('\n\n---\n\n');
 }

@@ -1,4 +1,4 @@
-/** A skill: a folder with a SKILL.md, whose front matter says in a line or two when to read the rest. */
+/** A skill: a folder with a SKILL.md, whose front matter describes when to read the rest. */
 import { oneLine } from '../../lib/text.ts';
 
 /** Characters of a description that the prompt shows. */
@@ -10,14 +10,14 @@ export interface Skill {
   description: string;
 }
 
-/** Folder names that can be written in a path without doubt. */
+/** True for a folder name that needs no escaping in a path. */
 export function isSkillFolder(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }
 
 /**
  * Reads `name` and `description` of the front matter (`key: value` lines between two `---`; quoted, or folded over
- * indented lines). What is missing is empty, and a file without front matter has neither. Never throws.
+ * indented lines). A missing field is empty; a file without front matter has neither. Never throws.
  */
 export function readSkill(text: string): Skill {
   const [, head = ''] = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/.exec(text) ?? [];

@@ -1,13 +1,13 @@
-/** Progress of a turn in its todo list, read from the journal, so that a resumed turn counts the same. */
+/** Progress of a turn in its todo list, derived from its rows, so that a resumed turn counts the same. */
 import { readTodos } from '../../contracts/notes.ts';
 import type { Todo } from '../../contracts/notes.ts';
-import type { TurnRows } from '../state/turn-state.ts';
+import type { TurnRows } from '../state/turn-rows.ts';
 
-/** The tool whose results carry the list. */
+/** The tool whose results contain the list. */
 export const TODO_TOOL = 'todo';
 
-/** The list as one call of the tool left it. */
-interface TodoView {
+/** The list after one call of the tool. */
+interface TodoSnapshot {
   iteration: number;
   items: Todo[];
   /** The call changed the list. */
@@ -16,40 +16,40 @@ interface TodoView {
   failed: string[];
 }
 
-/** One view for each successful call of the tool in this turn, in their order. */
-function viewsOf(rows: TurnRows): TodoView[] {
-  const views: TodoView[] = [];
+/** One snapshot for each successful call of the tool in this turn, in order. */
+function snapshotsOf(rows: TurnRows): TodoSnapshot[] {
+  const snapshots: TodoSnapshot[] = [];
   for (const { iteration, entry } of rows.steps) {
     if (entry.kind !== 'tool_result' || entry.toolName !== TODO_TOOL || entry.isError) continue;
     const items = readTodos(entry.content);
-    const before = views.at(-1)?.items;
-    // The list before the first call is unknown: anything but reading counts as a change.
-    const looks = rows.answer(iteration)?.toolCalls[entry.callIndex]?.args['action'] === 'list';
-    const progress = before === undefined ? !looks : !sameTodos(before, items);
+    const before = snapshots.at(-1)?.items;
+    // The list before the first call is unknown: anything but reading it counts as a change.
+    const isRead = rows.answer(iteration)?.toolCalls[entry.callIndex]?.args['action'] === 'list';
+    const progress = before === undefined ? !isRead : !sameTodos(before, items);
     const known = new Set(before?.filter(isFailed).map(({ text }) => text));
     const failed = progress ? items.filter((item) => isFailed(item) && !known.has(item.text)) : [];
-    views.push({ iteration, items, progress, failed: failed.map(({ text }) => text) });
+    snapshots.push({ iteration, items, progress, failed: failed.map(({ text }) => text) });
   }
-  return views;
+  return snapshots;
 }
 
-/** The list as the turn last saw it; undefined when it has not looked. */
+/** The list after the turn's last call; undefined when it has made none. */
 export function newestTodos(rows: TurnRows): Todo[] | undefined {
-  return viewsOf(rows).at(-1)?.items;
+  return snapshotsOf(rows).at(-1)?.items;
 }
 
-/** Counts the iterations right before the n-th that brought no progress in the todo list (N-37, N-54). */
+/** The number of iterations right before the n-th without progress in the todo list (N-37, N-54). */
 export function idleIterations(rows: TurnRows, n: number): number {
-  const views = viewsOf(rows).filter(({ iteration, progress }) => progress && iteration < n);
-  return n - 1 - (views.at(-1)?.iteration ?? 0);
+  const snapshots = snapshotsOf(rows).filter(({ iteration, progress }) => progress && iteration < n);
+  return n - 1 - (snapshots.at(-1)?.iteration ?? 0);
 }
 
-/** Texts of the items that were marked failed in an iteration (N-39, N-54). */
+/** Texts of the items that were marked as failed in an iteration (N-39, N-54). */
 export function failedIn(rows: TurnRows, iteration: number): string[] {
-  return viewsOf(rows).flatMap((view) => (view.iteration === iteration ? view.failed : []));
+  return snapshotsOf(rows).flatMap((one) => (one.iteration === iteration ? one.failed : []));
 }
 
-/** Equal texts and statuses. */
+/** True for equal texts and statuses. */
 function sameTodos(a: readonly Todo[], b: readonly Todo[]): boolean {
   return (
     a.length === b.length && a.every((item, at) => item.text === b[at]?.text && item.status === b[at]?.status)

@@ -1,23 +1,23 @@
-/** The text of one turn as people see it: all that its model calls said, joined as their deltas were. */
+/** The text of a turn as users see it: the texts of its model calls, joined. */
 
-/** Between the texts of two model calls of one turn; part of the later call's first delta. */
+/** Separates the texts of two model calls of a turn; part of the first delta of the second call. */
 const PARAGRAPH = '\n\n';
 
-/** Grows with the deltas and forgets those of a call that is repeated. */
+/** Collects the deltas of a turn, and drops those of a call that is repeated. */
 export class Reply {
   #text = '';
-  /** Start of the open call in `#text`; undefined when none is open. */
+  /** Start of the open call in `#text`, with the paragraph before it; undefined when none is open. */
   #start: number | undefined;
-  #callText = '';
 
-  /** Everything said and not taken back. */
+  /** The whole text so far. */
   get text(): string {
     return this.#text;
   }
 
   /** Text of the open call, without the paragraph before it. */
   get callText(): string {
-    return this.#callText;
+    const text = this.#text.slice(this.#start ?? this.#text.length);
+    return this.#start === 0 ? text : text.slice(PARAGRAPH.length);
   }
 
   /** True between `openCall` and `closeCall`. */
@@ -27,40 +27,37 @@ export class Reply {
 
   openCall(): void {
     this.#start = this.#text.length;
-    this.#callText = '';
   }
 
-  /** Adds text of the open call; gives the delta to show. */
+  /** Adds text to the open call; returns the delta to show. */
   addText(text: string): string {
-    const delta = this.#callText === '' && this.#text !== '' ? PARAGRAPH + text : text;
-    this.#callText += text;
+    const isFirst = this.#text.length === this.#start;
+    const delta = isFirst && this.#text !== '' ? PARAGRAPH + text : text;
     this.#text += delta;
     return delta;
   }
 
-  /** Closes the call; gives its deltas, joined. */
+  /** Closes the call; returns its deltas, joined. */
   closeCall(): string {
     const shown = this.#text.slice(this.#start ?? this.#text.length);
     this.#start = undefined;
-    this.#callText = '';
     return shown;
   }
 
-  /** Takes back what the open call said. */
+  /** Drops the text of the open call and closes it. */
   discardCall(): void {
     this.#text = this.#text.slice(0, this.#start);
     this.#start = undefined;
-    this.#callText = '';
   }
 
-  /** Takes back everything. */
+  /** Drops everything. */
   discardAll(): void {
     this.#start = 0;
     this.discardCall();
     this.#text = '';
   }
 
-  /** A whole text at once: an answer from the journal. */
+  /** Adds a whole call at once; returns its delta. */
   addCall(text: string): string {
     this.openCall();
     if (text !== '') this.addText(text);

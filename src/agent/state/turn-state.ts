@@ -1,220 +1,106 @@
-/** A turn in memory: what it was asked, what it has done, and the rows that are not in the journal yet. */
+/** The state of a running turn: its identity, its context and its progress. */
 import type { Fence } from '../../contracts/lanes.ts';
 import type { TurnPayload } from '../../contracts/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import { STEP_ITERATIONS } from '../../contracts/records.ts';
-import type { ContextEntry, ContextRecord, TurnApproval } from '../../contracts/records.ts';
-import type { TextSource } from '../../contracts/risk.ts';
+import type { TurnApproval } from '../../contracts/records.ts';
 import type { SubagentCall } from '../../contracts/subagents.ts';
 import type { UserRole } from '../../contracts/tool.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
-import { contextRow } from '../prompt/history.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
-import type { Answer, ContextRow, Group, Result } from '../prompt/history.ts';
+import type { ContextRow, Group } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
-import type { UnjournaledUsage } from './turn-usage.ts';
+import type { TurnRows } from './turn-rows.ts';
+import type { UnjournaledUsage } from './unjournaled-usage.ts';
 
 /** Identity of a turn: its lane and ids, its user, its address. */
 export interface TurnIdentity {
-  /** The head of the lane that it holds. */
+  /** Proof of ownership of the lane's head. */
   fence: Fence;
-  /** In a subagent its own id, under which its journal stands. */
+  /** In a subagent its own id, which is also the id of its journal. */
   turnId: string;
-  /** Set in a subagent: the turn that made it. */
+  /** Set in a subagent: the turn that started it. */
   parentTurnId?: string | undefined;
   sessionKey: SessionKey;
   /** The address that the answer goes to. */
   address: Address;
   /** The user who is answered, the same in every chat. */
   userId: string;
-  /** As the platform names them. */
+  /** Their name on the platform. */
   userName?: string | undefined;
-  /** Found at the first tool call: who is an owner may stand in the database. */
+  /** Looked up at the first tool call, because owners may be stored in the database. */
   userRole?: UserRole | undefined;
   /** In a group others read the answer. */
   place: 'private' | 'group';
   log: Log;
 }
 
-/** Input of the model's calls. A switched profile, or a compressed history, changes it between two of them. */
+/** Input of the model calls. It changes between two calls when the profile is switched or the history is compressed. */
 export interface TurnContext {
   profile: Profile;
   prepared: PreparedProfile;
-  /** The model asked for with the message: it stays whatever the profile. */
+  /** The model that the message asked for; it wins over the profile's. */
   askedModel?: string | undefined;
-  /** Found at the first model call when nothing named one. */
+  /** Resolved at the first model call when nothing names one. */
   model?: string | undefined;
   /** The parts of the prompt that are not the conversation. */
   promptContext: PromptContext;
-  /** Earlier turns. */
+  /** Messages of earlier turns. */
   history: readonly Group[];
-  /** The rows they are made of. */
+  /** The rows behind `history`. */
   past: readonly ContextRow[];
-  /** Mode in which a plan of this turn is followed: the session's when the turn began. */
+  /** Mode of a plan of this turn: the session's mode when the turn began. */
   mode: ExecutionMode;
-  /** An answer that is only this is not shown; undefined when every answer is, or something is on screen already. */
+  /** An answer that consists of this token is not shown; undefined when every answer is shown, or a message is on screen already. */
   silentToken?: string | undefined;
 }
 
-/** State of a turn so far, from this attempt or from one before a crash. */
+/** Progress of a turn, in this attempt and in those before a crash. */
 export interface TurnProgress {
   rows: TurnRows;
   reply: Reply;
-  /** Of calls that broke or were stopped after the model had begun to answer, and of those beside the conversation. */
-  costs: UnjournaledUsage;
-  /** An earlier attempt of this turn may have shown text that is not in the journal. */
+  /** Usage of calls that broke or were stopped after the model had begun, and of calls outside the conversation. */
+  otherUsage: UnjournaledUsage;
+  /** True when an earlier attempt may have shown text that is not in the journal. */
   restarted: boolean;
-  /** The last answer met the limit of its length. */
+  /** True when the last answer reached its maximum length. */
   cutOff: boolean;
-  /** True for a turn that was planned before a crash, also when that gave no plan. */
+  /** True for a turn that was planned before a crash, even if no plan came of it. */
   planned?: boolean | undefined;
-  /** The turn's plan as it stands, once there is one. */
+  /** The current state of the turn's plan, if it has one. */
   plan?: Plan | undefined;
   /** Approvals asked for in this turn, newest first. */
   approvals: readonly TurnApproval[];
   /**
-   * Messages of its user that arrive meanwhile may join it; undefined for a subagent. `payload` is what it answers, `unreported` are
-   * turns whose messages joined this one without a `messages_joined` yet.
+   * New messages of the same user may join the turn; undefined for a subagent. `payload` is the message that it answers;
+   * `unreported` are joined turns that no `messages_joined` event has named yet.
    */
   joining?: { payload: TurnPayload; unreported: string[] } | undefined;
 }
 
-/** One turn while it runs. A function that reads a part of it asks for that part. */
+/** A running turn. A function that needs a part of it takes that part as its parameter. */
 export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
   signal: AbortSignal;
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
-  /** Makes subagents; a subagent has none. */
+  /** Starts subagents; undefined in a subagent. */
   agents?: Subagents | undefined;
-  /** False in a subagent that nobody waits for: no human can be asked there. */
+  /** False in a background subagent: no human can be asked there. */
   mayAsk?: boolean | undefined;
 }
 
 /**
- * The subagents of one turn. `callKey` is the same at each repetition of a call; `reader` is the turn, or the part of it,
- * whose model calls; `signal` ends the call, as it ends the turn or before.
+ * The subagents of one turn. `callKey` is the same in every attempt of a call; `reader` is the turn, or the step of its
+ * plan, whose model makes the call; `signal` aborts with the turn or before it.
  */
 export interface Subagents {
   forCall(reader: TurnContext & TurnProgress, callKey: string, signal: AbortSignal): SubagentCall;
 }
 
-/** The rows of one turn: those of the journal, then those made since. */
-export class TurnRows {
-  readonly user: ContextRow;
-  /** The turn's plan, as the model reads it (N-25). */
-  #plan: ContextRow | undefined;
-  readonly #steps: ContextRow[];
-  readonly #ofPlan: ContextRow[];
-  readonly #fresh = new Set<ContextRow>();
-
-  /** `source`: whose words the message holds, where they are not the user's own. */
-  constructor(userContent: string, journal: readonly ContextRecord[], source?: TextSource) {
-    const isOwn = ({ entry }: ContextRow): boolean => entry.kind === 'user' && entry.laneSeq === undefined;
-    const stored = journal.find(isOwn);
-    const user = { kind: 'user' as const, content: userContent };
-    this.user = stored ?? contextRow(0, source === undefined ? user : { ...user, source });
-    if (stored === undefined) this.#fresh.add(this.user);
-    this.#plan = journal.find(({ entry }) => entry.kind === 'plan');
-    const rest = journal.filter((row) => row !== stored && row !== this.#plan);
-    const isOfPlan = ({ iteration, entry }: ContextRow): boolean =>
-      iteration >= STEP_ITERATIONS || entry.kind === 'plan_fact';
-    this.#ofPlan = rest.filter(isOfPlan);
-    this.#steps = rest.filter((row) => !isOfPlan(row));
-  }
-
-  /** Rows of the plan's steps, from conversations of their own; the turn's loop reads none of them. */
-  get ofPlan(): readonly ContextRow[] {
-    return this.#ofPlan;
-  }
-
-  /** Adds journaled rows of a step. */
-  keep(rows: readonly ContextRow[]): void {
-    for (const row of rows) if (!this.#ofPlan.includes(row)) this.#ofPlan.push(row);
-  }
-
-  /** Those of one run of a step: what of it is in the journal, under a task that is made anew each time. */
-  static ofStep(task: string, journaled: readonly ContextRow[], source: TextSource | undefined): TurnRows {
-    const rows = new TurnRows(task, [], source);
-    rows.#fresh.clear();
-    rows.#steps.push(...journaled);
-    return rows;
-  }
-
-  get plan(): ContextRow | undefined {
-    return this.#plan;
-  }
-
-  /** Answers, intents and results, in their order. */
-  get steps(): readonly ContextRow[] {
-    return this.#steps;
-  }
-
-  /** Adds a row that is not in the journal yet. */
-  add(iteration: number, entry: ContextEntry): ContextRow {
-    const row = contextRow(iteration, entry);
-    if (entry.kind === 'plan') this.#plan = row;
-    else this.#steps.push(row);
-    this.#fresh.add(row);
-    return row;
-  }
-
-  /** Messages that joined the turn; the journal holds them. */
-  joined(rows: readonly ContextRow[]): void {
-    this.#steps.push(...rows);
-  }
-
-  /** Rows not in the journal yet, in their order. */
-  fresh(): ContextRow[] {
-    return [...this.#fresh];
-  }
-
-  /** The journal holds these rows now. */
-  journaled(rows: readonly ContextRow[]): void {
-    for (const row of rows) this.#fresh.delete(row);
-  }
-
-  answer(iteration: number): Answer | undefined {
-    return this.answers().find((row) => row.iteration === iteration)?.entry;
-  }
-
-  answers(): { iteration: number; entry: Answer }[] {
-    return answersIn(this.#steps);
-  }
-
-  /** Every answer that cost something: the loop's and those of the plan's steps. */
-  paidAnswers(): Answer[] {
-    return answersIn([...this.#steps, ...this.#ofPlan]).map(({ entry }) => entry);
-  }
-
-  result(iteration: number, callIndex: number): Result | undefined {
-    const found = this.#call(iteration, callIndex).find(({ entry }) => entry.kind === 'tool_result');
-    return found?.entry.kind === 'tool_result' ? found.entry : undefined;
-  }
-
-  intended(iteration: number, callIndex: number): boolean {
-    return this.#call(iteration, callIndex).some(({ entry }) => entry.kind === 'tool_intent');
-  }
-
-  results(): Result[] {
-    return this.#steps.flatMap(({ entry }) => (entry.kind === 'tool_result' ? [entry] : []));
-  }
-
-  #call(iteration: number, callIndex: number): ContextRow[] {
-    return [...this.#steps, ...this.#ofPlan].filter(
-      (row) => row.iteration === iteration && 'callIndex' in row.entry && row.entry.callIndex === callIndex,
-    );
-  }
-}
-
-function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Answer }[] {
-  return rows.flatMap(({ iteration, entry }) => (entry.kind === 'assistant' ? [{ iteration, entry }] : []));
-}
-
-/** Size of what the next turn of the session would read, with this one's own rows. */
+/** Size of the context that the next turn of the session would read, this turn included. */
 export function contextSize({ history, past, rows }: TurnContext & TurnProgress): ContextSize {
   const own = [rows.user, ...rows.steps].filter(({ entry }) => entry.kind !== 'tool_intent');
   const sum = (all: readonly { tokens: number }[]): number =>
@@ -222,14 +108,14 @@ export function contextSize({ history, past, rows }: TurnContext & TurnProgress)
   return { tokens: sum(history) + sum(own), rows: past.length + own.length };
 }
 
-/** The text of the journal's answers, joined as it was shown. */
+/** The reply that the answers in the journal add up to. */
 export function replySoFar(rows: TurnRows): Reply {
   const reply = new Reply();
   for (const { entry } of rows.answers()) reply.addCall(entry.content);
   return reply;
 }
 
-/** The id of a turn's n-th model call; a repeated call keeps it, after a `stream_reset` (B-37). */
+/** The id of a turn's n-th model call. A repeated call keeps its id, after a `stream_reset` (B-37). */
 export function callMsgId({ turnId }: Pick<TurnIdentity, 'turnId'>, iteration: number): string {
   return `${turnId}.${iteration}`;
 }

@@ -1,4 +1,4 @@
-/** Subagents in the background: heads of `agent:` lanes, worked on without their turn, reported to their session (B-31, B-34). */
+/** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
@@ -10,11 +10,11 @@ import { systemInbound } from '../../contracts/receive.ts';
 import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
-import { isInterruption, runEphemeral } from './run-subagent.ts';
-import type { Ephemeral } from './run-subagent.ts';
+import { isInterruption, runSubagent } from './run-subagent.ts';
+import type { SubagentResult } from './run-subagent.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 
-/** Most of the task that the report repeats, in UTF-16 units. */
+/** Longest part of the task that the report repeats, in UTF-16 units. */
 const TASK_SHOWN = 1_000;
 const STOPPED = 'It was stopped with its session: there is no result.';
 
@@ -53,7 +53,7 @@ async function handleSubagent(
   }
 }
 
-type Result = Omit<Ephemeral, 'known'>;
+type Result = Omit<SubagentResult, 'known'>;
 
 async function work(
   shared: AgentShared,
@@ -65,7 +65,7 @@ async function work(
   const { events, log } = shared.deps;
   const ending = head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal;
   try {
-    return await runEphemeral(shared, {
+    return await runSubagent(shared, {
       agentId,
       fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
       parentTurnId: turnId,
@@ -97,7 +97,7 @@ async function work(
   }
 }
 
-/** Ends the head and accepts the result into the session, in one commit; then it is seen. */
+/** Ends the head and accepts the result into the session in one commit, then emits the events. */
 async function report(
   shared: AgentShared,
   head: LaneHead,
@@ -171,7 +171,7 @@ const storedPayload = z.object({
   deadline: z.number(),
 });
 
-/** The payload, or why it cannot be read: the subagent cannot be run, now or later. */
+/** The payload, or the error of one that cannot be read, now or later. */
 function readPayload(stored: unknown): SubagentPayload | GatewayError {
   const read = storedPayload.safeParse(stored);
   if (read.success) return read.data;

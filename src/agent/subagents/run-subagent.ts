@@ -1,4 +1,4 @@
-/** A subagent: a turn of its own inside another one, with its own journal and events and no message of its own (N-04, N-06). */
+/** A subagent: a turn inside another one, with its own journal and events and without a message (N-04, N-06). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
@@ -16,13 +16,15 @@ import { ApprovalWait } from '../tools/approval-gate.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { NO_PART } from '../prompt/bootstrap-files.ts';
-import { recordUnreported, UnjournaledUsage, usageOf } from '../state/turn-usage.ts';
-import { replySoFar, TurnRows } from '../state/turn-state.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { replySoFar } from '../state/turn-state.ts';
+import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
 
-/** Everything a subagent works with, as arguments: nothing is ambient (N-12). */
+/** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
 export interface Child extends Pick<
   Turn,
   | 'sessionKey'
@@ -48,7 +50,7 @@ export interface Child extends Pick<
   task: string;
   /** The source of the task, where the turn has read others than its user. */
   source: TextSource | undefined;
-  /** Untrusted text that is not among the rows was read before the task was written. */
+  /** True when untrusted text that is not among the rows was read before the task was written. */
   untrusted: boolean;
   /** Milliseconds it may take from now on. */
   timeMs: number;
@@ -56,23 +58,26 @@ export interface Child extends Pick<
   emit: Emit;
 }
 
-/** The result. `completedNormally` is false at the iteration limit, out of time or tokens, stopped, or failed; the text says which. */
-export interface Ephemeral {
+/**
+ * The result of a subagent. `completedNormally` is false when it reached its iteration limit, ran out of time or tokens,
+ * was stopped or failed; the text gives the reason.
+ */
+export interface SubagentResult {
   text: string;
   completedNormally: boolean;
   /** Cost of its calls, by model. */
   usage: readonly ModelUsage[];
-  /** Its journal knew the result already. */
+  /** The result was in the journal already. */
   known: boolean;
 }
 
 /**
- * Runs a subagent to its end, from where its journal stands. Its memory and rows are its own: no session, no message,
- * no turn. Throws `StoreError`, a `LaneAbort` other than `stopped`, and `ApprovalWait`: then it can be taken up again.
+ * Runs a subagent to its end, continuing its journal. It has no session, no message and no turn in the database. Throws
+ * `StoreError`, a `LaneAbort` other than `stopped`, and `ApprovalWait`: it can be continued later.
  */
-export async function runEphemeral(shared: AgentShared, child: Child): Promise<Ephemeral> {
+export async function runSubagent(shared: AgentShared, child: Child): Promise<SubagentResult> {
   const journal = await shared.deps.subagents.journal(child.agentId);
-  const own = ownShared(shared, child);
+  const own = withOwnJournal(shared, child);
   const bounds = startBounds(child, journal);
   const turn = childTurn(own, child, journal, bounds.signal);
   const ended = knownResult(journal);
@@ -81,7 +86,7 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
     let last: EventBody['type'] | undefined;
     const result = await runTurn(own, turn, { planning: true }, (event) => {
       bounds.count(event);
-      // The parent's turn has started, not another one; and a plan of its own is not the session's todo list.
+      // Only the parent's turn is announced as started, and the subagent's plan is not the session's todo list.
       const isParents =
         event.type === 'turn_started' || (event.type === 'todo_changed' && last === 'plan_ready');
       if (!isParents) child.emit(event);
@@ -97,8 +102,8 @@ export async function runEphemeral(shared: AgentShared, child: Child): Promise<E
   }
 }
 
-/** The same agent, writing into the subagent's journal instead of the session's. Its own plan is not stored as the session's. */
-function ownShared(shared: AgentShared, child: Child): AgentShared {
+/** The same agent, but it writes to the subagent's journal instead of the session's. The subagent's plan is not stored as the session's plan. */
+function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
   const { subagents, ledger } = shared.deps;
   const { agentId, sessionKey: session, parentTurnId: turnId, userId } = child;
   const write = (fence: Fence, rows: JournalRow[]): Promise<void> =>
@@ -134,7 +139,7 @@ function childTurn(
     userId: child.userId,
     userName: child.userName,
     place: child.place,
-    // Its prompt is its profile's, and its task is all it knows.
+    // A subagent knows its profile's prompt and its task, and nothing else.
     promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: child.untrusted },
     profile,
     prepared: shared.prepare(profile),
@@ -145,7 +150,7 @@ function childTurn(
     mayAsk: child.mayAsk,
     rows,
     reply: replySoFar(rows),
-    costs: new UnjournaledUsage(journal),
+    otherUsage: new UnjournaledUsage(journal),
     restarted: child.restarted || journal.length > 0,
     cutOff: false,
     mode: 'planner',
@@ -157,28 +162,31 @@ function childTurn(
 
 function knownResult(
   journal: readonly ContextRecord[],
-): Pick<Ephemeral, 'text' | 'completedNormally'> | undefined {
+): Pick<SubagentResult, 'text' | 'completedNormally'> | undefined {
   const found = journal.find(({ entry }) => entry.kind === 'agent_result');
   if (found?.entry.kind !== 'agent_result') return undefined;
   return { text: found.entry.content, completedNormally: found.entry.completedNormally };
 }
 
-/** A good end is what it said last; any other one is all that it said, and why it ended. */
-function resultOf(turn: TurnProgress, result: TurnResult): Pick<Ephemeral, 'text' | 'completedNormally'> {
+/** After a normal end the text is the last answer; otherwise it is everything the subagent wrote and why it ended. */
+function resultOf(
+  turn: TurnProgress,
+  result: TurnResult,
+): Pick<SubagentResult, 'text' | 'completedNormally'> {
   const completedNormally = result.reason === 'completed' && !result.isError;
   const last = turn.rows.answers().at(-1)?.entry.content ?? '';
-  const said = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;
-  return { text: clipMiddle(completedNormally ? said : result.text, MAX_RESULT_CHARS), completedNormally };
+  const answer = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;
+  return { text: clipMiddle(completedNormally ? answer : result.text, MAX_RESULT_CHARS), completedNormally };
 }
 
 interface Bounds {
-  /** Aborts with the reason that the subagent's text gives. */
+  /** Aborts with an error whose message becomes part of the result. */
   signal: AbortSignal;
   count: Emit;
   stop(): void;
 }
 
-/** Time and tokens; the iterations are the profile's. */
+/** Starts the limits of time and tokens; the iteration limit is the profile's. */
 function startBounds({ timeMs }: Child, journal: readonly ContextRecord[]): Bounds {
   const controller = new AbortController();
   const late = (): void => {
@@ -203,7 +211,7 @@ function startBounds({ timeMs }: Child, journal: readonly ContextRecord[]): Boun
   };
 }
 
-/** True for what ends the whole turn with it, and leaves the subagent where it can be taken up again. */
+/** True for an error that ends the whole turn and leaves a subagent that can be continued later. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof StoreError || error instanceof ApprovalWait) return true;
   return error instanceof LaneAbort && error.code !== 'stopped';

@@ -1,14 +1,14 @@
-/** A profile as a subagent has it: its other prompt, its other limit, and never a tool that the parent has not. */
+/** The profile of a subagent: its own prompt and limits, and never a tool that the parent does not have. */
 import type { Profile } from '../../contracts/profile.ts';
 import { NOT_FOR_SUBAGENTS } from '../../contracts/subagents.ts';
 
-/** The tools of a subagent: the profile's own list for it, else its usual one, as far as the parent has them (N-11, B-32). */
+/** The tools of a subagent: `subagentTools` of the profile, else `enabledTools`, without those that the parent lacks (N-11, B-32). */
 function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
   const requested = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
   return requested.filter((name) => parents.has(name) && !NOT_FOR_SUBAGENTS.includes(name));
 }
 
-/** Gives the profile of a subagent, the same object each time, so that what is prepared for it is kept as long as the profile itself. */
+/** Gives the profile of a subagent. It is the same object each time, so that what is prepared for it is cached as long as the profile lives. */
 export function createSubagentProfiles(): (profile: Profile, parents: ReadonlySet<string>) => Profile {
   const made = new WeakMap<Profile, Map<string, Profile>>();
   return (profile, parents) => {

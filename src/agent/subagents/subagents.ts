@@ -16,8 +16,8 @@ import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/s
 import { turnTaint } from '../tools/approval-gate.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
-import { isInterruption, runEphemeral } from './run-subagent.ts';
-import type { Ephemeral } from './run-subagent.ts';
+import { isInterruption, runSubagent } from './run-subagent.ts';
+import type { SubagentResult } from './run-subagent.ts';
 import type { Subagents, Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Longest wait of a turn that ends for its subagent to end with it, in milliseconds. */
@@ -40,7 +40,7 @@ export function createSubagents(
 interface Parent {
   shared: AgentShared;
   turn: Turn;
-  /** The turn, or the part of one, that wrote the task. */
+  /** The turn, or the step of its plan, whose model wrote the task. */
   reader: TurnContext & TurnProgress;
   emitter: TurnEmitter;
   profileId: string | undefined;
@@ -49,16 +49,16 @@ interface Parent {
 
 function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentCall {
   const agentId = agentIdOf(parent.turn.sessionKey, callKey);
-  const show = eventsOf(parent.emitter, agentId);
+  const shown = eventsOf(parent.emitter, agentId);
   let ended: Promise<unknown> = Promise.resolve();
   let interruption: Error | undefined;
   return {
     spawn(request) {
-      const running = spawn(parent, { callKey, agentId, show, signal }, request).catch((error: unknown) => {
+      const running = spawn(parent, { callKey, agentId, shown, signal }, request).catch((error: unknown) => {
         interruption = error instanceof Error ? error : toGatewayError(error);
         throw error;
       });
-      // Its failure is kept above and thrown by `settled`; here only the end counts.
+      // `settled` throws the failure that was kept above; here only the end matters.
       ended = running.catch(() => undefined);
       return running;
     },
@@ -68,34 +68,34 @@ function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentC
       await Promise.race([ended, timeout]);
       late.abort();
       if (interruption !== undefined) throw interruption;
-      show.end('Abandoned: the turn that made it has ended.', false);
+      shown.end('Abandoned: the turn that made it has ended.', false);
     },
   };
 }
 
-/** The events of a subagent with the two around them, each once (B-46). */
-interface Show {
+/** The events of one subagent, between `subagent_spawned` and `subagent_completed`, each of which comes once (B-46). */
+interface SubagentEvents {
   begin(profileId: string, task: string): void;
-  say(body: EventBody): void;
-  /** Nothing is seen of it after this. */
+  emit(body: EventBody): void;
+  /** Later events are dropped. */
   end(result: string, completedNormally: boolean): void;
-  /** Its background run shows the rest. */
+  /** Drops later events: the background run emits its own. */
   detach(): void;
 }
 
-function eventsOf(emitter: TurnEmitter, agentId: string): Show {
+function eventsOf(emitter: TurnEmitter, agentId: string): SubagentEvents {
   let open = false;
-  const say = (body: EventBody): void => {
+  const emit = (body: EventBody): void => {
     if (open) emitter.emit(body, { agentId });
   };
   return {
-    say,
+    emit,
     begin(profileId, task) {
       open = true;
-      say({ type: 'subagent_spawned', profileId, task });
+      emit({ type: 'subagent_spawned', profileId, task });
     },
     end(result, completedNormally) {
-      say({ type: 'subagent_completed', result, completedNormally });
+      emit({ type: 'subagent_completed', result, completedNormally });
       open = false;
     },
     detach: () => void (open = false),
@@ -105,7 +105,7 @@ function eventsOf(emitter: TurnEmitter, agentId: string): Show {
 interface Call {
   callKey: string;
   agentId: string;
-  show: Show;
+  shown: SubagentEvents;
   signal: AbortSignal;
 }
 
@@ -123,7 +123,7 @@ async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise
   try {
     return request.background
       ? await startInBackground(parent, call, request.task, profile)
-      : await waitFor(parent, call, request.task, profile);
+      : await runAndWait(parent, call, request.task, profile);
   } finally {
     release();
   }
@@ -133,7 +133,7 @@ function refused(text: string): SpawnOutcome {
   return { kind: 'refused', text };
 }
 
-/** The named profile; without a name the session's at this moment, which may have changed since the turn began (N-08). */
+/** The named profile; without a name the session's profile at this moment, which may have changed since the turn began (N-08). */
 async function profileOf({ shared, turn, profileId }: Parent, asked: string | undefined) {
   const own = profileId === turn.profile.id ? profileId : undefined;
   const id =
@@ -142,22 +142,22 @@ async function profileOf({ shared, turn, profileId }: Parent, asked: string | un
   return found ?? (asked === undefined ? turn.profile : undefined);
 }
 
-/** A profile's own model; else the one that answers the turn (N-09). */
+/** The profile's own model, else the model of the turn (N-09). */
 function modelOf({ turn }: Parent, profile: Profile): string | undefined {
   return profile.id === turn.profile.id ? turn.model : (profile.model ?? turn.model);
 }
 
-/** The turn waits. A failure of the subagent is a result; what ends the turn is thrown. */
-async function waitFor(parent: Parent, call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
+/** Runs the subagent while the turn waits. Its failure is a result; what ends the turn is thrown. */
+async function runAndWait(parent: Parent, call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
   const { shared, turn } = parent;
-  const { agentId, show } = call;
-  show.begin(profile.id, task);
+  const { agentId, shown } = call;
+  shown.begin(profile.id, task);
   const { text, completedNormally } = await runToResult(parent, call, task, profile).catch(failed);
-  show.end(text, completedNormally);
+  shown.end(text, completedNormally);
   turn.log.info({ agentId, completedNormally }, 'subagent_ended');
   return { kind: 'finished', agentId, text, completedNormally };
 
-  function failed(error: unknown): Pick<Ephemeral, 'text' | 'completedNormally'> {
+  function failed(error: unknown): Pick<SubagentResult, 'text' | 'completedNormally'> {
     if (isInterruption(error)) throw error;
     shared.deps.log.error({ err: error, agentId }, 'subagent_failed');
     return { text: `The subagent failed: ${toGatewayError(error).message}`, completedNormally: false };
@@ -166,11 +166,11 @@ async function waitFor(parent: Parent, call: Call, task: string, profile: Profil
 
 async function runToResult(
   { shared, turn, reader, ...parent }: Parent,
-  { agentId, show, signal }: Call,
+  { agentId, shown, signal }: Call,
   task: string,
   profile: Profile,
-): Promise<Ephemeral> {
-  const result = await runEphemeral(shared, {
+): Promise<SubagentResult> {
+  const result = await runSubagent(shared, {
     agentId,
     fence: turn.fence,
     parentTurnId: turn.turnId,
@@ -193,7 +193,7 @@ async function runToResult(
     toolSignal: turn.toolSignal,
     restarted: turn.restarted,
     log: turn.log,
-    emit: (body) => show.say(body),
+    emit: (body) => shown.emit(body),
   });
   if (result.known) return result;
   const { text, completedNormally, usage } = result;
@@ -203,10 +203,10 @@ async function runToResult(
   return result;
 }
 
-/** The turn goes on: the task is committed before this resolves (B-31). */
+/** Starts the subagent in the background; the task is committed before this resolves (B-31). */
 async function startInBackground(
   parent: Parent,
-  { agentId, show }: Call,
+  { agentId, shown }: Call,
   task: string,
   profile: Profile,
 ): Promise<SpawnOutcome> {
@@ -238,26 +238,26 @@ async function startInBackground(
       `${MAX_SUBAGENTS_AT_ONCE} subagents of this session work in the background already: wait for one to report.`,
     );
   }
-  show.begin(profile.id, task);
-  show.detach();
+  shown.begin(profile.id, task);
+  shown.detach();
   if (started.kind === 'started') background.run(started);
   return { kind: 'started', agentId };
 }
 
-/** Sources that may be private first, then those that anybody may have written. */
-const STRANGEST_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
+/** Sources from the least to the most trusted: those that may hold private text come first. */
+const LEAST_TRUSTED_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
 
-/** The strangest source that the turn has read besides its user: its text may stand anywhere in the task. */
+/** The least trusted source that the turn has read besides its user: its text may stand anywhere in the task. */
 function sourceOfTask(reader: TurnContext & TurnProgress): TextSource | undefined {
   const { sources } = turnTaint(reader);
-  return STRANGEST_FIRST.find((source) => sources.has(source));
+  return LEAST_TRUSTED_FIRST.find((source) => sources.has(source));
 }
 
 /** Counts the subagents of a turn against their limits. */
 class SubagentSlots {
   readonly #shared: AgentShared;
   readonly #turn: TurnIdentity & TurnProgress;
-  /** Calls that made one, those from before a crash included. */
+  /** Calls that started a subagent, those from before a crash included. */
   readonly #made: Set<string>;
   readonly #waitedFor = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** The gate before every tool call of a turn: a dangerous one waits for a human, and only its own answer lets it pass (S-45). */
+/** The approval gate before every tool call: a dangerous call waits until a human approves exactly this call (S-45). */
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject } from '../../contracts/approvals.ts';
 import { cleanJson, sortKeys } from '../../lib/json.ts';
@@ -9,7 +9,7 @@ import { failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Thrown where a turn must wait for a human; nothing of it may go on before the turn handler has parked it. */
+/** Thrown where a turn must wait for a human: the turn handler then parks the turn. */
 export class ApprovalWait extends Error {
   readonly subject: ApprovalSubject;
 
@@ -20,9 +20,9 @@ export class ApprovalWait extends Error {
   }
 }
 
-/** One checked call, before anything of it is done. */
+/** A checked call that has not run yet. */
 export interface GatedCall {
-  /** Names the call within all turns; the same at every attempt. */
+  /** Unique among all turns, and the same in every attempt. */
   callKey: string;
   toolCallId: string;
   tool: Tool;
@@ -36,41 +36,41 @@ type Gated = TurnIdentity &
   Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'approvals'> &
   Pick<Turn, 'mayAsk'> &
-  TaintSeen;
+  TaintInput;
 
-/** The parts of a turn that its taint is derived from. */
-type TaintSeen = Pick<TurnContext, 'past' | 'promptContext'> & Pick<TurnProgress, 'rows'>;
+/** The parts of a turn that determine its taint. */
+type TaintInput = Pick<TurnContext, 'past' | 'promptContext'> & Pick<TurnProgress, 'rows'>;
 
 /**
- * Undefined when the call may run; a result for the model when a human said no, or nobody did in time. The answer is
- * bound to the call's key and to its exact arguments: a call that differs from what was shown does not run.
- * Throws `ApprovalWait` when nobody has been asked yet.
+ * Undefined when the call may run; an error result for the model when a human denied it, or nobody answered in time. The
+ * approval is bound to the call's key and exact arguments: a call that differs from what was shown does not run. Throws
+ * `ApprovalWait` when nobody has been asked yet.
  */
 export function passGate(turn: Gated, call: GatedCall): Outcome | undefined {
   const { callKey, toolCallId, tool, args, agentId } = call;
-  const answer = turn.approvals.find((approval) => approval.callKey === callKey);
-  // First: what made the call dangerous may have been forgotten while it waited; a no is still a no.
-  if (answer?.decision === 'denied') return failure(refusalText(tool.name, answer.decidedBy));
+  const approval = turn.approvals.find((one) => one.callKey === callKey);
+  // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
+  if (approval?.decision === 'denied') return failure(refusalText(tool.name, approval.decidedBy));
   const judgement = judgeCall(tool, args, turnTaint(turn));
   if (!mustAsk(turn.profile, judgement)) return undefined;
   const digest = digestOf(turn.sessionKey, call);
-  if (answer === undefined) {
+  if (approval === undefined) {
     if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
     const { userId, address } = turn;
     const { warning } = judgement;
     const subject = { callKey, toolCallId, tool: tool.name, args, digest, warning, userId, address, agentId };
     throw new ApprovalWait(subject);
   }
-  if (answer.digest === digest) return undefined;
-  return failure(`Not run: what was approved was another call of ${tool.name} than this one.`);
+  if (approval.digest === digest) return undefined;
+  return failure(`Not run: a different call of ${tool.name} was approved.`);
 }
 
-/** The taint of the turn's context by now. */
-export function turnTaint({ past, rows, promptContext }: TaintSeen): ReturnType<typeof taintOf> {
+/** The current taint of the turn's context. */
+export function turnTaint({ past, rows, promptContext }: TaintInput): ReturnType<typeof taintOf> {
   return taintOf([...past, rows.user, ...rows.steps], promptContext.untrusted ? ['local'] : []);
 }
 
-/** Equal exactly for the same call with the same arguments, whichever order their fields came in. */
+/** Equal for the same call with the same arguments, in whatever order their fields are. */
 function digestOf(sessionKey: string, { callKey, tool, args }: GatedCall): string {
   const whole = cleanJson(sortKeys([sessionKey, callKey, tool.name, args]));
   return createHash('sha256').update(whole).digest('hex');
@@ -78,8 +78,8 @@ function digestOf(sessionKey: string, { callKey, tool, args }: GatedCall): strin
 
 function cannotAsk(name: string): string {
   return (
-    `Not run: ${name} waits for a human here, and a subagent in the background cannot ask one. ` +
-    'Say in your result what you wanted to do and why, so that the main agent can do it.'
+    `Not run: ${name} needs the approval of a human, and a background subagent cannot ask for it. ` +
+    'State in your result what you wanted to do and why, so that the main agent can do it.'
   );
 }
 

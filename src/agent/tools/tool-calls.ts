@@ -1,4 +1,4 @@
-/** The tool calls of one answer, one after another: intent before, result after, never a side effect twice (N-52, N-53). */
+/** Runs the tool calls of one answer in order: intent journaled before, result after, no side effect twice (N-52, N-53). */
 import path from 'node:path';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
@@ -14,7 +14,7 @@ import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/tur
 
 /**
  * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
- * `ApprovalWait` where a human must be asked first, and, between two calls, the signal's reason.
+ * `ApprovalWait` where a human must approve first, and, between two calls, the signal's reason.
  */
 export async function runToolCalls(
   shared: AgentShared,
@@ -23,18 +23,18 @@ export async function runToolCalls(
   emit: Emit,
 ): Promise<void> {
   for (const batch of batchesOf(answer.toolCalls, turn)) {
-    const leaving = new AbortController();
-    const signal = AbortSignal.any([turn.signal, leaving.signal]);
+    const siblings = new AbortController();
+    const signal = AbortSignal.any([turn.signal, siblings.signal]);
     const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
-    // An error of one ends the turn: the others stop where they can be continued later.
-    await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => leaving.abort(new LaneAbort('shutdown')));
+    // An error of one call ends the turn: the others stop where they can be continued later.
+    await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
   }
   turn.signal.throwIfAborted();
 }
 
 /**
- * Runs the tasks at the same time, at most `width` at once. When one of them throws, `leave` is called, no further one
- * begins, the others are waited for, and the first error is thrown.
+ * Runs the tasks concurrently, at most `width` at once. When one of them throws, `onFailure` is called, no further task
+ * starts, the running ones are awaited, and the first error is thrown.
  */
 export async function runConcurrently(
   tasks: readonly (() => Promise<void>)[],
@@ -58,17 +58,20 @@ export async function runConcurrently(
   if (failures.length > 0) throw failures[0];
 }
 
-/** A call of the n-th answer; `signal` is the turn's, or ends before it. */
-interface Place {
+/** A call of the n-th answer. `signal` aborts with the turn or before it. */
+interface PendingCall {
   n: number;
   callIndex: number;
   call: ToolCall;
   signal: AbortSignal;
 }
 
-/** The calls in their order; neighbours of a kind that may run at the same time are together. */
-function batchesOf(calls: readonly ToolCall[], turn: TurnContext): Pick<Place, 'callIndex' | 'call'>[][] {
-  const batches: Pick<Place, 'callIndex' | 'call'>[][] = [];
+/** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
+function batchesOf(
+  calls: readonly ToolCall[],
+  turn: TurnContext,
+): Pick<PendingCall, 'callIndex' | 'call'>[][] {
+  const batches: Pick<PendingCall, 'callIndex' | 'call'>[][] = [];
   let last: string | undefined;
   for (const [callIndex, call] of calls.entries()) {
     const name = turn.prepared.tools.get(call.name)?.sideBySide === true ? call.name : undefined;
@@ -79,14 +82,14 @@ function batchesOf(calls: readonly ToolCall[], turn: TurnContext): Pick<Place, '
   return batches;
 }
 
-/** One call to its result in the journal (T4). */
-async function finishCall(shared: AgentShared, turn: Turn, place: Place, emit: Emit): Promise<void> {
-  const { n, callIndex, call, signal } = place;
+/** Runs one call and journals its result (T4). */
+async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall, emit: Emit): Promise<void> {
+  const { n, callIndex, call, signal } = pending;
   if (turn.rows.result(n, callIndex) !== undefined) return;
   signal.throwIfAborted();
   const { id: toolCallId, name, args } = call;
   emit({ type: 'tool_call', toolCallId, name, args });
-  const outcome = await runCall(shared, turn, place, emit);
+  const outcome = await runCall(shared, turn, pending, emit);
   const { content, isError } = outcome;
   const entry = { toolCallId, toolName: name, callIndex, ...outcome };
   const row = turn.rows.add(n, { kind: 'tool_result', ...entry });
@@ -104,7 +107,7 @@ async function finishCall(shared: AgentShared, turn: Turn, place: Place, emit: E
 async function runCall(
   shared: AgentShared,
   turn: Turn,
-  { n, callIndex, call, signal }: Place,
+  { n, callIndex, call, signal }: PendingCall,
   emit: Emit,
 ): Promise<Outcome> {
   const checked = checkCall(call, turn.prepared.tools);
@@ -121,7 +124,7 @@ async function runCall(
   const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
   if (refusal !== undefined) return refusal;
   const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
-  if (!begun && tool.effect !== 'pure') await noteIntent(shared, turn, n, callIndex, call);
+  if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
   const ctx: ToolContext = {
@@ -142,7 +145,7 @@ async function runCall(
     tainted: turnTaint(turn).sources.size > 0,
     signal: turn.toolSignal,
     log: turn.log,
-    // Events of an abandoned tool are dropped: its call has its result.
+    // Events of an abandoned tool are dropped: its call has a result already.
     emit: (event) => {
       if (running) emit(event);
     },
@@ -160,7 +163,7 @@ async function roleOf({ deps }: AgentShared, userId: string): Promise<UserRole> 
 }
 
 /** T3. */
-async function noteIntent(
+async function journalIntent(
   shared: AgentShared,
   turn: TurnIdentity & TurnProgress,
   n: number,

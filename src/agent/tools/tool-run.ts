@@ -15,7 +15,7 @@ export interface Outcome {
   source?: TextSource | undefined;
 }
 
-/** A call that may be run, or why it may not. */
+/** A valid call, or the error result of an invalid one. */
 export type CheckedCall = { tool: Tool; args: unknown } | { refusal: Outcome };
 
 /** Finds the tool and checks the arguments. Never throws. */
@@ -38,8 +38,8 @@ export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Che
 }
 
 /**
- * Runs a checked call for at most `limitMs`; the context's signal ends it earlier. A tool that does not listen is left
- * behind, its late result ignored. Long results keep their head and tail. Never throws.
+ * Runs a checked call for at most `limitMs`, or until the context's signal aborts. A tool that ignores the signal is
+ * abandoned and its late result ignored. A long result keeps its head and tail. Never throws.
  */
 export async function executeTool(
   tool: Tool,
@@ -47,15 +47,20 @@ export async function executeTool(
   ctx: ToolContext,
   limitMs: number,
 ): Promise<Outcome> {
-  const outcome = await runOut(tool, args, ctx, limitMs);
-  // A failure, too, may quote what the tool read.
+  const outcome = await runWithLimit(tool, args, ctx, limitMs);
+  // An error may quote what the tool read, so it has the same source.
   const { source = tool.results, ...rest } = outcome;
   return source === 'operator' ? rest : { ...rest, source };
 }
 
 type RawOutcome = Omit<Outcome, 'source'> & Pick<ToolResult, 'source'>;
 
-async function runOut(tool: Tool, args: unknown, ctx: ToolContext, limitMs: number): Promise<RawOutcome> {
+async function runWithLimit(
+  tool: Tool,
+  args: unknown,
+  ctx: ToolContext,
+  limitMs: number,
+): Promise<RawOutcome> {
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([ctx.signal, limit]);
   const ended = Promise.withResolvers<never>();
@@ -94,7 +99,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The signal of a turn's tools: the turn's without the shutdown, for a tool that is cut short is worse than a slow shutdown. */
+/** A signal that follows the given one except for a shutdown: a tool that is cut short is worse than a slow shutdown. */
 export function withoutShutdown(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const pass = (): void => {

@@ -1,4 +1,4 @@
-/** Work after a turn that does not delay it: a list of workers, run one after another once the turn has ended (N-65). */
+/** Background work after a turn: a list of workers, run one after another once the turn has ended (N-65). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { EventBus } from '../../contracts/bus.ts';
 import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
@@ -8,7 +8,7 @@ import type { ContextSize } from '../prompt/context-window.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Sessions whose workers run at one time. A turn that ends beyond them has none; the next turn of its session looks again. */
+/** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
 
 /** The parts of a turn that its workers read. */
@@ -16,7 +16,7 @@ export type EndedTurn = TurnIdentity & TurnContext & TurnProgress;
 
 /** Input of a worker (N-66). */
 export interface WorkerContext {
-  /** The turn that has ended; nothing of it may be changed. */
+  /** The turn that has ended; workers must not change it. */
   turn: EndedTurn;
   reason: TurnEndReason;
   /** Size of the context that the next turn of the session would read. */
@@ -25,27 +25,27 @@ export interface WorkerContext {
   signal: AbortSignal;
 }
 
-/** Output of a worker: its events are emitted in the session, after the `turn_ended` of the turn. */
+/** Output of a worker. Its events are emitted after the `turn_ended` of the turn. */
 export interface WorkerResult {
   events: readonly EventBody[];
 }
 
-/** A worker. An error that `run` throws is logged, and the next worker runs. */
+/** A worker. When `run` throws, the error is logged and the next worker runs. */
 export interface AfterTurnWorker {
   readonly name: string;
   run(context: WorkerContext): Promise<WorkerResult>;
 }
 
 export interface AfterTurn {
-  /** Begins the work after a turn; a session whose work of the turn before still runs has none. Never throws, never waits. */
+  /** Starts the workers after a turn, unless those of the session's previous turn still run. Never throws, never waits. */
   start(turn: EndedTurn, reason: TurnEndReason): void;
-  /** The work that runs for a session, if any; never rejects. */
+  /** Resolves when the workers that run for a session have ended; undefined when none run. Never rejects. */
   running(session: SessionKey): Promise<void> | undefined;
-  /** Ends all work. Never throws; twice is fine. */
+  /** Aborts all workers and waits for them. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Makes the registry of the workers, in their order. */
+/** Creates the runner of the workers, which run in the given order. */
 export function createAfterTurn(
   workers: readonly AfterTurnWorker[],
   events: Pick<EventBus, 'emit'>,
@@ -58,8 +58,8 @@ export function createAfterTurn(
     for (const worker of workers) {
       if (closing.signal.aborted) break;
       try {
-        const { events: seen } = await worker.run({ ...context, signal: closing.signal });
-        for (const event of seen) events.emit(sessionKey, event);
+        const { events: results } = await worker.run({ ...context, signal: closing.signal });
+        for (const event of results) events.emit(sessionKey, event);
       } catch (error) {
         if (!closing.signal.aborted) {
           log.error({ err: toGatewayError(error), worker: worker.name }, 'after_turn_worker_failed');
@@ -73,7 +73,7 @@ export function createAfterTurn(
     start(turn, reason) {
       const { sessionKey } = turn;
       if (closing.signal.aborted || running.has(sessionKey) || running.size >= MAX_AFTER_TURNS) return;
-      // A worker may end at once: what it deletes must stand in the map by then.
+      // A microtask later: a worker may end at once, and `runAll` then deletes an entry that must exist by then.
       const work = Promise.resolve().then(() => runAll({ turn, reason, size: contextSize(turn) }));
       running.set(sessionKey, work);
     },

@@ -1,4 +1,4 @@
-/** A turn from its first event to its result: the tool-calling loop, and how it ends when it cannot go on (N-01, N-02). */
+/** A turn from its first event to its result: the tool-calling loop, and the end of a turn that cannot continue (N-01, N-02). */
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
@@ -15,48 +15,50 @@ import { runToolCalls } from '../tools/tool-calls.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Result of a turn. People read `text`; the rows to commit with it are still fresh in the turn. */
+/** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
 export interface TurnResult {
   reason: TurnEndReason;
   text: string;
   isError: boolean;
 }
 
-/** The mark on a turn that its user stopped. */
+/** Appended to a turn that its user stopped. */
 export const STOPPED_MARK = '*(stopped)*';
-/** The mark on a turn that the next message ended. */
+/** Appended to a turn that was interrupted by the next message. */
 export const INTERRUPTED_MARK = '*(interrupted by your next message)*';
-/** Said in place of an empty answer. */
+/** Shown instead of an empty answer. */
 export const EMPTY_ANSWER = 'The model gave an empty answer. Please ask again, perhaps in other words.';
-/** The mark on an answer that met the limit of its length. */
-export const CUT_OFF_MARK = '*(cut off: the answer reached its greatest length)*';
+/** Appended to an answer that reached its maximum length. */
+export const CUT_OFF_MARK = '*(cut off: the answer reached its maximum length)*';
 
 /** Options of a turn. */
 export interface TurnOptions {
-  /** Plans first where the profile wants it (N-14); never for cron and whole completions (N-02, N-03). */
+  /** Makes a plan first where the profile enables it (N-14); false for schedules and whole completions (N-02, N-03). */
   planning: boolean;
+  /** Shortens the history of earlier turns before the first model call; undefined where there is none. */
+  compress?: (emit: Emit) => Promise<void>;
 }
 
 /**
- * Runs a turn to its result. `emit` gets every event of it but `turn_ended`, which belongs to the commit. Throws
- * `StoreError`, `ApprovalWait`, or a `LaneAbort` that leaves the turn to whoever takes it up again; every other failure
- * becomes the text of the result (B-47).
+ * Runs a turn to its result. `emit` gets every event but `turn_ended`, which follows the commit. Throws `StoreError`,
+ * `ApprovalWait`, or a `LaneAbort` after which the turn is continued later; every other failure becomes the text of the
+ * result (B-47).
  */
 export async function runTurn(
   shared: AgentShared,
   turn: Turn,
-  { planning }: TurnOptions,
+  { planning, compress }: TurnOptions,
   emit: Emit,
 ): Promise<TurnResult> {
   emit({ type: 'turn_started' });
   if (turn.restarted) {
-    // Text after the last journaled answer is streamed again, or not at all.
+    // Text after the last journaled answer will be streamed again, or never.
     emit({ type: 'stream_reset', msgId: openMsgId(turn) });
     emit({ type: 'stream_reset', msgId: endMsgId(turn) });
   }
   let result: TurnResult;
   try {
-    await shared.compressor.before(turn, shared.afterTurn.running(turn.sessionKey), emit);
+    await compress?.(emit);
     if (planning) {
       await planTurn(shared, turn, emit);
       await runPlan(shared, turn, emit);
@@ -69,7 +71,7 @@ export async function runTurn(
   return result;
 }
 
-/** The tool-calling loop; an answer that the journal holds is not asked for again. */
+/** The tool-calling loop. An answer that is in the journal is not requested again. */
 async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<TurnResult> {
   for (let n = 1; n <= turn.profile.maxIterations; n += 1) {
     turn.signal.throwIfAborted();
@@ -94,7 +96,7 @@ function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult
   return { reason: 'completed', text: turn.reply.text, isError: false };
 }
 
-/** Ends a turn that was stopped or failed; rethrows what belongs to another node, to a restart or to the dead letters. */
+/** Ends a turn that was stopped or failed; rethrows errors after which another node, a restart or the dead letters take over. */
 function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
   if (error instanceof LaneAbort) {
     const { code } = error;
@@ -111,8 +113,8 @@ function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
 }
 
 /**
- * Keeps the text of an open call, adds a last sentence of the gateway, and ends. Of a turn that has shown nothing so far
- * the beginning of its silent token is taken back, and only text that needs a person's attention is sent.
+ * Ends a turn with a sentence of the gateway, after the text of a call that is still open. When only the beginning of the
+ * silent token was written so far, it is dropped, and the sentence is sent only if it needs a user's attention.
  */
 function endWith(turn: EndingTurn, end: TurnResult, emit: Emit): TurnResult {
   const { reason, text, isError } = end;
@@ -142,12 +144,12 @@ function openMsgId(turn: EndingTurn): string {
   return callMsgId(turn, turn.rows.answers().length + 1);
 }
 
-/** The id of the gateway's own last sentence. */
+/** The message id of the gateway's own sentence at the end. */
 function endMsgId(turn: TurnIdentity): string {
   return `${turn.turnId}.end`;
 }
 
-/** The text of a turn that met its limit: the reason, and the tools it used (N-42, B-08). */
+/** The text of a turn that reached its iteration limit: the reason, and the tools it used (N-42, B-08). */
 function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** The message that asks for an approval, with its buttons, and the same message once somebody decided (S-37). */
+/** The message that asks for an approval, with its buttons, and the same message after the decision (S-37). */
 import { buttonValue } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject } from '../../contracts/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
@@ -6,9 +6,9 @@ import { clipMiddle } from '../../lib/text.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
 
-/** Longest arguments shown in a chat, in UTF-16 units; the question stays one message on every platform. */
+/** Longest arguments shown in a chat, in UTF-16 units: the question fits one message on every platform. */
 const MAX_SHOWN_ARGS = 1_000;
-/** Longest name shown of who decided. */
+/** Longest name of the person who decided. */
 const MAX_NAME = 60;
 
 /** The question as a delivery with its two buttons; undefined over HTTP, where events and lists show it. */
@@ -20,14 +20,14 @@ export function questionFor(
   if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs);
   const minutes = Math.round(expiresInMs / 60_000);
   const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const ending = `Press a button, or write /approve or /deny. Without an answer in ${time} it is not run.`;
+  const ending = `Press a button, or write /approve or /deny. Without an answer in ${time} it will not run.`;
   return deliveryOf(id, subject, `**May I do this?**`, ending, [
     { label: 'Approve', value: buttonValue(id, 'approved'), style: 'confirm' },
     { label: 'Deny', value: buttonValue(id, 'denied'), style: 'danger' },
   ]);
 }
 
-/** The same message once it is decided: it says by whom, and its buttons are gone. */
+/** The same message after the decision: it names who decided, and has no buttons. */
 export function decidedFor(record: ApprovalRecord): DeliveryPayload | undefined {
   if (record.plan !== undefined) return waitDecided(record, record.plan.wait);
   const delivery = deliveryOf(record.id, record, `**${verdictOf(record)}**`, '', []);
@@ -52,7 +52,7 @@ function deliveryOf(
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
   const text = visible(JSON.stringify(subject.args, null, 2) ?? '');
-  const rest = `This is not all of it: it has ${text.length} characters. The page shows it whole.`;
+  const rest = `This is only a part: the arguments have ${text.length} characters. The page shows all of them.`;
   const content = [
     `${title} \`${subject.tool}\``,
     fenced(clipMiddle(text, MAX_SHOWN_ARGS)),
@@ -64,7 +64,7 @@ function deliveryOf(
   return { ref: `approval:${id}`, message };
 }
 
-/** Shows invisible and direction-changing characters by their code points: the text that is read is the text that runs. */
+/** Replaces invisible and direction-changing characters by their code points, so that the text shown is the text that runs. */
 function visible(text: string): string {
   return text.replaceAll(/[^\P{C}\n]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

@@ -1,4 +1,4 @@
-/** One answer of the model within a turn: its context, the call, what is done when the call fails, and its journal row. */
+/** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
@@ -18,17 +18,17 @@ import { modelBudget } from '../model/model-budget.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Part of the prompt that a plan may fill and still be kept whatever happens. */
+/** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
 /**
- * Gets the turn's n-th answer from the model and keeps it: in the journal (T2) when tools follow, else among the rows
- * that T6 commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the
- * signal's reason; the reply then still holds what the broken call said.
+ * Requests the turn's n-th answer and stores it: in the journal (T2) when tool calls follow, else among the rows that T6
+ * commits with the end of the turn. Throws `ProviderError`, `GatewayError` (window), `StoreError`, or the signal's
+ * reason; the reply then still contains the text of the broken call.
  */
 export async function askModel(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<Answer> {
   const msgId = callMsgId(turn, n);
-  const tries: Tries = { shrunk: false, repeated: false, waits: 0 };
+  const attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
   for (;;) {
     const call: ModelCall = {
       provider: shared.deps.provider,
@@ -36,27 +36,27 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       reply: turn.reply,
       limits: shared.limits,
       signal: turn.signal,
-      heard: false,
+      begun: false,
     };
     let response: LLMResponse;
     try {
-      const { request, estimated } = await makeRequest(shared, turn, n, tries.shrunk);
+      const { request, estimated } = await makeRequest(shared, turn, n, attempts.shrunk);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
-      await prepareRepeat(shared, turn, { n, call, tries, error }, emit);
+      await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
       continue;
     }
     turn.cutOff = response.finishReason === 'length';
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
-    return await keepAnswer(shared, turn, n, response);
+    return await storeAnswer(shared, turn, n, response);
   }
 }
 
-async function keepAnswer(
+async function storeAnswer(
   shared: AgentShared,
   turn: TurnIdentity & TurnContext & TurnProgress,
   n: number,
@@ -70,7 +70,7 @@ async function keepAnswer(
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
     ...(response.thinking !== '' && { thinking: response.thinking }),
-    ...turn.costs.takeUnreported(),
+    ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);
   for (const [callIndex, call] of response.toolCalls.entries()) {
@@ -87,13 +87,13 @@ async function keepAnswer(
   return answer;
 }
 
-/** State of the repeats of one call. */
-interface Tries {
-  /** The prompt was refused as too long once (B-11). */
+/** What is known of the earlier attempts of one call. */
+interface Attempts {
+  /** The prompt was refused as too long, and shortened, once (B-11). */
   shrunk: boolean;
-  /** The stream broke after its first chunk once. */
+  /** The stream broke after its first chunk, and was repeated, once. */
   repeated: boolean;
-  /** Tries to reach a server that refused, and since when it does. */
+  /** Attempts to reach an unavailable server, and when the first of them failed. */
   waits: number;
   refusedSince?: number;
 }
@@ -101,26 +101,26 @@ interface Tries {
 interface BrokenCall {
   n: number;
   call: ModelCall;
-  tries: Tries;
+  attempts: Attempts;
   error: unknown;
 }
 
-/** Takes back what a broken call said and waits until it may be repeated. Throws its error when it is given up. */
+/** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
 async function prepareRepeat(
   { limits }: AgentShared,
   turn: Turn,
-  { n, call, tries, error }: BrokenCall,
+  { n, call, attempts, error }: BrokenCall,
   emit: Emit,
 ): Promise<void> {
-  if (call.spent !== undefined) turn.costs.add({ ...call.spent, model: turn.model ?? '' });
+  if (call.usage !== undefined) turn.otherUsage.add({ ...call.usage, model: turn.model ?? '' });
   turn.signal.throwIfAborted();
-  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.heard, tries, limits) : undefined;
+  const waitMs = error instanceof ProviderError ? pauseAfter(error, call.begun, attempts, limits) : undefined;
   if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
   if (turn.reply.open) {
     turn.reply.discardCall();
     emit({ type: 'stream_reset', msgId: call.msgId });
   }
-  if (waitMs > 0 && tries.waits === 1) {
+  if (waitMs > 0 && attempts.waits === 1) {
     const text = `The model is not available, trying again. ${error.message}`;
     emit({ type: 'notice', code: 'model_unavailable', text });
   }
@@ -129,36 +129,39 @@ async function prepareRepeat(
 }
 
 /**
- * Gives the wait in milliseconds before a failed call is repeated, or undefined to give up. An overflow is repeated at once with a
- * shorter prompt, a stream that broke after its first chunk at once and once (it had begun, so the server is there), a
- * server that refuses with growing pauses up to `modelWaitMs` in all. Silence before the first chunk is not repeated:
- * the user has waited two minutes by then.
+ * The pause in milliseconds before a failed call is repeated, or undefined to give up. A prompt that was too long is
+ * repeated once, shorter; a stream that broke after its first chunk is repeated once, because the server is up. An
+ * unavailable server is tried with growing pauses, for `modelWaitMs` in all. A timeout before the first chunk is not
+ * repeated: the user has waited two minutes by then.
  */
 function pauseAfter(
   error: ProviderError,
-  heard: boolean,
-  tries: Tries,
+  begun: boolean,
+  attempts: Attempts,
   limits: AgentLimits,
 ): number | undefined {
   if (error.code === 'context_overflow') {
-    if (tries.shrunk) return undefined;
-    tries.shrunk = true;
+    if (attempts.shrunk) return undefined;
+    attempts.shrunk = true;
     return 0;
   }
-  if (heard) {
-    if (tries.repeated) return undefined;
-    tries.repeated = true;
+  if (begun) {
+    if (attempts.repeated) return undefined;
+    attempts.repeated = true;
     return 0;
   }
   if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
-  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(tries.waits, limits.retryBaseMs, RETRY_CAP_MS));
+  const pause = Math.max(
+    error.retryAfterMs ?? 0,
+    backoffMs(attempts.waits, limits.retryBaseMs, RETRY_CAP_MS),
+  );
   const now = performance.now();
-  tries.waits += 1;
-  tries.refusedSince ??= now;
-  return now - tries.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
+  attempts.waits += 1;
+  attempts.refusedSince ??= now;
+  return now - attempts.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
 }
 
-/** Builds the context of one call (N-43, N-44): as much as the server's window and the profile allow. */
+/** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
   shared: AgentShared,
   turn: Turn,
@@ -193,13 +196,13 @@ async function makeRequest(
   return { request, estimated: tokens + toolTokens };
 }
 
-/** The system prompt; while the model follows a plan by itself, with the prompt of that mode (S-44). */
+/** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
 function systemOf({ prepared, promptContext, plan }: TurnContext & TurnProgress): PromptPart {
   const system = systemPart(prepared, promptContext);
   return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 
-/** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little for what follows. */
+/** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */
 function ownGroups({ rows }: TurnProgress, planBudget: number): { current: Group; steps: Group[] } {
   const steps = toGroups(rows.steps, { thinking: true });
   const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {

@@ -1,4 +1,4 @@
-/** Parked turns: released until a human decides, and announced when they continue. */
+/** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
@@ -7,8 +7,8 @@ import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
- * Parks the turn until somebody decides: journal, question and released head are one commit. The id is all a button needs
- * to name the question, so nobody can guess one (128 bits). Throws `StoreError`.
+ * Parks the turn until somebody decides. Journal, question and release of the head are one commit. The id has 128 random
+ * bits, because whoever knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
   { deps, limits }: AgentShared,
@@ -26,8 +26,8 @@ export async function parkTurn(
 }
 
 /**
- * Announces the decision the turn waited for, an expiry included: in the message that asked for it and as an event.
- * Repeated after a crash, the message is changed once. Throws `StoreError`.
+ * Announces the decision that the turn waited for, or its expiry: in the message that asked for it, and as an event.
+ * Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function announceDecision(
   { deps }: AgentShared,
@@ -45,7 +45,7 @@ export async function announceDecision(
   await deps.ledger.enqueue(record.address, delivery);
 }
 
-/** True when the call has its result already: the decision was announced before that was made. */
+/** True when the call has a result: its decision was announced before it ran. */
 function isAnswered(turn: TurnIdentity & TurnProgress, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.

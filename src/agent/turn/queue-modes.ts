@@ -1,4 +1,4 @@
-/** Messages that come while a turn runs, or in a burst: when they become part of it, and as what (queue modes). */
+/** Queue modes: how messages that arrive in a burst, or while a turn runs, join that turn. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import type { TurnPayload, WaitingBehind } from '../../contracts/ledger.ts';
@@ -10,16 +10,16 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { messageText, readTurnPayload } from './turn-payload.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** A burst is over when nothing came for this long, in milliseconds: a client sends the pieces of a long paste faster. */
+/** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
 /** Longest wait for the end of a burst, in milliseconds. */
 export const COLLECT_MOST_MS = 6_000;
-/** Messages taken into a turn at a time; the others follow at its next iteration, or run by themselves. */
+/** Messages that join a turn at a time; the others follow at its next iteration, or get a turn of their own. */
 export const MAX_JOINED = 50;
-/** Characters that several messages may have together as one, in UTF-16 units: as many as one message may have. */
+/** Longest text of joined messages, in UTF-16 units: the same as for one message. */
 const MAX_JOINED_CHARS = 100_000;
 
-/** A message that joins the turn. */
+/** A message that joins a turn. */
 interface Joining {
   seq: number;
   turnId: string;
@@ -27,15 +27,15 @@ interface Joining {
   source: TextSource | undefined;
 }
 
-/** The input a turn begins with: the text of all messages of a burst, when there was more than one. */
+/** The input of a turn: `combined` is the text of all messages of a burst, when there was more than one. */
 export interface InitialInput {
-  words?: { content: string; source: TextSource | undefined };
+  combined?: { content: string; source: TextSource | undefined };
   joined: string[];
 }
 
 /**
- * Gathers what waits behind a turn that has not begun: after a quiet moment in mode `collect`, at once in mode `steer`.
- * The texts of all become its one message, journaled in the same commit. Throws `StoreError`.
+ * Joins the messages that wait behind a turn that has not begun: after a short silence in mode `collect`, at once in mode
+ * `steer`. Their texts become one message, journaled in the same commit. Throws `StoreError`.
  */
 export async function collectBurst(
   shared: AgentShared,
@@ -55,16 +55,16 @@ export async function collectBurst(
   const joined = joinable(waiting, payload, own.content.length);
   if (joined.length === 0) return none;
   const content = [own, ...joined].map((one) => one.content).join('\n');
-  // A foreign source of one of them counts for all of them.
+  // A source of one of them counts for all of them.
   const source = own.source ?? joined.find((one) => one.source !== undefined)?.source;
   const rows = [contextRow(0, { kind: 'user', content, source })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
-  return { words: { content, source }, joined: joined.map(({ turnId }) => turnId) };
+  return { combined: { content, source }, joined: joined.map(({ turnId }) => turnId) };
 }
 
 /**
- * Before an iteration: takes in the messages its user sent meanwhile, in mode `steer`, and emits `messages_joined`. Throws
- * `StoreError`.
+ * In mode `steer`, adds the messages that the user has sent meanwhile before an iteration, and emits `messages_joined`.
+ * Throws `StoreError`.
  */
 export async function takeSteering(
   shared: AgentShared,
@@ -101,24 +101,24 @@ async function steer(
 }
 
 /**
- * The messages at the front that may become part of a turn: from the same person in the same place, without options of
- * their own, up to `MAX_JOINED_CHARS`. A message of another person never acts in this one's name.
+ * The first waiting messages that may join a turn: from the same person in the same chat, without options of their own,
+ * up to `MAX_JOINED_CHARS`. A message of another person never acts with this person's rights.
  */
 function joinable(waiting: WaitingBehind, head: TurnPayload, used: number): Joining[] {
-  const taken: Joining[] = [];
+  const joining: Joining[] = [];
   let chars = used;
   for (const { seq, payload: stored } of waiting.messages) {
     const payload = readTurnPayload(stored);
-    if (payload instanceof GatewayError || !isPlain(payload) || !isSame(payload, head)) break;
+    if (payload instanceof GatewayError || !isPlain(payload) || !isSameSender(payload, head)) break;
     const content = messageText(payload.message);
     chars += content.length;
     if (chars > MAX_JOINED_CHARS) break;
-    taken.push({ seq, turnId: payload.turnId, content, source: sourceOf(payload.message) });
+    joining.push({ seq, turnId: payload.turnId, content, source: sourceOf(payload.message) });
   }
-  return taken;
+  return joining;
 }
 
-function isSame(a: TurnPayload, b: TurnPayload): boolean {
+function isSameSender(a: TurnPayload, b: TurnPayload): boolean {
   return (
     a.address === b.address &&
     a.message.channel === b.message.channel &&
@@ -126,7 +126,7 @@ function isSame(a: TurnPayload, b: TurnPayload): boolean {
   );
 }
 
-/** True when the message asks for nothing that only a turn of its own can give. */
+/** True when the message has no options that need a turn of its own. */
 function isPlain({ message, entry, model, profileId, mode }: TurnPayload): boolean {
   const asksForMore = model !== undefined || profileId !== undefined || mode !== undefined;
   return message.channel !== 'system' && entry === 'runStream' && !asksForMore;

@@ -1,15 +1,15 @@
-/** Turns that may have nothing to say: an answer that is only the silent token shows nothing and stores nothing. */
+/** Turns that may end without a message: an answer that is only the silent token is neither shown nor stored. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { LiveTurn } from '../../contracts/delivery.ts';
 import type { Emit } from '../deps.ts';
 import { isSilent, mayBeSilent, isSilentReply } from './silent-token.ts';
 import type { TurnResult } from './agent-loop.ts';
 
-/** Events held back until it is known whether the turn speaks; of more, only the text is kept. */
+/** Events held back until it is known whether the turn has an answer; beyond them only text is kept. */
 export const MAX_HELD = 200;
 
 export interface LiveOutputStart {
-  /** Undefined = the turn is shown from the start. */
+  /** Undefined = the turn is shown from its start. */
   silentToken: string | undefined;
   /** Text of the turn from before a crash. */
   textSoFar: string;
@@ -20,7 +20,7 @@ export interface LiveOutputStart {
 /** Output of a turn. */
 export interface LiveOutput {
   readonly emit: Emit;
-  /** The result as it is to be committed: without a text when the turn was silent. */
+  /** The result to commit: without a text when the turn was silent. */
   finish(result: TurnResult): OutputResult;
   /** As `LiveTurn.settle`. */
   settle(): Promise<void>;
@@ -30,7 +30,7 @@ export interface OutputResult extends TurnResult {
   silent: boolean;
 }
 
-/** Opens the live message at once, or, with a silent token, as soon as the text can no longer be that token. Never throws. */
+/** Opens the live message at once or, with a silent token, as soon as the text can no longer be that token. Never throws. */
 export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutputStart): LiveOutput {
   let live: LiveTurn | undefined;
   let earlierText = textSoFar;
@@ -69,7 +69,7 @@ export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutpu
         if (silentToken !== undefined && !mayBeSilent(shownText(), silentToken)) goLive();
     }
   };
-  // Live from the start: listeners are given the text so far.
+  // Live from the start: new subscribers get the text so far.
   if (!isSilent(silentToken, textSoFar)) live = open();
   return {
     emit: silentToken === undefined ? emit : (event) => (live === undefined ? hold(event) : emit(event)),

@@ -1,4 +1,4 @@
-/** From the head of an `in:` lane to its commit: opens the turn, runs it while its answer grows, ends it. */
+/** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -14,6 +14,8 @@ import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import type { Compressor } from '../compression/compressor.ts';
+import type { AfterTurn } from './after-turn.ts';
 import { announceDecision, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
@@ -24,20 +26,33 @@ import { isSilent } from './silent-token.ts';
 import { messageText, readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
-import { recordUnreported, UnjournaledUsage, usageOf } from '../state/turn-usage.ts';
-import { replySoFar, TurnRows } from '../state/turn-state.ts';
+import { recordUnreported, usageOf } from '../state/turn-usage.ts';
+import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
+import { replySoFar } from '../state/turn-state.ts';
+import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { failureText, runTurn } from './agent-loop.ts';
 
-/** The handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
-export function createTurnHandler(shared: AgentShared): LaneHandler {
+/** Work before and after each turn of a session. */
+export interface AroundTurn {
+  compressor: Pick<Compressor, 'before'>;
+  afterTurn: Pick<AfterTurn, 'start' | 'running'>;
+}
+
+/** Creates the handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
+export function createTurnHandler(shared: AgentShared, aroundTurn: AroundTurn): LaneHandler {
   return {
-    handle: (head, signal) => handleTurn(shared, head, signal),
-    onDeadLetter: (head, error) => endDead(shared, head, error),
+    handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
+    onDeadLetter: (head, error) => endDeadLetter(shared, head, error),
   };
 }
 
-async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
+async function handleTurn(
+  shared: AgentShared,
+  { compressor, afterTurn }: AroundTurn,
+  head: LaneHead,
+  signal: AbortSignal,
+): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
   const { ledger, events } = shared.deps;
@@ -45,9 +60,9 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
   const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, userId);
   const burst = signal.aborted ? undefined : await collectBurst(shared, head, payload, opened);
   if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
-  const { content: said, place } = payload.message;
-  const listener = { userId, place, said, remembers: opened.remembers };
-  const promptContext = await loadPromptContext(shared, listener);
+  const { content, place } = payload.message;
+  const recipient = { userId, place, message: content, hasMemories: opened.remembers };
+  const promptContext = await loadPromptContext(shared, recipient);
   const turn = startTurn(shared, { head, payload, opened, promptContext, signal, burst });
   const emitter = events.turn({
     sessionKey: turn.sessionKey,
@@ -62,14 +77,15 @@ async function handleTurn(shared: AgentShared, head: LaneHead, signal: AbortSign
     let result: OutputResult;
     try {
       const planning = payload.entry !== 'run';
-      result = output.finish(await runTurn(shared, turn, { planning }, output.emit));
+      const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
+      result = output.finish(await runTurn(shared, turn, { planning, compress }, output.emit));
     } finally {
-      // Nothing of the turn is on its way to the platform after this.
+      // After this no call to the platform is in flight for this turn.
       await output.settle();
     }
     const step = await commit(shared, turn, opened.address, result);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
-    shared.afterTurn.start(turn, result.reason);
+    afterTurn.start(turn, result.reason);
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {
@@ -98,9 +114,9 @@ function startTurn(
 ): Turn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
   const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
-  const { content, source } = burst?.words ?? own;
+  const { content, source } = burst?.combined ?? own;
   const rows = new TurnRows(content, opened.journal, source);
-  if (burst?.words !== undefined) rows.journaled([rows.user]);
+  if (burst?.combined !== undefined) rows.journaled([rows.user]);
   const sessionKey = opened.session.key;
   return {
     fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
@@ -122,10 +138,10 @@ function startTurn(
     rows,
     reply: replySoFar(rows),
     joining: { payload, unreported: burst?.joined ?? [] },
-    costs: new UnjournaledUsage(opened.journal),
+    otherUsage: new UnjournaledUsage(opened.journal),
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
     cutOff: false,
-    // Read like user input: a mode name of an older version is refused with its new name (S-03).
+    // Checked like user input: a mode name of an older version is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
     planned: opened.planned,
     plan: opened.plan,
@@ -135,7 +151,7 @@ function startTurn(
   };
 }
 
-/** Opens the output of the turn: the live message of its channel, and the event bus. */
+/** Creates the output of the turn: the live message of its channel, and the event bus. */
 function openOutput(
   shared: AgentShared,
   start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter },
@@ -173,14 +189,14 @@ async function commit(
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
-    // The model needs to remember nothing of a silent turn, unless its journal has begun.
+    // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     hadAgents: [...turn.rows.steps, ...turn.rows.ofPlan].some(({ entry }) => entry.kind === 'tool_intent'),
     outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
   });
 }
 
-/** The answer on its way out; undefined for `http`, where the stored message is the delivery. */
+/** The delivery of the answer; undefined for `http`, where the stored message is the delivery. */
 function deliveryOf(
   turnId: string,
   address: Address,
@@ -192,8 +208,8 @@ function deliveryOf(
   return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
 }
 
-/** Ends a turn that cannot be run and answers with the reason. A head that cannot be read is only finished. */
-async function endDead(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
+/** Ends a turn that has become a dead letter and answers with the reason. A head that cannot be read is only finished. */
+async function endDeadLetter(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
   const { ledger, lanes, events, log } = shared.deps;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);

@@ -1,4 +1,4 @@
-/** The payload of an `in:` head, JSON from the database that is checked once here, and its message as the model reads it. */
+/** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { TurnPayload } from '../../contracts/ledger.ts';
@@ -46,7 +46,7 @@ const payload = z.object({
   mode: z.enum(MODES).optional(),
 });
 
-/** The payload, or why it cannot be read: the row cannot be run, now or later. */
+/** The payload, or the error of one that cannot be read, now or later. */
 export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
   const read = payload.safeParse(stored);
   if (read.success) return read.data;

@@ -2,9 +2,7 @@
 import { expect, it } from 'vitest';
 import { RUN_PLAN } from '../../../src/agent/executor/run-plan.ts';
 import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
-import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
 import { ProviderError, ToolError } from '../../../src/contracts/errors.ts';
-import { MODES } from '../../../src/contracts/plan.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
@@ -279,15 +277,4 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(provider.requests).toHaveLength(4);
     expect(provider.requests[2]?.tools).toHaveLength(2);
   });
-});
-
-it('has words of its own for each mode (S-44)', () => {
-  expect(Object.fromEntries(MODES.map((mode) => [mode, modePrompt(mode)]))).toMatchInlineSnapshot(`
-    {
-      "agentic": "A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.",
-      "planner": "You follow a plan of your own. Carry its steps out in their order, keep the todo list up to date, and when a step fails, say why, then repair it or change the rest of the plan.",
-      "teacher": "You teach while a plan is carried out: the user lets each step run. Do only the step that was let run, and say in plain words what was done, why, and what can be learned from it.",
-    }
-  `);
-  expect(new Set(MODES.map(modePrompt)).size).toBe(3);
 });

@@ -1,7 +1,7 @@
 /** What the user writes while a plan is carried out: in mode `steer` it reaches the next step, the next repair and the last words. */
 import { expect, it } from 'vitest';
 import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/steering.ts';
-import { TurnRows } from '../../../src/agent/state/turn-state.ts';
+import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import type { Turn } from '../../../src/agent/state/turn-state.ts';
 import type { QueueMode } from '../../../src/contracts/records.ts';
 import { describeEmbedded } from '../../database.ts';

@@ -12,19 +12,19 @@ import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 async function gather(step: ScriptStep, over: Partial<TextCall> = {}) {
   const provider = new ScriptedProvider(step);
   const events: EventBody[] = [];
-  const paid: Usage[] = [];
+  const usages: Usage[] = [];
   const messages = [{ role: 'user' as const, content: 'Sum it up' }];
   const call: TextCall = {
     request: { model: 'test-model', messages, contextWindow: 4_096 },
     signal: new AbortController().signal,
     maxChars: 100,
-    paid: (usage) => void paid.push(usage),
+    onUsage: (usage) => void usages.push(usage),
     ...over,
   };
   const shared = { deps: { provider }, limits: DEFAULT_LIMITS };
   const read = completeText(shared, call, (event) => void events.push(event));
   const text = await read.catch((error: unknown) => (error instanceof ProviderError ? error.code : error));
-  return { text, events, paid, provider };
+  return { text, events, usages, provider };
 }
 
 const musing: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm. ' }, ...says('It is', ' so.').chunks] };
@@ -32,11 +32,11 @@ const broken = new ProviderError('bad_response', 'cut', { retryable: true });
 const shown = { msgId: 't.plan.1', title: 'A look' };
 
 it('gives the words without the thinking; nobody sees a call that is not shown', async () => {
-  expect(await gather(musing)).toMatchObject({ text: 'It is so.', events: [], paid: [SCRIPT_USAGE] });
+  expect(await gather(musing)).toMatchObject({ text: 'It is so.', events: [], usages: [SCRIPT_USAGE] });
 });
 
 it('shows the words and the thinking under the title of the call, with what they cost', async () => {
-  const { events, paid } = await gather(musing, { shown });
+  const { events, usages } = await gather(musing, { shown });
   const { msgId } = shown;
   expect(events).toEqual([
     { type: 'thinking_started', msgId, title: 'A look' },
@@ -45,7 +45,7 @@ it('shows the words and the thinking under the title of the call, with what they
     { type: 'thinking_delta', msgId, delta: ' so.' },
     { type: 'thinking_finished', msgId, usage: SCRIPT_USAGE },
   ]);
-  expect(paid).toEqual([SCRIPT_USAGE]);
+  expect(usages).toEqual([SCRIPT_USAGE]);
 });
 
 it('tells that the call waits for a place at the model, shown or not', async () => {
@@ -55,10 +55,10 @@ it('tells that the call waits for a place at the model, shown or not', async () 
 
 it('counts a call that broke after its first word, and not one that never began', async () => {
   const late = await gather(fails(broken, 'It'), { shown });
-  expect(late).toMatchObject({ text: 'bad_response', paid: [{ estimated: true, completionTokens: 1 }] });
+  expect(late).toMatchObject({ text: 'bad_response', usages: [{ estimated: true, completionTokens: 1 }] });
   expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });
   const early = await gather(fails(broken), { shown });
-  expect(early).toMatchObject({ text: 'bad_response', paid: [] });
+  expect(early).toMatchObject({ text: 'bad_response', usages: [] });
   expect(early.events.at(-1)).toEqual({ type: 'thinking_finished', msgId: shown.msgId });
 });
 
@@ -68,7 +68,7 @@ it.each([
 ])('reads no more once it has more than %i characters, and hangs up', async (maxChars, text, hungUp) => {
   const call = await gather(says('abcde', 'fghij'), { maxChars });
   expect(call).toMatchObject({ text, provider: { hungUp } });
-  expect(call.paid).toHaveLength(1);
+  expect(call.usages).toHaveLength(1);
 });
 
 it('keeps a character whose two halves came apart', async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
 import { streamAnswer } from '../../../src/agent/model/model-call.ts';
-import type { ModelCall, ModelQuestion } from '../../../src/agent/model/model-call.ts';
+import type { ModelCall, EstimatedRequest } from '../../../src/agent/model/model-call.ts';
 import { Reply } from '../../../src/agent/state/reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -14,7 +14,7 @@ import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
 const thinks = (...deltas: string[]): ChatChunk[] => deltas.map((delta) => ({ type: 'thinking', delta }));
 
-const QUESTION: ModelQuestion = { request: REQUEST, promptTokens: 12 };
+const ESTIMATED: EstimatedRequest = { request: REQUEST, promptTokens: 12 };
 
 function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
   return {
@@ -23,7 +23,7 @@ function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
     reply,
     limits: { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 },
     signal: new AbortController().signal,
-    heard: false,
+    begun: false,
   };
 }
 
@@ -33,7 +33,7 @@ async function play(
 ): Promise<{ events: EventBody[]; answer?: LLMResponse; error?: unknown }> {
   const events: EventBody[] = [];
   try {
-    const answer = await streamAnswer(callOf(step, reply), QUESTION, (event) => void events.push(event));
+    const answer = await streamAnswer(callOf(step, reply), ESTIMATED, (event) => void events.push(event));
     return { events, answer };
   } catch (error) {
     return { events, error };
@@ -62,7 +62,7 @@ it('says how many answers are before this one while it waits for a place at the 
   const noticed = Promise.withResolvers<void>();
   const events: EventBody[] = [];
   const call = callOf({ ...says('Now.'), ahead: 3, before: () => place.promise });
-  const answer = streamAnswer(call, QUESTION, (event) => {
+  const answer = streamAnswer(call, ESTIMATED, (event) => {
     events.push(event);
     if (event.type === 'notice') noticed.resolve();
   });

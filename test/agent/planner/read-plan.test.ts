@@ -248,7 +248,7 @@ describe('a made plan', () => {
 it('is asked for with the ranges of depth, the limit and the comma test (N-22, N-24)', () => {
   const asked = planInstruction({
     analysis: 'a',
-    tools: [{ name: 'web_search', about: 'Finds.' }],
+    tools: [{ name: 'web_search', description: 'Finds.' }],
     agents: [],
   });
   expect(asked).toContain(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { notesFor } from '../../../src/agent/prompt/nudges.ts';
 import { failedIn, idleIterations } from '../../../src/agent/prompt/todo-progress.ts';
-import { TurnRows } from '../../../src/agent/state/turn-state.ts';
+import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import { defaultProfile, profileSchema } from '../../../src/contracts/profile.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
 import type { ContextRecord } from '../../../src/contracts/records.ts';

@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { completeUsage } from '../../../src/agent/state/turn-usage.ts';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
@@ -18,21 +17,10 @@ import {
 } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-const seen = { promptTokens: 90, said: 'x'.repeat(30), ms: 400 };
 const usage = (promptTokens: number, completionTokens: number, modelMs: number): Usage => ({
   promptTokens,
   completionTokens,
   modelMs,
-});
-
-it.each([
-  ['all', usage(9, 8, 7), usage(9, 8, 7)],
-  ['no time', usage(9, 8, 0), usage(9, 8, 400)],
-  ['no prompt', usage(0, 8, 7), { ...usage(90, 8, 7), estimated: true }],
-  ['nothing', usage(0, 0, 0), { ...usage(90, 10, 400), estimated: true }],
-  ['not its end', undefined, { ...usage(90, 10, 400), estimated: true }],
-])('takes what a server tells and estimates the rest: it reported %s', (_told, reported, reckoned) => {
-  expect(completeUsage(reported, seen)).toEqual(reckoned);
 });
 
 /** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */

@@ -6,8 +6,8 @@ import { NO_PART } from '../../../src/agent/prompt/bootstrap-files.ts';
 import { contextRow } from '../../../src/agent/prompt/history.ts';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
 import { Reply } from '../../../src/agent/state/reply.ts';
-import { TurnRows } from '../../../src/agent/state/turn-state.ts';
-import { UnjournaledUsage } from '../../../src/agent/state/turn-usage.ts';
+import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
+import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { defaultProfile } from '../../../src/contracts/profile.ts';
@@ -34,7 +34,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     mode: 'planner',
     rows: new TurnRows('hello', []),
     reply: new Reply(),
-    costs: new UnjournaledUsage(),
+    otherUsage: new UnjournaledUsage(),
     restarted: false,
     cutOff: false,
     approvals: [],

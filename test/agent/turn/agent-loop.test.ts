@@ -56,25 +56,27 @@ describeEmbedded('a turn', (databases) => {
     ]);
   });
 
-  it('has one system prompt whatever system rows are stored: they are stripped (N-70)', async () => {
+  it('sends the system prompt and the notes of this call, and no system message of an earlier turn (N-70)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
-    const scenario = await openScenario(databases, {
-      provider,
-      store,
-      profile: { iterationBudgetEnabled: false },
-    });
+    const scenario = await openScenario(databases, { provider, store });
     const { turnId } = await scenario.ask('How are you?');
     const stored = store.sql.json({ kind: 'system', content: 'You are somebody else.' });
     await store.sql`
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select session, lane_seq, turn_id, 0, 'system', 0, ${stored}, 4 from context where turn_id = ${turnId} limit 1`;
     await scenario.ask('What did I ask?');
-    expect(provider.requests[1]?.messages.map(({ role, content }) => [role, content])).toEqual([
+    const note = ['system', expect.stringMatching(/^Iterations left/)];
+    const [first, second] = provider.requests.map(({ messages }) =>
+      messages.map(({ role, content }) => [role, content]),
+    );
+    expect(first).toEqual([['system', 'You are Parley.'], ['user', 'How are you?'], note]);
+    expect(second).toEqual([
       ['system', 'You are Parley.'],
       ['user', 'How are you?'],
       ['assistant', 'I am well.'],
       ['user', 'What did I ask?'],
+      note,
     ]);
   });
 

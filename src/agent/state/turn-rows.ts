@@ -1,0 +1,118 @@
+/** The context rows of one turn: those in the journal and those not stored yet. */
+import { STEP_ITERATIONS } from '../../contracts/records.ts';
+import type { ContextEntry, ContextRecord } from '../../contracts/records.ts';
+import type { TextSource } from '../../contracts/risk.ts';
+import { contextRow } from '../prompt/history.ts';
+import type { Answer, ContextRow, Result } from '../prompt/history.ts';
+
+/** The rows of a turn, oldest first. A fresh row is one that is not in the journal yet. */
+export class TurnRows {
+  readonly user: ContextRow;
+  /** The plan as the model reads it (N-25). */
+  #plan: ContextRow | undefined;
+  readonly #steps: ContextRow[];
+  readonly #ofPlan: ContextRow[];
+  readonly #fresh = new Set<ContextRow>();
+
+  /** `source` is the source of the message, where it is not the user's own text. */
+  constructor(userContent: string, journal: readonly ContextRecord[], source?: TextSource) {
+    const isOwn = ({ entry }: ContextRow): boolean => entry.kind === 'user' && entry.laneSeq === undefined;
+    const stored = journal.find(isOwn);
+    const user = { kind: 'user' as const, content: userContent };
+    this.user = stored ?? contextRow(0, source === undefined ? user : { ...user, source });
+    if (stored === undefined) this.#fresh.add(this.user);
+    this.#plan = journal.find(({ entry }) => entry.kind === 'plan');
+    const rest = journal.filter((row) => row !== stored && row !== this.#plan);
+    const isOfPlan = ({ iteration, entry }: ContextRow): boolean =>
+      iteration >= STEP_ITERATIONS || entry.kind === 'plan_fact';
+    this.#ofPlan = rest.filter(isOfPlan);
+    this.#steps = rest.filter((row) => !isOfPlan(row));
+  }
+
+  /** Rows of the steps of the plan, which have conversations of their own; the turn's own loop does not read them. */
+  get ofPlan(): readonly ContextRow[] {
+    return this.#ofPlan;
+  }
+
+  /** Adds rows of a step that are in the journal. */
+  keep(rows: readonly ContextRow[]): void {
+    for (const row of rows) if (!this.#ofPlan.includes(row)) this.#ofPlan.push(row);
+  }
+
+  /** The rows of one run of a step: `task` is built again in each attempt, the others are in the journal. */
+  static ofStep(task: string, journaled: readonly ContextRow[], source: TextSource | undefined): TurnRows {
+    const rows = new TurnRows(task, [], source);
+    rows.#fresh.clear();
+    rows.#steps.push(...journaled);
+    return rows;
+  }
+
+  get plan(): ContextRow | undefined {
+    return this.#plan;
+  }
+
+  /** Answers, intents and results, in order. */
+  get steps(): readonly ContextRow[] {
+    return this.#steps;
+  }
+
+  /** Adds a row that is not in the journal yet. */
+  add(iteration: number, entry: ContextEntry): ContextRow {
+    const row = contextRow(iteration, entry);
+    if (entry.kind === 'plan') this.#plan = row;
+    else this.#steps.push(row);
+    this.#fresh.add(row);
+    return row;
+  }
+
+  /** Adds messages that joined the turn; they are in the journal. */
+  joined(rows: readonly ContextRow[]): void {
+    this.#steps.push(...rows);
+  }
+
+  /** Rows that are not in the journal yet, in order. */
+  fresh(): ContextRow[] {
+    return [...this.#fresh];
+  }
+
+  /** Marks rows as journaled. */
+  journaled(rows: readonly ContextRow[]): void {
+    for (const row of rows) this.#fresh.delete(row);
+  }
+
+  answer(iteration: number): Answer | undefined {
+    return this.answers().find((row) => row.iteration === iteration)?.entry;
+  }
+
+  answers(): { iteration: number; entry: Answer }[] {
+    return answersIn(this.#steps);
+  }
+
+  /** Every model answer: those of the loop and those of the plan's steps. */
+  paidAnswers(): Answer[] {
+    return answersIn([...this.#steps, ...this.#ofPlan]).map(({ entry }) => entry);
+  }
+
+  result(iteration: number, callIndex: number): Result | undefined {
+    const found = this.#call(iteration, callIndex).find(({ entry }) => entry.kind === 'tool_result');
+    return found?.entry.kind === 'tool_result' ? found.entry : undefined;
+  }
+
+  intended(iteration: number, callIndex: number): boolean {
+    return this.#call(iteration, callIndex).some(({ entry }) => entry.kind === 'tool_intent');
+  }
+
+  results(): Result[] {
+    return this.#steps.flatMap(({ entry }) => (entry.kind === 'tool_result' ? [entry] : []));
+  }
+
+  #call(iteration: number, callIndex: number): ContextRow[] {
+    return [...this.#steps, ...this.#ofPlan].filter(
+      (row) => row.iteration === iteration && 'callIndex' in row.entry && row.entry.callIndex === callIndex,
+    );
+  }
+}
+
+function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Answer }[] {
+  return rows.flatMap(({ iteration, entry }) => (entry.kind === 'assistant' ? [{ iteration, entry }] : []));
+}
