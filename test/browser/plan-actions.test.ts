@@ -7,7 +7,7 @@ import { openPlanGateway, PlannedTurn } from './plan-setup.ts';
 
 const FAILED = 'FAILED: the bowl is on the floor.';
 
-describePage('a plan whose second step fails', (guest) => {
+describePage('a plan whose second step fails', (tab) => {
   let gateway: GatewayFixture;
   beforeAll(async () => {
     gateway = await openPlanGateway();
@@ -17,13 +17,13 @@ describePage('a plan whose second step fails', (guest) => {
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
   const revisions = ({ steps }: Plan): (string | undefined)[] => steps.map(({ revision }) => revision);
   const thought = () =>
-    guest.page.locator('.plan-note', { hasText: 'Step 2 failed; thinking about what to do…' });
+    tab.page.locator('.plan-note', { hasText: 'Step 2 failed; thinking about what to do…' });
 
   /** Sifted, kneading failed, and the model is thinking about it; the page was reloaded meanwhile. */
   async function failing(tag: string, correction: object, ...rest: string[]): Promise<PlannedTurn> {
     const turn = await PlannedTurn.begin(
       gateway,
-      guest,
+      tab,
       tag,
       'agentic',
       'The flour is sifted.',
@@ -35,8 +35,8 @@ describePage('a plan whose second step fails', (guest) => {
     const { call, plan } = await turn.rest();
     expect(statuses(plan)).toEqual(['done', 'failed', 'pending']);
     await thought().waitFor();
-    expect(await guest.page.locator('.plan.recovering .step.analysed').count()).toBe(1);
-    await guest.look(`${tag}-thinking`);
+    expect(await tab.page.locator('.plan.recovering .step.analysed').count()).toBe(1);
+    await tab.screenshot(`${tag}-thinking`);
     await turn.reload();
     await thought().waitFor();
     call.release();
@@ -48,8 +48,8 @@ describePage('a plan whose second step fails', (guest) => {
     const turn = await failing('retry', { action: 'retry', reason }, 'Kneaded.', 'Baked.', 'Eat.');
     const { call, plan } = await turn.rest();
     expect(plan.steps[1]).toMatchObject({ status: 'running', attempts: 2, corrections: 1, revision: reason });
-    await guest.page.locator('.plan-note', { hasText: 'Step 2 is tried again.' }).waitFor();
-    await guest.look('retry');
+    await tab.page.locator('.plan-note', { hasText: 'Step 2 is tried again.' }).waitFor();
+    await tab.screenshot('retry');
     call.release();
     await turn.goOn(2);
     expect(statuses(await turn.over())).toEqual(['done', 'done', 'done']);
@@ -61,7 +61,7 @@ describePage('a plan whose second step fails', (guest) => {
     const turn = await failing('modify', { action: 'modify', reason, command }, 'Baked.', 'Eat.');
     const { call, plan } = await turn.rest();
     expect(plan.steps[1]).toMatchObject({ executor: { tool: 'list_dir' }, status: 'done', revision: reason });
-    await guest.look('modify');
+    await tab.screenshot('modify');
     call.release();
     await turn.goOn(1);
     expect((await turn.over()).state).toBe('completed');
@@ -78,7 +78,7 @@ describePage('a plan whose second step fails', (guest) => {
     const { call, plan } = await turn.rest();
     expect(statuses(plan)).toEqual(['done', 'running', 'pending', 'pending', 'pending']);
     expect(revisions(plan)).toEqual([undefined, reason, reason, undefined, undefined]);
-    await guest.look('insert_steps');
+    await tab.screenshot('insert_steps');
     call.release();
     await turn.goOn(4);
     expect((await turn.over()).steps).toHaveLength(5);
@@ -89,7 +89,7 @@ describePage('a plan whose second step fails', (guest) => {
     const turn = await failing('skip', { action: 'skip', reason }, 'Baked.', 'Eat.');
     const { call, plan } = await turn.rest();
     expect(plan.steps[1]).toMatchObject({ status: 'skipped', revision: reason, corrections: 1 });
-    await guest.look('skip');
+    await tab.screenshot('skip');
     call.release();
     await turn.goOn(1);
     expect(statuses(await turn.over())).toEqual(['done', 'skipped', 'done']);
@@ -100,7 +100,7 @@ describePage('a plan whose second step fails', (guest) => {
     const turn = await failing('abort', { action: 'abort', reason }, 'There will be no bread.');
     const { call, plan } = await turn.rest();
     expect(plan).toMatchObject({ state: 'cancelled', reason });
-    await guest.look('abort');
+    await tab.screenshot('abort');
     call.release();
     expect(statuses(await turn.over())).toEqual(['done', 'failed', 'pending']);
   });

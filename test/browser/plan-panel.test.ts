@@ -6,7 +6,7 @@ import type { PlanAction, PlanAnswer } from '../../src/contracts/plan-store.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
-import { describeEntrance } from './describe-page.ts';
+import { describePageOnFakeGateway } from './describe-page.ts';
 import { panelOf, readPanel } from './panel.ts';
 
 const NARROW = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' as const };
@@ -35,27 +35,27 @@ function question(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): ApprovalRec
   };
 }
 
-describeEntrance("a plan's panel", (guest, at) => {
-  beforeEach(() => at.enter());
+describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
+  beforeEach(() => fixture.open());
 
-  const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+  const panel = () => tab.page.getByRole('region', { name: 'Plan' });
   const button = (name: string) => panel().getByRole('button', { name, exact: true });
   const offered = (): Promise<string[]> => panel().getByRole('button').allInnerTexts();
   const offers = (...names: string[]): Promise<void> =>
     vi.waitFor(async () => expect(await offered()).toEqual(names), WAIT);
   const shows = (of: Plan): Promise<void> =>
-    vi.waitFor(async () => expect(await readPanel(guest.page)).toEqual(panelOf(of)), WAIT);
-  const focused = (): Promise<string> => guest.page.evaluate(() => document.activeElement?.textContent ?? '');
+    vi.waitFor(async () => expect(await readPanel(tab.page)).toEqual(panelOf(of)), WAIT);
+  const focused = (): Promise<string> => tab.page.evaluate(() => document.activeElement?.textContent ?? '');
 
   async function follow(of: Plan): Promise<FakeTurn> {
-    const turn = await at.ask('plan it');
+    const turn = await fixture.ask('plan it');
     turn.follow(of);
     await shows(of);
     return turn;
   }
   /** The plan waits for a person. */
   function waits(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): void {
-    at.api.gateway.waiting = [question(turn, of, wait)];
+    fixture.api.gateway.waiting = [question(turn, of, wait)];
     turn.emit({ type: 'approval_needed', approvalId: `q-${wait}` });
   }
   /** The gateway takes every press down, and answers it when the test says so. */
@@ -63,7 +63,7 @@ describeEntrance("a plan's panel", (guest, at) => {
     const taken: PlanAction[] = [];
     const steps: unknown[] = [];
     const answer = Promise.withResolvers<PlanAnswer>();
-    at.api.gateway.actOnPlan = (_caller, _id, action, step) => {
+    fixture.api.gateway.actOnPlan = (_caller, _id, action, step) => {
       taken.push(action);
       steps.push(step);
       return answer.promise;
@@ -101,14 +101,14 @@ describeEntrance("a plan's panel", (guest, at) => {
       turn.store(cancelled);
       turn.end();
       await shows(cancelled);
-      await guest.page.reload();
+      await tab.page.reload();
       await shows(cancelled);
       expect(await offered()).toEqual([]);
     });
 
     it('what events told while it was read anew, not the older plan that was read (S-39)', async () => {
       const turn = await follow(RUNNING);
-      const { gateway } = at.api;
+      const { gateway } = fixture.api;
       const read = gateway.plan.bind(gateway);
       const called = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
@@ -124,12 +124,12 @@ describeEntrance("a plan's panel", (guest, at) => {
       turn.store(now);
       turn.emit({ type: 'step_changed', step: now.steps[1]! });
       await shows(now);
-      const answered = guest.page.waitForResponse((response) => response.url().endsWith('/plan'));
+      const answered = tab.page.waitForResponse((response) => response.url().endsWith('/plan'));
       released.resolve();
       await (await answered).finished();
       turn.say('Mixed.');
-      await guest.page.locator('.md', { hasText: 'Mixed.' }).waitFor();
-      expect(await readPanel(guest.page)).toEqual(panelOf(now));
+      await tab.page.locator('.md', { hasText: 'Mixed.' }).waitFor();
+      expect(await readPanel(tab.page)).toEqual(panelOf(now));
       turn.end();
     });
 
@@ -148,7 +148,7 @@ describeEntrance("a plan's panel", (guest, at) => {
     });
 
     it('all of it on 360 pixels in the dark', async () => {
-      await at.enter(NARROW);
+      await fixture.open(NARROW);
       const revision = 'The oven at the corner is cold today, so we ask the baker whether his is free.';
       const long = {
         corrections: 8,
@@ -160,8 +160,8 @@ describeEntrance("a plan's panel", (guest, at) => {
       const turn = await follow({ ...RUNNING, steps });
       turn.emit({ type: 'agent_thinking', step: { ...steps[1]!, status: 'failed' } });
       await offers('Pause', 'Skip step', 'Stop');
-      await guest.look('panel-narrow');
-      const wider = await guest.page.evaluate(() => {
+      await tab.screenshot('panel-narrow');
+      const wider = await tab.page.evaluate(() => {
         const scroller = document.querySelector('#scroller');
         const inside = (scroller?.scrollWidth ?? 0) > (scroller?.clientWidth ?? 0);
         return inside || document.documentElement.scrollWidth > window.innerWidth;
@@ -181,7 +181,7 @@ describeEntrance("a plan's panel", (guest, at) => {
       waits(turn, RUNNING, 'pause');
       await panel().getByText('The plan is paused before step 2.').waitFor();
       await vi.waitFor(async () => expect(await button('Resume').isDisabled()).toBe(false), WAIT);
-      at.api.gateway.waiting = [];
+      fixture.api.gateway.waiting = [];
       turn.emit({ type: 'approval_decided', approvalId: 'q-pause', decision: 'approved' });
       turn.emit({ type: 'plan_resumed' });
       await offers('Pause', 'Skip step', 'Stop');
@@ -207,9 +207,9 @@ describeEntrance("a plan's panel", (guest, at) => {
       await panel().getByText('Now we mix the dough.').waitFor();
       await panel().getByText('waits for you').waitFor();
       expect(await panel().locator('[aria-current=step]').allInnerTexts()).toEqual(['2. Do thing number 2']);
-      expect(await guest.page.locator('.approval').count()).toBe(0);
-      await guest.look('panel-teacher');
-      await guest.page.reload();
+      expect(await tab.page.locator('.approval').count()).toBe(0);
+      await tab.screenshot('panel-teacher');
+      await tab.page.reload();
       await offers('Run', 'Skip step', 'Stop');
       const { taken, answer } = presses();
       answer.resolve({ done: true, text: 'The step runs.' });
@@ -223,11 +223,11 @@ describeEntrance("a plan's panel", (guest, at) => {
       const teacher: Plan = { ...withStatus(plan(3), 0, 'done'), mode: 'teacher' };
       const turn = await follow(teacher);
       for (let n = 1; n <= 60; n += 1)
-        at.api.gateway.commit(`http:${turn.message.chatId}`, `later-${n}`, 'user', `and ${n}`, false);
-      at.api.gateway.waiting = [question(turn, teacher, 'step')];
-      await guest.page.reload();
+        fixture.api.gateway.commit(`http:${turn.message.chatId}`, `later-${n}`, 'user', `and ${n}`, false);
+      fixture.api.gateway.waiting = [question(turn, teacher, 'step')];
+      await tab.page.reload();
       await offers('Run', 'Skip step', 'Stop');
-      expect(await readPanel(guest.page)).toEqual(panelOf(teacher));
+      expect(await readPanel(tab.page)).toEqual(panelOf(teacher));
       turn.end();
     });
 
@@ -272,7 +272,7 @@ describeEntrance("a plan's panel", (guest, at) => {
       await panel().getByRole('img', { name: 'failed' }).waitFor();
       expect(await focused()).toBe('Skip step');
       await button('Pause').focus();
-      await guest.page.keyboard.press('Enter');
+      await tab.page.keyboard.press('Enter');
       await panel().getByText('pauses before its next step').waitFor();
       expect(await focused()).toBe('Pause');
       turn.emit({ type: 'plan_paused' });

@@ -5,19 +5,19 @@ import type { GatewayFixture } from '../flows/setup.ts';
 import { describePage } from './describe-page.ts';
 import { openPlanGateway, PlannedTurn } from './plan-setup.ts';
 
-describePage("the buttons of a plan's panel", (guest) => {
+describePage("the buttons of a plan's panel", (tab) => {
   let gateway: GatewayFixture;
   beforeAll(async () => {
     gateway = await openPlanGateway();
   });
   afterAll(() => gateway.close());
 
-  const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+  const panel = () => tab.page.getByRole('region', { name: 'Plan' });
   const press = (name: string): Promise<void> => panel().getByRole('button', { name, exact: true }).click();
   const reads = (text: string): Promise<void> => panel().getByText(text).first().waitFor();
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);
   const begin = (tag: string, mode: 'agentic' | 'teacher', ...answers: string[]): Promise<PlannedTurn> =>
-    PlannedTurn.begin(gateway, guest, tag, mode, ...answers);
+    PlannedTurn.begin(gateway, tab, tag, mode, ...answers);
 
   it('pause a plan before its next step, and let it go on, with a reload between (S-02)', async () => {
     const turn = await begin('pause', 'agentic', 'Sifted.', 'Kneaded.', 'Baked.', 'Eat.');
@@ -28,7 +28,7 @@ describePage("the buttons of a plan's panel", (guest) => {
     await reads('The plan is paused before step 2.');
     const paused = await turn.settled();
     expect([paused.state, ...statuses(paused)]).toEqual(['paused', 'done', 'pending', 'pending']);
-    await guest.look('paused');
+    await tab.screenshot('paused');
     await turn.reload();
     await reads('The plan is paused before step 2.');
     await press('Resume');
@@ -91,7 +91,7 @@ describePage("the buttons of a plan's panel", (guest) => {
     await turn.goOn(1);
     await reads('First we sift.');
     await reads('waits for you');
-    await guest.look('teacher');
+    await tab.screenshot('teacher');
     await press('Run');
     await turn.goOn(2);
     await reads('Then we knead.');

@@ -7,7 +7,7 @@ import type { FakeCall, Reply } from '../fakes/ollama/ollama.ts';
 import { openGatewayFixture, OWNER } from '../flows/setup.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
-import type { Guest } from './describe-page.ts';
+import type { Tab } from './describe-page.ts';
 import { panelOf, readPanel, recordedPanels, recordPanels } from './panel.ts';
 import type { ShownPlan } from './panel.ts';
 
@@ -40,26 +40,26 @@ export async function openPlanGateway(): Promise<GatewayFixture> {
 /** One planned turn on the page. The model speaks only when it is let, so that at each of its calls everything has come to rest. */
 export class PlannedTurn {
   readonly #gateway: GatewayFixture;
-  readonly #guest: Guest;
+  readonly #tab: Tab;
   readonly #tag: string;
   readonly #seen: ShownPlan[] = [];
   #calls = 0;
 
-  private constructor(gateway: GatewayFixture, guest: Guest, tag: string) {
+  private constructor(gateway: GatewayFixture, tab: Tab, tag: string) {
     this.#gateway = gateway;
-    this.#guest = guest;
+    this.#tab = tab;
     this.#tag = tag;
   }
 
   /** Asks for `bread, <tag>`; the page looks on from before there is a plan, up to the first call after it was made. */
   static async begin(
     gateway: GatewayFixture,
-    guest: Guest,
+    tab: Tab,
     tag: string,
     mode: ExecutionMode,
     ...answers: (string | Reply)[]
   ): Promise<PlannedTurn> {
-    const turn = new PlannedTurn(gateway, guest, tag);
+    const turn = new PlannedTurn(gateway, tab, tag);
     for (const answer of [ANALYSIS, PLAN, ...answers]) {
       const reply = typeof answer === 'string' ? { text: answer } : answer;
       gateway.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#asks(body) });
@@ -68,9 +68,9 @@ export class PlannedTurn {
     const posted = await gateway.call(`/v1/sessions/http:${tag}/messages`, { json });
     if (posted.status !== 202) throw new Error(await posted.text());
     const analysis = await turn.#nextCall();
-    await guest.enter(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
-    await guest.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
-    await recordPanels(guest.page);
+    await tab.open(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
+    await tab.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
+    await recordPanels(tab.page);
     analysis.release();
     (await turn.#nextCall()).release();
     return turn;
@@ -91,7 +91,7 @@ export class PlannedTurn {
   async settled(): Promise<Plan> {
     return await vi.waitFor(async () => {
       const plan = await this.stored();
-      expectSame([await readPanel(this.#guest.page)], [plan]);
+      expectSame([await readPanel(this.#tab.page)], [plan]);
       return plan;
     }, WAIT);
   }
@@ -105,24 +105,24 @@ export class PlannedTurn {
 
   /** Comes back to the page, which has to show the same. */
   async reload(): Promise<void> {
-    this.#seen.push(...(await recordedPanels(this.#guest.page)));
-    await this.#guest.page.reload();
+    this.#seen.push(...(await recordedPanels(this.#tab.page)));
+    await this.#tab.page.reload();
     await this.settled();
-    await recordPanels(this.#guest.page);
+    await recordPanels(this.#tab.page);
   }
 
   /** The turn has ended: every version of the plan that was stored was seen on the panel, in this order, and nothing else. */
   async over(): Promise<Plan> {
-    await this.#guest.page.locator('.turn-foot time').waitFor();
+    await this.#tab.page.locator('.turn-foot time').waitFor();
     const plan = await this.settled();
     const versions = await this.#gateway.sql<{ doc: Plan }[]>`
       select doc from plan_version where id = ${plan.id} order by n`;
-    const seen = [...this.#seen, ...(await recordedPanels(this.#guest.page))];
+    const seen = [...this.#seen, ...(await recordedPanels(this.#tab.page))];
     expectSame(
       seen,
       versions.map(({ doc }) => doc),
     );
-    await this.#guest.page.reload();
+    await this.#tab.page.reload();
     return await this.settled();
   }
 

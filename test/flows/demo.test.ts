@@ -130,11 +130,11 @@ describe('the demo', () => {
     }, WAIT);
   };
 
-  describePage('on the page', (guest) => {
-    const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+  describePage('on the page', (tab) => {
+    const panel = () => tab.page.getByRole('region', { name: 'Plan' });
 
     it('shows the plan with the step that was put in, why, and the corrections that are left (S-13, S-22)', async () => {
-      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
+      const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'plan a picnic');
       await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
       await page.locator('.md', { hasText: 'repaired itself' }).waitFor();
@@ -146,7 +146,7 @@ describe('the demo', () => {
     }, 60_000);
 
     it('explains each step in teacher mode and waits for Run, or leaves out what Skip is pressed for (S-02)', async () => {
-      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
+      const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
       const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');
