@@ -1,11 +1,11 @@
-/** Questions in a real browser: shown with what would run, answered once, gone when somebody else was faster. */
+/** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
-function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
+function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   const session = `http:${turn.message.chatId}` as const;
   return {
     id,
@@ -26,28 +26,30 @@ function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   };
 }
 
-describePageOnFakeGateway('questions on the page', (tab, fixture) => {
+describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
   let decided: [string, ApprovalDecision][];
   beforeEach(async () => {
     decided = [];
     fixture.api.gateway.decide = async (_caller, id, decision) => {
       decided.push([id, decision]);
-      fixture.api.gateway.waiting = fixture.api.gateway.waiting.filter((one) => one.id !== id);
+      fixture.api.gateway.pendingApprovals = fixture.api.gateway.pendingApprovals.filter(
+        (one) => one.id !== id,
+      );
       return { kind: 'decided', decision };
     };
     await fixture.open();
   });
 
-  async function asked(id: string, command: string): Promise<FakeTurn> {
+  async function requestApproval(id: string, command: string): Promise<FakeTurn> {
     const turn = await fixture.ask('clean up');
-    fixture.api.gateway.waiting = [question(turn, id, command)];
+    fixture.api.gateway.pendingApprovals = [approval(turn, id, command)];
     turn.emit({ type: 'approval_needed', approvalId: id, warningMessage: 'It deletes files.' });
     await tab.page.getByText('May I do this?').waitFor();
     return turn;
   }
 
-  it('shows what would run and why, also after a reload, and sends the answer once (S-37)', async () => {
-    await asked('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
+  it('show what would run and why, also after a reload, and send the decision once (S-37)', async () => {
+    await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
     await tab.page.getByText('It deletes files.').waitFor();
     expect(await tab.page.locator('.approval pre').textContent()).toContain(
       String.raw`rm -rf \"<img src=x onerror=alert(1)>\u{202e}\"`,
@@ -59,15 +61,15 @@ describePageOnFakeGateway('questions on the page', (tab, fixture) => {
     expect(decided).toEqual([['q1', 'approved']]);
   });
 
-  it('takes a no, and lets go of a question that was decided elsewhere', async () => {
-    const turn = await asked('q2', 'rm a');
+  it('can be denied, and disappear when they are decided elsewhere', async () => {
+    const turn = await requestApproval('q2', 'rm a');
     await tab.page.getByRole('button', { name: 'Deny' }).click();
     await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q2', 'denied']]);
-    fixture.api.gateway.waiting = [question(turn, 'q3', 'rm b')];
+    fixture.api.gateway.pendingApprovals = [approval(turn, 'q3', 'rm b')];
     turn.emit({ type: 'approval_needed', approvalId: 'q3' });
     await tab.page.getByText('rm b').waitFor();
-    fixture.api.gateway.waiting = [];
+    fixture.api.gateway.pendingApprovals = [];
     turn.emit({ type: 'approval_decided', approvalId: 'q3', decision: 'approved' });
     await tab.page.getByText('rm b').waitFor({ state: 'detached' });
     expect(decided).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** The page in a real browser: signing in, watching an answer grow, and what hostile text gets. */
+/** The page in a real browser: signing in, following an answer as it grows, and hostile texts. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { signIn, WAIT, write } from './browser.ts';
 import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
@@ -7,7 +7,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
   beforeEach(() => tab.open(fixture.api.url));
 
   describe('signing in', () => {
-    it('refuses a wrong token readably, takes a right one, and never puts it in the address', async () => {
+    it('explains a wrong token, accepts a valid one, and never puts it in the address', async () => {
       await tab.page.getByLabel('Token').fill('wrong');
       await tab.page.keyboard.press('Enter');
       await tab.page.getByText('That token is not valid.').waitFor();
@@ -19,7 +19,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.getByText('What shall we talk about?').waitFor();
     });
 
-    it('stays on the device only when asked to, and is undone by signing out', async () => {
+    it('keeps the token on the device only when asked to, and removes it on sign-out', async () => {
       await tab.page.getByLabel('Keep me signed in').check();
       await signIn(tab.page, TOKEN);
       expect(await tab.page.evaluate(() => localStorage.length)).toBe(1);
@@ -28,7 +28,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
     });
 
-    it('is asked for again when the token is revoked', async () => {
+    it('asks for a token again when it is revoked', async () => {
       await signIn(tab.page, TOKEN);
       await fixture.ask('hello');
       fixture.api.gateway.tokens.clear();
@@ -42,7 +42,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
 
     it('grows token by token and ends as exactly the stored text (B-43)', async () => {
       const turn = await fixture.ask('tell me');
-      await tab.page.getByLabel('The answer is being made').waitFor();
+      await tab.page.getByLabel('Working on the answer').waitFor();
       turn.say('Once **upon**');
       await tab.page.locator('.md strong', { hasText: 'upon' }).waitFor();
       turn.say(' a time');
@@ -54,7 +54,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('#announcer').innerText()).toContain('a time');
     });
 
-    it('folds its thinking and shows tool calls as cards, pending and done (B-42, N-53)', async () => {
+    it('folds its thinking and shows tool calls as cards, running and done (B-42, N-53)', async () => {
       const turn = await fixture.ask('look');
       turn.think('First I look, ', 'then I speak.');
       const thinking = tab.page.locator('details.thinking');
@@ -76,7 +76,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.getByText('not finished').waitFor();
     });
 
-    it('stops when told to', async () => {
+    it('stops when the Stop button is pressed', async () => {
       const turn = await fixture.ask('a long story');
       turn.say('It was');
       await tab.page.getByRole('button', { name: 'Stop the answer' }).click();
@@ -86,7 +86,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect((await tab.page.locator('.md').allInnerTexts()).join(' ')).toBe('It was (stopped)');
     });
 
-    it('says how many messages are before it', async () => {
+    it('shows how many messages are ahead of it', async () => {
       const first = await fixture.ask('one');
       await write(tab.page, 'two');
       await tab.page.getByText('Waiting: one message is before this one.').waitFor();
@@ -102,7 +102,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(shown).toEqual(['one', 'Answer one', 'two', 'Answer two', 'three']);
     });
 
-    it('offers the commands of the gateway behind a slash, by keyboard and by hand', async () => {
+    it('offers the commands of the gateway after a slash, by keyboard and by mouse', async () => {
       const field = tab.page.getByLabel('Message', { exact: true });
       const menu = tab.page.getByRole('listbox', { name: 'Commands' });
       await field.pressSequentially('/');
@@ -125,7 +125,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await menu.isVisible()).toBe(false);
     });
 
-    it('may fail, and then says why (B-47)', async () => {
+    it('shows why it failed (B-47)', async () => {
       const turn = await fixture.ask('hello');
       turn.end('failed', 'No model server answers. Start it with "ollama serve".');
       const error = tab.page.locator('.turn-error');
@@ -133,7 +133,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await error.innerText()).toBe('No model server answers. Start it with "ollama serve".');
     });
 
-    it('begins again where a model call broke', async () => {
+    it('starts over when a model call is repeated', async () => {
       const turn = await fixture.ask('hello');
       turn.say('Good mor');
       await tab.page.locator('.md', { hasText: 'Good mor' }).waitFor();
@@ -144,7 +144,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['Bonjour']);
     });
 
-    it('goes on where a snapshot ends, in the same paragraph', async () => {
+    it('continues in the same paragraph after a snapshot', async () => {
       const turn = await fixture.ask('hello');
       turn.say('one **bo');
       await tab.page.locator('.md', { hasText: 'bo' }).waitFor();
@@ -155,7 +155,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       turn.end();
     });
 
-    it('cannot run, load or frame anything, whatever the model writes', async () => {
+    it('cannot run, load or embed anything, whatever the model writes', async () => {
       const turn = await fixture.ask('<img src=x onerror=alert(1)>');
       turn.say(
         '<script>alert(1)</script> <img src=x onerror=alert(2)>\n\n',
@@ -174,7 +174,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('.md').innerText()).toContain('<script>alert(1)</script>');
     });
 
-    it('keeps code as it is, with a button to copy it', async () => {
+    it('shows code unchanged, with a button to copy it', async () => {
       await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       const turn = await fixture.ask('code');
       turn.say('```js\nconst a = "<b>";\n  indented();\n', '```\n');

@@ -1,4 +1,4 @@
-/** What a turn means to do and who works for it, in a real browser: the plan's card, the list of todos, subagents. */
+/** The work of a turn in a real browser: the plan's card, the todo list, subagents. */
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
 import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
@@ -14,13 +14,13 @@ const STEPS: PlanStep[] = [
 ];
 const TRIP: Plan = plan(STEPS, { goal: 'A long weekend in Lisbon' });
 
-describePageOnFakeGateway('work on the page', (tab, fixture) => {
+describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
   beforeEach(() => fixture.open());
 
   const marks = (): Promise<(string | null)[]> =>
     tab.page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
 
-  it('shows a plan as a card whose steps go on while one watches (N-26, S-39, S-41)', async () => {
+  it('shows a plan as a card whose steps progress live (N-26, S-39, S-41)', async () => {
     const turn = await fixture.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
     const card = tab.page.getByRole('region', { name: 'Plan' });
@@ -37,7 +37,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     now = withStatus(now, 1, 'failed');
     turn.emit({ type: 'step_changed', step: now.steps[1]! });
     turn.emit({ type: 'agent_thinking', step: now.steps[1]! });
-    await card.getByText('Thinking about what to do').waitFor();
+    await card.getByText('thinking about what to do').waitFor();
     expect(await card.locator('.step.analysed').count()).toBe(1);
     expect(await card.getAttribute('class')).toContain('recovering');
     await tab.screenshot('plan-recovering');
@@ -66,7 +66,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     turn.end();
   });
 
-  it('shows the words of a step in a fold of their own; a call made once more begins anew (S-41)', async () => {
+  it('shows the text of a step in a fold of its own, which starts over when the call is repeated (S-41)', async () => {
     const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     const msgId = `${turn.id}.3001`;
@@ -89,7 +89,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
   });
 
-  it('is right after a reload, though nobody told the events again', async () => {
+  it('is shown as it is stored after a reload', async () => {
     const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     turn.say('Done.');
@@ -103,7 +103,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
   });
 
-  it('ticks the list of todos, and leaves it out where the plan says the same (N-27)', async () => {
+  it('updates the todo list, and hides it when it repeats the plan (N-27)', async () => {
     const turn = await fixture.ask('Tidy up');
     const items = STEPS.map(({ description }) => ({ text: description, status: 'pending' as const }));
     const list = tab.page.getByRole('region', { name: 'To do' });
@@ -125,7 +125,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     turn.end();
   });
 
-  it('shows what a subagent does, folded under the call that made it (N-56, B-46)', async () => {
+  it('shows what a subagent does, folded under the call that started it (N-56, B-46)', async () => {
     const turn = await fixture.ask('Compare the flights');
     const from = { agentId: 'a1', isSubagent: true };
     const task = 'Compare flights to Lisbon, Friday to Monday';
@@ -159,7 +159,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     expect(await agent.getAttribute('class')).toContain('done');
   });
 
-  it('goes on showing a subagent in the background when its turn has ended (B-31)', async () => {
+  it('keeps showing a background subagent after its turn has ended (B-31)', async () => {
     const turn = await fixture.ask('Look for a hotel, there is no hurry');
     const from = { agentId: 'b1', isSubagent: true };
     const task = 'Look for a hotel';
@@ -181,7 +181,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     await vi.waitFor(async () => expect(await agent.getAttribute('class')).toContain('done'), WAIT);
   });
 
-  it('tells of a summary of what was said, and of a profile that takes over', async () => {
+  it('mentions that the context was compressed, and that another profile took over', async () => {
     const turn = await fixture.ask('go on');
     turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
@@ -191,7 +191,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     turn.end();
   });
 
-  it('shows and changes how plans are followed, but not while one is (S-40, S-42)', async () => {
+  it('shows and changes the plan mode, except while a turn runs (S-40, S-42)', async () => {
     const mode = tab.page.getByLabel('How plans are followed');
     expect(await mode.isVisible()).toBe(false);
     const turn = await fixture.ask('hello');
@@ -210,7 +210,7 @@ describePageOnFakeGateway('work on the page', (tab, fixture) => {
     await vi.waitFor(async () => expect(await mode.inputValue()).toBe('agentic'), WAIT);
   });
 
-  it('fits a phone, in the dark', async () => {
+  it('fits a phone in dark mode', async () => {
     await fixture.open(PHONE);
     const turn = await fixture.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);

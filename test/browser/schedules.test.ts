@@ -6,7 +6,7 @@ import { describePageOnFakeGateway } from './describe-page.ts';
 const OWNER = { tokenId: 'admin', scopes: ['admin' as const, 'chat' as const] };
 
 describePageOnFakeGateway('schedules on the page', (tab, fixture) => {
-  it('are listed with their rhythm, lead to their chat, and are removed when one says so', async () => {
+  it('are listed with their timing, open their chat, and are removed after a confirmation', async () => {
     const { api } = fixture;
     const session = 'http:news' as const;
     api.gateway.addSession(session, 'admin');

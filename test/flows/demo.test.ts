@@ -140,7 +140,7 @@ describe('the demo', () => {
       await page.locator('.md', { hasText: 'repaired itself' }).waitFor();
       const shown = await readPanel(page);
       expect(shown).toMatchObject({ state: 'completed', budget: 'Corrections left: 9 of 10' });
-      expect(shown.steps[1]).toMatchObject({ by: 'write_file', mark: 'done' });
+      expect(shown.steps[1]).toMatchObject({ executor: 'write_file', mark: 'done' });
       expect(shown.steps[1]?.revision).toContain('picnic.md is not there yet');
       expect(shown.steps[2]).toMatchObject({ attempts: 2, mark: 'done' });
     }, 60_000);

@@ -73,7 +73,7 @@ const PLAYS: Play[] = [
 
 const stepsOf = ({ steps }: ReadCard): string[] =>
   steps.map(
-    ({ mark, number, words, attempt, revision = '' }) =>
+    ({ mark, number, description, attempt, revision = '' }) =>
       `${mark} ${number}. ${words} (${attempt}) ${revision}`,
   );
 const told = (card: ReadCard): string =>

@@ -227,7 +227,7 @@ export class TurnView {
   #setStatus(text, dots = false) {
     this.#status.replaceChildren(
       ...(dots
-        ? [h('span', { class: 'dots', 'aria-label': 'The answer is being made' }, h('i'), h('i'), h('i'))]
+        ? [h('span', { class: 'dots', 'aria-label': 'Working on the answer' }, h('i'), h('i'), h('i'))]
         : [text]),
     );
     this.#status.hidden = !dots && text === '';
