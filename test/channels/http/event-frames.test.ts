@@ -49,7 +49,7 @@ describe('the frame of an event', () => {
 
   it('is made once, however many streams write the event', () => {
     let reads = 0;
-    const counted = <Value>(event: AgentEvent, field: string, value: Value): AgentEvent =>
+    const counted = (event: AgentEvent, field: string, value: unknown): AgentEvent =>
       Object.defineProperty(event, field, {
         enumerable: true,
         get: () => {

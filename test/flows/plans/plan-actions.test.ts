@@ -74,7 +74,7 @@ const PLAYS: Play[] = [
 const stepsOf = ({ steps }: ReadCard): string[] =>
   steps.map(
     ({ mark, number, description, attempt, revision = '' }) =>
-      `${mark} ${number}. ${words} (${attempt}) ${revision}`,
+      `${mark} ${number}. ${description} (${attempt}) ${revision}`,
   );
 const told = (card: ReadCard): string =>
   [card.state, ...stepsOf(card), card.reason ?? '', card.note ?? ''].join('\n');
