@@ -1,9 +1,12 @@
-/** Records as the HTTP API answers with them: what is not there is null. The page takes its types from here. */
+/** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
+import type { Todo } from '../../src/contracts/notes.ts';
+import type { PlanRecord } from '../../src/contracts/plan-store.ts';
+import type { Receipt } from '../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../src/contracts/records.ts';
 import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
 
-/** A value after its way through JSON: dates are ISO strings. */
+/** A value after JSON: dates are ISO strings. */
 type Json<Value> = Value extends Date
   ? string
   : Value extends readonly (infer Item)[]
@@ -20,6 +23,10 @@ export type WireMessage = Json<ReturnType<typeof wireMessage>>;
 export type WireApproval = Json<ReturnType<typeof wireApproval>>;
 /** A schedule as clients read it. */
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
+/** The newest plan of a session and its todo list, as clients read them. */
+export type WireWork = Json<ReturnType<typeof wireWork>>;
+/** The answer to a posted message. */
+export type WireReceipt = Json<ReturnType<typeof wireReceipt>>;
 
 /** The session without the token that made it. */
 export function wireSession(session: SessionRecord) {
@@ -33,15 +40,26 @@ export function wireMessage(message: MessageRecord) {
   return { seq, role, content, turnId, createdAt, senderName: senderName ?? null, isPlan, isError };
 }
 
-/** The question with the call it is about, or with the plan that waits. */
+/** The approval with the tool call it is about, or with the plan that waits for it. */
 export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
   const call = { toolCallId, tool, args, warning, agentId: record.agentId ?? null };
   return { id, session, turnId, ...call, plan: record.plan ?? null, userId, createdAt, expiresAt };
 }
 
-/** The schedule; of its timing, the fields it was made with. */
+/** The schedule, its timing with the fields it was created with. */
 export function wireSchedule(schedule: ScheduleRecord) {
   const { id, session, address, task, timing, nextAt, lastAt, createdAt } = schedule;
   return { id, session, address, task, timing, nextAt: nextAt ?? null, lastAt: lastAt ?? null, createdAt };
+}
+
+/** The newest plan with the turn it belongs to, and the todo list. */
+export function wireWork({ newest, todos }: { newest: PlanRecord | undefined; todos: Todo[] }) {
+  return { plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos };
+}
+
+/** The ids of the accepted message, or the reply of a command, which runs at once. */
+export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>) {
+  if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
+  return { turnId: receipt.turnId, seq: receipt.seq };
 }

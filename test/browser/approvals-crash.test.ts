@@ -1,23 +1,23 @@
-/** A question of a Telegram chat, its process killed while it waits, answered on the page: decided there for every channel, and run once. */
+/** An approval requested in a Telegram chat, whose process is killed, decided on the page: it counts for every channel, and the call runs once. */
 import { expect, it, vi } from 'vitest';
 import { killedWhileAsking } from '../flows/asking-gateway.ts';
 import { OWNER } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
 import { describePage } from './describe-page.ts';
 
-describePage('a question that outlived its process', (guest) => {
-  it('asked on Telegram is answered on the page: the call runs once, Telegram shows it, a second answer is refused (S-45)', async () => {
+describePage('an approval whose process was killed', (tab) => {
+  it('requested on Telegram is decided on the page: the call runs once, Telegram shows it, a second decision is refused (S-45)', async () => {
     const { gateway, api, id, chat, telegram, effects, shows, press } = await killedWhileAsking();
     expect([...effects.counts().values()]).toEqual([]);
-    const page = await guest.enter(await gateway.url(), { token: OWNER });
+    const page = await tab.open(await gateway.url(), { token: OWNER });
     await page.getByRole('navigation', { name: 'Your chats' }).getByText('do it').click();
     const card = page.getByRole('region', { name: 'Question about unsafe_probe' });
     await card.getByText('"word": "once"').waitFor();
-    await guest.look('question-of-telegram');
+    await tab.screenshot('approval-of-telegram');
     await card.getByRole('button', { name: 'Approve' }).click();
     await card.waitFor({ state: 'detached' });
     await page.locator('.md', { hasText: 'echo: do it' }).waitFor();
-    await guest.look('question-answered');
+    await tab.screenshot('approval-decided');
     await shows(/Approved by the HTTP API/);
     await shows(/echo: do it/);
     expect(telegram.messages(chat).flatMap(({ buttons }) => buttons)).toEqual([]);

@@ -1,11 +1,11 @@
-/** Questions in a real browser: shown with what would run, answered once, gone when somebody else was faster. */
+/** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
-import { describeEntrance } from './describe-page.ts';
+import { describePageOnFakeGateway } from './describe-page.ts';
 
-function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
+function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   const session = `http:${turn.message.chatId}` as const;
   return {
     id,
@@ -26,50 +26,52 @@ function question(turn: FakeTurn, id: string, command: string): ApprovalRecord {
   };
 }
 
-describeEntrance('questions on the page', (guest, at) => {
+describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
   let decided: [string, ApprovalDecision][];
   beforeEach(async () => {
     decided = [];
-    at.api.gateway.decide = async (_caller, id, decision) => {
+    fixture.api.gateway.decide = async (_caller, id, decision) => {
       decided.push([id, decision]);
-      at.api.gateway.waiting = at.api.gateway.waiting.filter((one) => one.id !== id);
+      fixture.api.gateway.pendingApprovals = fixture.api.gateway.pendingApprovals.filter(
+        (one) => one.id !== id,
+      );
       return { kind: 'decided', decision };
     };
-    await at.enter();
+    await fixture.open();
   });
 
-  async function asked(id: string, command: string): Promise<FakeTurn> {
-    const turn = await at.ask('clean up');
-    at.api.gateway.waiting = [question(turn, id, command)];
+  async function requestApproval(id: string, command: string): Promise<FakeTurn> {
+    const turn = await fixture.ask('clean up');
+    fixture.api.gateway.pendingApprovals = [approval(turn, id, command)];
     turn.emit({ type: 'approval_needed', approvalId: id, warningMessage: 'It deletes files.' });
-    await guest.page.getByText('May I do this?').waitFor();
+    await tab.page.getByText('May I do this?').waitFor();
     return turn;
   }
 
-  it('shows what would run and why, also after a reload, and sends the answer once (S-37)', async () => {
-    await asked('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
-    await guest.page.getByText('It deletes files.').waitFor();
-    expect(await guest.page.locator('.approval pre').textContent()).toContain(
+  it('show what would run and why, also after a reload, and send the decision once (S-37)', async () => {
+    await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
+    await tab.page.getByText('It deletes files.').waitFor();
+    expect(await tab.page.locator('.approval pre').textContent()).toContain(
       String.raw`rm -rf \"<img src=x onerror=alert(1)>\u{202e}\"`,
     );
-    await guest.look('approval');
-    await guest.page.reload();
-    await guest.page.getByRole('button', { name: 'Approve' }).click();
-    await guest.page.getByText('May I do this?').waitFor({ state: 'detached' });
+    await tab.screenshot('approval');
+    await tab.page.reload();
+    await tab.page.getByRole('button', { name: 'Approve' }).click();
+    await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q1', 'approved']]);
   });
 
-  it('takes a no, and lets go of a question that was decided elsewhere', async () => {
-    const turn = await asked('q2', 'rm a');
-    await guest.page.getByRole('button', { name: 'Deny' }).click();
-    await guest.page.getByText('May I do this?').waitFor({ state: 'detached' });
+  it('can be denied, and disappear when they are decided elsewhere', async () => {
+    const turn = await requestApproval('q2', 'rm a');
+    await tab.page.getByRole('button', { name: 'Deny' }).click();
+    await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q2', 'denied']]);
-    at.api.gateway.waiting = [question(turn, 'q3', 'rm b')];
+    fixture.api.gateway.pendingApprovals = [approval(turn, 'q3', 'rm b')];
     turn.emit({ type: 'approval_needed', approvalId: 'q3' });
-    await guest.page.getByText('rm b').waitFor();
-    at.api.gateway.waiting = [];
+    await tab.page.getByText('rm b').waitFor();
+    fixture.api.gateway.pendingApprovals = [];
     turn.emit({ type: 'approval_decided', approvalId: 'q3', decision: 'approved' });
-    await guest.page.getByText('rm b').waitFor({ state: 'detached' });
+    await tab.page.getByText('rm b').waitFor({ state: 'detached' });
     expect(decided).toHaveLength(1);
   });
 });

@@ -1,12 +1,15 @@
-/** A real Chromium for the page's tests, and the people who use it. */
+/** A real Chromium for the page's tests, and what its users do: open the page, sign in, write. */
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
-/** What a test waits with for what the browser does. */
+/** Timing of `vi.waitFor` where a test waits for the browser. */
 export const WAIT = { timeout: 20_000, interval: 20 };
 
-/** The browser's program: `CHROMIUM`, else where Debian puts it. Undefined when there is none. */
+/**
+ * The browser's program: `CHROMIUM`, else where Debian puts it; undefined when there is none. Throws in that case when
+ * `PARLEY_REQUIRE_BROWSER` is 1.
+ */
 export function findChromium(): string | undefined {
   const path = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
   if (existsSync(path)) return path;
@@ -18,13 +21,14 @@ export function findChromium(): string | undefined {
   return undefined;
 }
 
-/** Says once and loudly that the page was not tested. */
+/** Warns that the page was not tested. */
 export function announceSkip(): void {
   process.stderr.write(
     '\n*** THE PAGE IS NOT TESTED: no Chromium here. Install one or set CHROMIUM to its path. ***\n\n',
   );
 }
 
+/** Starts a browser; the caller closes it. */
 export function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({
     executablePath,
@@ -41,41 +45,51 @@ export function launch(executablePath: string): Promise<Browser> {
   });
 }
 
-/** A page and everything about it that must stay empty. */
-export interface Visit {
-  page: Page;
-  /** Errors of scripts and of the content security policy, dialogs, and requests to anywhere else. */
-  complaints: string[];
+let shared: Promise<Browser> | undefined;
+
+/**
+ * The browser of this test worker, started on first use: starting one for each file takes 1 to 2 s a file. It ends with
+ * the worker's process.
+ */
+export function sharedBrowser(executablePath: string): Promise<Browser> {
+  return (shared ??= launch(executablePath));
 }
 
-/** Opens the page as somebody who was never there. */
-export async function visit(
+/** An open page, and what it did that it must never do. */
+export interface OpenedPage {
+  page: Page;
+  /** Script errors, violations of the content security policy, dialogs, and requests to other servers. */
+  violations: string[];
+}
+
+/** Opens the page in a fresh browser profile. */
+export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<Visit> {
+): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  const violations: string[] = [];
+  page.on('pageerror', (error) => violations.push(`error: ${error.message}`));
   page.on('dialog', (dialog) => {
-    complaints.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss().catch((error: unknown) => complaints.push(String(error)));
+    violations.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss().catch((error: unknown) => violations.push(String(error)));
   });
   page.on('console', (message) => {
-    if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
+    if (/Content Security Policy|Uncaught/.test(message.text())) violations.push(message.text());
   });
   const home = `${new URL(url).origin}/`;
   page.on('request', (request) => {
     if (!request.url().startsWith(home) && !request.url().startsWith('data:'))
-      complaints.push(`request: ${request.url()}`);
+      violations.push(`request: ${request.url()}`);
   });
   await page.goto(url);
-  return { page, complaints };
+  return { page, violations };
 }
 
-/** Signs in with a token and waits for the chats. */
+/** Signs in with a token and waits for the list of chats. */
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -1,107 +1,110 @@
-/** The page over time: many chats, old pages, broken connections, small screens. */
+/** The page over time: many chats, older messages, broken connections, small screens. */
 import { expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
-import { WAIT, write } from './browser.ts';
-import { describeEntrance } from './describe-page.ts';
+import { signIn, WAIT, write } from './browser.ts';
+import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
 
-describeEntrance('the page, over time', (guest, at) => {
-  it('reconnects by itself and shows exactly what was said meanwhile', async () => {
-    await at.enter();
-    const turn = await at.ask('count');
+describePageOnFakeGateway('the page, over time', (tab, fixture) => {
+  it('reconnects by itself and shows exactly what was sent meanwhile', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('count');
     turn.say('one ', 'two ');
-    await guest.page.locator('.md', { hasText: 'one two' }).waitFor();
-    await at.api.channel.stop();
-    await guest.page.getByText('Connection lost. Reconnecting…').waitFor();
+    await tab.page.locator('.md', { hasText: 'one two' }).waitFor();
+    await fixture.api.channel.stop();
+    await tab.page.getByText('Connection lost. Reconnecting…').waitFor();
     turn.say('three ', 'four ');
-    await at.api.channel.start(at.api.gateway.receive);
-    await guest.page.getByText('Connection lost. Reconnecting…').waitFor({ state: 'hidden' });
+    await fixture.api.channel.start(fixture.api.gateway.receive);
+    await tab.page.getByText('Connection lost. Reconnecting…').waitFor({ state: 'hidden' });
     turn.say('five');
     turn.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    expect(await guest.page.locator('.md').innerText()).toBe('one two three four five');
-    expect(await guest.page.locator('.bubble').allInnerTexts()).toEqual(['count']);
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.locator('.md').innerText()).toBe('one two three four five');
+    expect(await tab.page.locator('.bubble').allInnerTexts()).toEqual(['count']);
   });
 
-  it('shows a whole answer that ended while nobody was connected', async () => {
-    await at.enter();
-    const turn = await at.ask('count');
+  it('shows the whole of an answer that ended while it was disconnected', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('count');
     turn.say('one ');
-    await guest.page.locator('.md', { hasText: 'one' }).waitFor();
-    await at.api.channel.stop();
+    await tab.page.locator('.md', { hasText: 'one' }).waitFor();
+    await fixture.api.channel.stop();
     turn.say('two');
     turn.end();
-    await at.api.channel.start(at.api.gateway.receive);
-    await guest.page.locator('.turn-foot time').waitFor();
-    expect(await guest.page.locator('.md').innerText()).toBe('one two');
+    await fixture.api.channel.start(fixture.api.gateway.receive);
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.locator('.md').innerText()).toBe('one two');
   });
 
-  it('leaves nothing of a turn that had nothing to say', async () => {
-    await at.enter();
-    const turn = await at.ask('hello');
+  it('removes a turn that ends without a text', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('hello');
     turn.say('Hi.');
     turn.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    const [session] = await at.api.gateway.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 1 });
-    const tell = (body: EventBody): void =>
-      at.api.gateway.events.emit(session?.key ?? 'http:none', body, 'quiet');
-    tell({ type: 'turn_started' });
-    await guest.page.locator('.turn .dots').waitFor();
-    expect(await guest.page.locator('.turn').count()).toBe(2);
-    tell({ type: 'turn_ended', reason: 'completed' });
-    await vi.waitFor(async () => expect(await guest.page.locator('.turn').count()).toBe(1), WAIT);
-    expect(await guest.page.locator('.md').innerText()).toBe('Hi.');
+    await tab.page.locator('.turn-foot time').waitFor();
+    const [session] = await fixture.api.gateway.sessions(
+      { tokenId: 'admin', scopes: ['admin'] },
+      { limit: 1 },
+    );
+    const emit = (body: EventBody): void =>
+      fixture.api.gateway.events.emit(session?.key ?? 'http:none', body, 'quiet');
+    emit({ type: 'turn_started' });
+    await tab.page.locator('.turn .dots').waitFor();
+    expect(await tab.page.locator('.turn').count()).toBe(2);
+    emit({ type: 'turn_ended', reason: 'completed' });
+    await vi.waitFor(async () => expect(await tab.page.locator('.turn').count()).toBe(1), WAIT);
+    expect(await tab.page.locator('.md').innerText()).toBe('Hi.');
   });
 
-  it('keeps a running answer when it is reloaded in the middle', async () => {
-    await at.enter();
-    const turn = await at.ask('count');
+  it('keeps a running answer across a reload', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('count');
     turn.say('one ');
-    await guest.page.locator('.md', { hasText: 'one' }).waitFor();
-    await guest.page.reload();
-    await guest.page.locator('.md', { hasText: 'one' }).waitFor();
+    await tab.page.locator('.md', { hasText: 'one' }).waitFor();
+    await tab.page.reload();
+    await tab.page.locator('.md', { hasText: 'one' }).waitFor();
     turn.say('two');
     turn.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    expect(await guest.page.locator('.md').innerText()).toBe('one two');
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.locator('.md').innerText()).toBe('one two');
   });
 
-  it('sends once, however often a failed message is tried again', async () => {
-    await at.enter();
-    at.api.gateway.storeDown = true;
-    await write(guest.page, 'important');
-    await guest.page.getByText('Not sent: The database cannot be reached.').waitFor();
-    at.api.gateway.storeDown = false;
-    await guest.page.getByRole('button', { name: 'Try again' }).click();
-    await vi.waitFor(() => expect(at.turns).toHaveLength(1), WAIT);
-    await guest.page.getByText('Not sent').waitFor({ state: 'hidden' });
-    expect(await guest.page.locator('.bubble').allInnerTexts()).toEqual(['important']);
+  it('sends a message once, however often a failed attempt is repeated', async () => {
+    await fixture.open();
+    fixture.api.gateway.storeDown = true;
+    await write(tab.page, 'important');
+    await tab.page.getByText('Not sent: The database cannot be reached.').waitFor();
+    fixture.api.gateway.storeDown = false;
+    await tab.page.getByRole('button', { name: 'Try again' }).click();
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    await tab.page.getByText('Not sent').waitFor({ state: 'hidden' });
+    expect(await tab.page.locator('.bubble').allInnerTexts()).toEqual(['important']);
   });
 
-  it('lists chats by their first message, switches, and deletes one only when that is confirmed', async () => {
-    await at.enter();
-    (await at.ask('about cats')).end();
-    await guest.page.getByRole('button', { name: 'New chat' }).click();
-    (await at.ask('about dogs')).end();
-    const list = guest.page.getByRole('navigation', { name: 'Your chats' });
+  it('lists chats by their first message, switches between them, and deletes one only when that is confirmed', async () => {
+    await fixture.open();
+    (await fixture.ask('about cats')).end();
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    (await fixture.ask('about dogs')).end();
+    const list = tab.page.getByRole('navigation', { name: 'Your chats' });
     await list.getByText('about dogs').waitFor();
     await list.getByText('about cats').click();
-    await guest.page.locator('.bubble', { hasText: 'about cats' }).waitFor();
-    expect(await guest.page.locator('.bubble').count()).toBe(1);
+    await tab.page.locator('.bubble', { hasText: 'about cats' }).waitFor();
+    expect(await tab.page.locator('.bubble').count()).toBe(1);
     for (const answer of ['Keep it', 'Delete it']) {
       await list.getByRole('button', { name: 'Delete “about dogs”' }).click();
-      await guest.page.getByRole('button', { name: answer }).click();
+      await tab.page.getByRole('button', { name: answer }).click();
     }
     await list.getByText('about dogs').waitFor({ state: 'detached' });
     expect(await list.getByText('about cats').count()).toBe(1);
   });
 
-  it('shows chats of other channels to the owner, to watch and not to write', async () => {
-    at.api.gateway.commit('telegram:42', 't1', 'user', 'from my phone', false);
-    await at.enter();
-    await guest.page.getByText('from my phone').click();
-    await guest.page.getByText('This chat lives on Telegram.').waitFor();
-    expect(await guest.page.getByLabel('Message', { exact: true }).isVisible()).toBe(false);
-    const receipt = await at.api.gateway.receive({
+  it('shows chats of other channels to the owner, who can follow but not write in them', async () => {
+    fixture.api.gateway.commit('telegram:42', 't1', 'user', 'from my phone', false);
+    await fixture.open();
+    await tab.page.getByText('from my phone').click();
+    await tab.page.getByText('This chat is on Telegram.').waitFor();
+    expect(await tab.page.getByLabel('Message', { exact: true }).isVisible()).toBe(false);
+    const receipt = await fixture.api.gateway.receive({
       id: 'u1',
       channel: 'telegram',
       chatId: '42',
@@ -113,62 +116,82 @@ describeEntrance('the page, over time', (guest, at) => {
       mentioned: true,
     });
     expect(receipt.kind).toBe('accepted');
-    await guest.page.locator('.bubble', { hasText: 'live from the phone' }).waitFor();
-    at.turns[0]?.say('seen at once');
-    await guest.page.locator('.md', { hasText: 'seen at once' }).waitFor();
+    await tab.page.locator('.bubble', { hasText: 'live from the phone' }).waitFor();
+    fixture.turns[0]?.say('seen at once');
+    await tab.page.locator('.md', { hasText: 'seen at once' }).waitFor();
   });
 
-  it('reads old pages upwards without losing the place', async () => {
-    for (let i = 1; i <= 130; i += 1) at.api.gateway.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
-    await at.enter();
-    await guest.page.getByRole('navigation').getByText('line 1', { exact: true }).click();
-    await guest.page.locator('.bubble', { hasText: 'line 130' }).waitFor();
-    expect(await guest.page.locator('.bubble').count()).toBe(50);
-    await guest.page.locator('#scroller').evaluate((scroller) => (scroller.scrollTop = 0));
+  it('takes the labels of channels from the gateway, also of one it does not know', async () => {
+    fixture.api.gateway.report.channels['mx'] = { state: 'up', label: 'Matrix' };
+    fixture.api.gateway.commit('mx:room-7', 't1', 'user', 'from another network', false);
+    await tab.open(fixture.api.url);
+    const released = Promise.withResolvers<void>();
+    await tab.page.route('**/readyz', async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await signIn(tab.page, TOKEN);
+    await tab.page.getByText('from another network').click();
+    // The list and the chat are drawn before the labels have arrived.
+    await tab.page.getByText('This chat is on mx.').waitFor();
+    released.resolve();
+    await tab.page.getByText('This chat is on Matrix.').waitFor();
+    expect(await tab.page.locator('#channel-badge').innerText()).toBe('Matrix');
+    expect(await tab.page.locator('.session-meta').innerText()).toMatch(/^Matrix · /);
+  });
+
+  it('loads older messages above without moving what is read', async () => {
+    for (let i = 1; i <= 130; i += 1)
+      fixture.api.gateway.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
+    await fixture.open();
+    await tab.page.getByRole('navigation').getByText('line 1', { exact: true }).click();
+    await tab.page.locator('.bubble', { hasText: 'line 130' }).waitFor();
+    expect(await tab.page.locator('.bubble').count()).toBe(50);
+    await tab.page.locator('#scroller').evaluate((scroller) => (scroller.scrollTop = 0));
     await vi.waitFor(
-      async () => expect(await guest.page.locator('.bubble').count()).toBeGreaterThanOrEqual(100),
+      async () => expect(await tab.page.locator('.bubble').count()).toBeGreaterThanOrEqual(100),
       WAIT,
     );
-    await guest.page.getByText('line 81', { exact: true }).waitFor();
-    const shown = await guest.page.locator('.bubble').allInnerTexts();
+    await tab.page.getByText('line 81', { exact: true }).waitFor();
+    const shown = await tab.page.locator('.bubble').allInnerTexts();
     expect(shown).toEqual(shown.map((_, index) => `line ${131 - shown.length + index}`));
-    expect(await guest.page.locator('#scroller').evaluate((scroller) => scroller.scrollTop)).toBeGreaterThan(
+    expect(await tab.page.locator('#scroller').evaluate((scroller) => scroller.scrollTop)).toBeGreaterThan(
       500,
     );
   });
 
-  it('shows a stored plan as a card of its own, beside the answer (N-26)', async () => {
-    at.api.gateway.commit('http:trip', 't1', 'user', 'plan my trip', false);
-    at.api.gateway.commit('http:trip', 't1', 'assistant', '1. Pack\n2. Go', false).isPlan = true;
-    at.api.gateway.commit('http:trip', 't1', 'assistant', 'All done.', false);
-    await at.enter();
-    await guest.page.getByRole('navigation').getByText('plan my trip').click();
-    const plan = guest.page.getByRole('region', { name: 'Plan' });
+  it('shows a stored plan as a card beside the answer (N-26)', async () => {
+    fixture.api.gateway.commit('http:trip', 't1', 'user', 'plan my trip', false);
+    fixture.api.gateway.commit('http:trip', 't1', 'assistant', '1. Pack\n2. Go', false).isPlan = true;
+    fixture.api.gateway.commit('http:trip', 't1', 'assistant', 'All done.', false);
+    await fixture.open();
+    await tab.page.getByRole('navigation').getByText('plan my trip').click();
+    const plan = tab.page.getByRole('region', { name: 'Plan' });
     await plan.getByText('Pack').waitFor();
-    expect(await guest.page.locator('.answer').innerText()).toBe('All done.');
+    expect(await tab.page.locator('.answer').innerText()).toBe('All done.');
   });
 
-  it('says when it is a demo, and when the model server is away', async () => {
-    at.api.gateway.report.demo = true;
-    at.api.gateway.report.model = { state: 'down', detail: 'No model server at OLLAMA_HOST.' };
-    await at.enter();
-    await guest.page.getByText('No model server at OLLAMA_HOST.').waitFor();
-    expect(await guest.page.getByText('Demo: answers come from a script').isVisible()).toBe(true);
+  it('says when it is a demo, and when the model server cannot be reached', async () => {
+    fixture.api.gateway.report.demo = true;
+    fixture.api.gateway.report.model = { state: 'down', detail: 'No model server at OLLAMA_HOST.' };
+    await fixture.open();
+    await tab.page.getByText('No model server at OLLAMA_HOST.').waitFor();
+    expect(await tab.page.getByText('Demo: answers come from a script').isVisible()).toBe(true);
   });
 
-  it('asks with the chosen model', async () => {
-    await at.enter();
-    await guest.page.getByLabel('Model for the next messages').selectOption('tiny:1b');
-    expect((await at.ask('hello')).options.model).toBe('tiny:1b');
+  it('sends a message with the chosen model', async () => {
+    await fixture.open();
+    await tab.page.getByLabel('Model for the next messages').selectOption('tiny:1b');
+    expect((await fixture.ask('hello')).options.model).toBe('tiny:1b');
   });
 
-  it('is usable on a phone of 360 pixels: nothing sticks out, the list slides in', async () => {
-    await at.enter({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
-    await guest.page.getByLabel('Message', { exact: true }).fill('hi');
-    await guest.page.getByRole('button', { name: 'Send' }).tap();
-    await vi.waitFor(() => expect(at.turns).toHaveLength(1), WAIT);
-    await vi.waitFor(() => expect(at.api.gateway.events.listeners.size).toBe(1), WAIT);
-    at.turns[0]?.say(
+  it('fits a phone of 360 pixels: nothing overflows, and the list of chats slides in', async () => {
+    await fixture.open({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+    await tab.page.getByLabel('Message', { exact: true }).fill('hi');
+    await tab.page.getByRole('button', { name: 'Send' }).tap();
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    fixture.turns[0]?.say(
       '```\n',
       'x'.repeat(300),
       '\n```\n\n| ',
@@ -177,25 +200,23 @@ describeEntrance('the page, over time', (guest, at) => {
       '---|'.repeat(20),
       '\n',
     );
-    at.turns[0]?.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    expect(await guest.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-    expect(await guest.page.locator('#scroller').evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(
-      0,
-    );
-    await guest.page.getByRole('button', { name: 'Show the list of chats' }).tap();
-    await guest.page.getByRole('navigation').getByText('hi', { exact: true }).tap();
-    await guest.page.getByRole('button', { name: 'New chat' }).waitFor({ state: 'hidden' });
+    fixture.turns[0]?.end();
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    expect(await tab.page.locator('#scroller').evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+    await tab.page.getByRole('button', { name: 'Show the list of chats' }).tap();
+    await tab.page.getByRole('navigation').getByText('hi', { exact: true }).tap();
+    await tab.page.getByRole('button', { name: 'New chat' }).waitFor({ state: 'hidden' });
   });
 
-  it('is led by the keyboard: Enter sends, Shift+Enter makes a line', async () => {
-    await at.enter();
-    await guest.page.getByText('What shall we talk about?').waitFor();
-    await guest.page.keyboard.type('one');
-    await guest.page.keyboard.press('Shift+Enter');
-    await guest.page.keyboard.type('two');
-    await guest.page.keyboard.press('Enter');
-    await vi.waitFor(() => expect(at.turns[0]?.message.content).toBe('one\ntwo'), WAIT);
-    expect(await guest.page.evaluate(() => document.activeElement?.id)).toBe('draft');
+  it('is used by keyboard: Enter sends, Shift+Enter starts a new line', async () => {
+    await fixture.open();
+    await tab.page.getByText('What shall we talk about?').waitFor();
+    await tab.page.keyboard.type('one');
+    await tab.page.keyboard.press('Shift+Enter');
+    await tab.page.keyboard.type('two');
+    await tab.page.keyboard.press('Enter');
+    await vi.waitFor(() => expect(fixture.turns[0]?.message.content).toBe('one\ntwo'), WAIT);
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe('draft');
   });
 });

@@ -1,106 +1,108 @@
-/** What the files of page tests live in: one browser for a file, a visit for each test, and a gateway in memory to visit. */
+/** The set-up of page tests: one browser per worker, one tab per test, and a fake gateway where the test needs no whole one. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
 import { openApi } from '../channels/http/client.ts';
 import type { OpenApi } from '../channels/http/client.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
-import { announceSkip, findChromium, launch, signIn, visit, WAIT, write } from './browser.ts';
-import type { Visit } from './browser.ts';
+import { announceSkip, findChromium, openPage, sharedBrowser, signIn, WAIT, write } from './browser.ts';
+import type { OpenedPage } from './browser.ts';
 
-/** The token of the owner of a gateway in memory. */
+/** The owner's token at the fake gateway. */
 export const TOKEN = 'admin-token-of-the-owner';
-/** A narrow screen, at night. */
+/** A narrow screen in dark mode. */
 export const PHONE: BrowserContextOptions = {
   viewport: { width: 390, height: 780 },
   colorScheme: 'dark',
 };
 
-/** How somebody comes: with a token they sign in. */
-export type Arrival = BrowserContextOptions & { token?: string | undefined };
+/** Options of a tab; with `token` the test is signed in. */
+export type OpenOptions = BrowserContextOptions & { token?: string | undefined };
 
-/** Who looks at the page: one visit at a time, which ends with its test and must not have complained of anything. */
-export interface Guest {
-  /** The page of the newest visit. Throws before the first. */
+/** The test's only tab. It closes with the test, which fails when the page broke one of the rules of `OpenedPage`. */
+export interface Tab {
+  /** Throws before the first `open`. */
   readonly page: Page;
-  /** Leaves what was visited before, and opens the page as somebody who was never there. */
-  enter(url: string, arrival?: Arrival): Promise<Page>;
-  /** A picture of what is seen, in the folder `PARLEY_SCREENSHOTS`, where somebody wants to look. */
-  look(name: string): Promise<void>;
+  /** Closes the tab and opens the page in a fresh browser profile. */
+  open(url: string, options?: OpenOptions): Promise<Page>;
+  /** Saves a picture in the folder `PARLEY_SCREENSHOTS`; without that variable it does nothing. */
+  screenshot(name: string): Promise<void>;
 }
 
-/** Tests in a real browser; without one they are skipped, loudly. */
-export function describePage(name: string, tests: (guest: Guest) => void): void {
+/** Tests in a real browser; skipped with a warning where there is none. */
+export function describePage(name: string, tests: (tab: Tab) => void): void {
   const path = findChromium();
   if (path === undefined) announceSkip();
   describe.skipIf(path === undefined)(`${name}, in a browser`, () => {
     let browser: Browser;
-    let visited: Visit | undefined;
-    const leave = async (): Promise<void> => {
-      const left = visited;
-      visited = undefined;
-      await left?.page.context().close();
-      if (left !== undefined && left.complaints.length > 0) throw new Error(left.complaints.join('\n'));
+    let opened: OpenedPage | undefined;
+    const close = async (): Promise<void> => {
+      const last = opened;
+      opened = undefined;
+      await last?.page.context().close();
+      if (last !== undefined && last.violations.length > 0) throw new Error(last.violations.join('\n'));
     };
     beforeAll(async () => {
-      browser = await launch(path ?? '');
+      browser = await sharedBrowser(path ?? '');
     });
-    afterAll(() => browser.close());
-    afterEach(leave);
+    afterEach(close);
     tests({
       get page() {
-        if (visited === undefined) throw new Error('nobody has entered yet');
-        return visited.page;
+        if (opened === undefined) throw new Error('no page is open yet');
+        return opened.page;
       },
-      async enter(url, { token, ...context } = {}) {
-        await leave();
-        visited = await visit(browser, url, context);
-        if (token !== undefined) await signIn(visited.page, token);
-        return visited.page;
+      async open(url, { token, ...context } = {}) {
+        await close();
+        opened = await openPage(browser, url, context);
+        if (token !== undefined) await signIn(opened.page, token);
+        return opened.page;
       },
-      async look(picture) {
+      async screenshot(picture) {
         const folder = process.env['PARLEY_SCREENSHOTS'];
-        if (folder !== undefined) await visited?.page.screenshot({ path: `${folder}/${picture}.png` });
+        if (folder !== undefined) await opened?.page.screenshot({ path: `${folder}/${picture}.png` });
       },
     });
   });
 }
 
-/** A gateway in memory behind a real HTTP channel, anew for each test. */
-export interface Visited {
+/** A fake gateway behind a real HTTP channel, new for each test. */
+export interface PageFixture {
   readonly api: OpenApi;
   /** Turns that began, oldest first; the test drives them. */
   readonly turns: FakeTurn[];
-  /** Comes in as the owner. */
-  enter(context?: BrowserContextOptions): Promise<Page>;
-  /** Sends a message; gives its turn when it runs and the page listens. */
+  /** Opens the page, signed in as the owner. */
+  open(context?: BrowserContextOptions): Promise<Page>;
+  /** Sends a message; gives its turn once it runs and the page receives its events. */
   ask(text: string): Promise<FakeTurn>;
 }
 
-/** Tests of the page before a gateway in memory; each comes in by itself. */
-export function describeEntrance(name: string, tests: (guest: Guest, at: Visited) => void): void {
-  describePage(name, (guest) => {
+/** Tests of the page on a fake gateway; each test opens the page itself. */
+export function describePageOnFakeGateway(
+  name: string,
+  tests: (tab: Tab, fixture: PageFixture) => void,
+): void {
+  describePage(name, (tab) => {
     let api: OpenApi;
     let turns: FakeTurn[];
     beforeEach(async () => {
-      // A port of its own: some doors close and must come back at the same address.
+      // A fixed port: some tests stop the channel and start it again at the same address.
       api = await openApi({ port: await freePort() });
       turns = [];
       api.gateway.script = (turn) => void turns.push(turn);
     });
     afterEach(() => api.close());
-    tests(guest, {
+    tests(tab, {
       get api() {
         return api;
       },
       get turns() {
         return turns;
       },
-      enter: (context = {}) => guest.enter(api.url, { ...context, token: TOKEN }),
+      open: (context = {}) => tab.open(api.url, { ...context, token: TOKEN }),
       async ask(text) {
         const before = turns.length;
-        await write(guest.page, text);
+        await write(tab.page, text);
         await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
         await vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(1), WAIT);
         return turns[before]!;
@@ -109,7 +111,7 @@ export function describeEntrance(name: string, tests: (guest: Guest, at: Visited
   });
 }
 
-/** A port nobody listens on now. */
+/** A port that no program listens on now. */
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));

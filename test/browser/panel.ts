@@ -1,19 +1,19 @@
-/** The plan's panel as people read it, and as it has to be for a plan that is stored. */
+/** The plan's panel as it is read from the page, and as it must look for a stored plan. */
 import type { Page } from 'playwright-core';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../src/contracts/plan.ts';
 import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
 
 /** One row of a panel. */
 export interface ShownStep {
-  words: string;
+  description: string;
   mark: string;
   attempts: number;
-  /** The tool or the profile that carries it out; '' when the agent does. */
-  by: string;
+  /** The tool or the profile that runs it; '' when the agent itself does. */
+  executor: string;
   revision: string;
 }
 
-/** All of a panel that its plan decides; what passes is not in it. */
+/** What the panel shows of a stored plan; passing notes are left out. */
 export interface ShownPlan {
   goal: string;
   state: string;
@@ -31,19 +31,20 @@ const MARKS: Record<PlanStep['status'], string> = {
   skipped: 'skipped',
 };
 
-/** How the panel of this plan has to look. */
+/** How the panel of this plan must look. */
 export function panelOf(plan: Plan): ShownPlan {
-  const behind = plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
+  const finished = plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
   const left = correctionsLeft(plan);
   return {
     goal: plan.goal,
     state: plan.state,
-    count: `${behind} of ${plan.steps.length}`,
+    count: `${finished} of ${plan.steps.length}`,
     steps: plan.steps.map(({ index, description, status, attempts, executor, revision = '' }) => ({
-      words: `${index + 1}. ${description}`,
+      description: `${index + 1}. ${description}`,
       mark: MARKS[status],
       attempts: Math.max(1, attempts),
-      by: executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '',
+      executor:
+        executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '',
       revision,
     })),
     budget: left === MAX_CORRECTIONS ? '' : `Corrections left: ${left} of ${MAX_CORRECTIONS}`,
@@ -51,17 +52,17 @@ export function panelOf(plan: Plan): ShownPlan {
   };
 }
 
-/** The newest panel on the page, as it is read. Throws when there is none. */
+/** The newest panel on the page. Throws when there is none. */
 export function readPanel(page: Page): Promise<ShownPlan> {
   return page.locator('.plan').last().evaluate(panelIn);
 }
 
-/** Every panel that was seen since `recordPanels`, oldest first, each once as long as it stayed the same. */
+/** The panels shown since `recordPanels`, oldest first, without repeats. */
 export function recordedPanels(page: Page): Promise<ShownPlan[]> {
   return page.evaluate<ShownPlan[]>('window.seen');
 }
 
-/** From now on the page writes down how its panel looks after each event that changes it. */
+/** From now on the page records how its panel looks after each change. */
 export async function recordPanels(page: Page): Promise<void> {
   await page.evaluate(`{
     const panelIn = ${panelIn.toString()};
@@ -78,7 +79,7 @@ export async function recordPanels(page: Page): Promise<void> {
   }`);
 }
 
-/** Reads one panel; it runs in the page and so needs nothing from outside. */
+/** Reads one panel. It runs in the page, so it must not use anything from this module. */
 function panelIn(panel: Element): ShownPlan {
   const textOf = (of: Element, selector: string): string => of.querySelector(selector)?.textContent ?? '';
   const state = panel.classList;
@@ -87,10 +88,10 @@ function panelIn(panel: Element): ShownPlan {
     state: ['running', 'paused', 'completed', 'cancelled'].find((one) => state.contains(one)) ?? '',
     count: textOf(panel, '.plan-count'),
     steps: [...panel.querySelectorAll('.step')].map((row) => ({
-      words: textOf(row, '.step-words'),
+      description: textOf(row, '.step-words'),
       mark: row.querySelector('.step-mark')?.getAttribute('aria-label') ?? '',
       attempts: Number(/\d+/.exec(textOf(row, '.step-attempts'))?.[0] ?? 1),
-      by: textOf(row, '.step-by'),
+      executor: textOf(row, '.step-by'),
       revision: textOf(row, '.step-revision'),
     })),
     budget: textOf(panel, '.plan-budget'),

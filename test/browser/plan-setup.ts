@@ -1,4 +1,4 @@
-/** The whole gateway with a profile that plans, a model that waits at every call until the test lets it speak, and a memory of every plan as it was stored. */
+/** The whole gateway with a profile that plans, a model that waits at every call until the test releases it, and a history of each stored plan. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
@@ -7,14 +7,14 @@ import type { FakeCall, Reply } from '../fakes/ollama/ollama.ts';
 import { openGatewayFixture, OWNER } from '../flows/setup.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
-import type { Guest } from './describe-page.ts';
+import type { Tab } from './describe-page.ts';
 import { panelOf, readPanel, recordedPanels, recordPanels } from './panel.ts';
 import type { ShownPlan } from './panel.ts';
 
 const ANALYSIS = 'Three steps.\nREFLECT: no';
 const PLAN = 'Steps\n1. [SELF] Sift the flour\n2. [SELF] Knead the dough\n3. [SELF] Bake the bread';
 
-/** A gateway whose profile `worker` plans. Every version of every plan is kept in a table of the test's own. */
+/** A gateway whose profile `worker` plans. A trigger keeps every version of every plan in the table `plan_version`. */
 export async function openPlanGateway(): Promise<GatewayFixture> {
   const gateway = await openGatewayFixture('embedded');
   const folder = path.join(gateway.home, 'profiles', 'worker');
@@ -37,61 +37,61 @@ export async function openPlanGateway(): Promise<GatewayFixture> {
   return gateway;
 }
 
-/** One planned turn on the page. The model speaks only when it is let, so that at each of its calls everything has come to rest. */
+/** One planned turn on the page. The model answers only when it is released, so nothing changes while it is being called. */
 export class PlannedTurn {
   readonly #gateway: GatewayFixture;
-  readonly #guest: Guest;
+  readonly #tab: Tab;
   readonly #tag: string;
   readonly #seen: ShownPlan[] = [];
   #calls = 0;
 
-  private constructor(gateway: GatewayFixture, guest: Guest, tag: string) {
+  private constructor(gateway: GatewayFixture, tab: Tab, tag: string) {
     this.#gateway = gateway;
-    this.#guest = guest;
+    this.#tab = tab;
     this.#tag = tag;
   }
 
-  /** Asks for `bread, <tag>`; the page looks on from before there is a plan, up to the first call after it was made. */
+  /** Posts `bread, <tag>` and opens the page before there is a plan; returns at the first model call after planning. */
   static async begin(
     gateway: GatewayFixture,
-    guest: Guest,
+    tab: Tab,
     tag: string,
     mode: ExecutionMode,
     ...answers: (string | Reply)[]
   ): Promise<PlannedTurn> {
-    const turn = new PlannedTurn(gateway, guest, tag);
+    const turn = new PlannedTurn(gateway, tab, tag);
     for (const answer of [ANALYSIS, PLAN, ...answers]) {
       const reply = typeof answer === 'string' ? { text: answer } : answer;
-      gateway.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#asks(body) });
+      gateway.ollama.answer({ ...reply, hold: true }, { when: (body) => turn.#isOwn(body) });
     }
     const json = { content: `bread, ${tag}`, mode, model: 'worker' };
     const posted = await gateway.call(`/v1/sessions/http:${tag}/messages`, { json });
     if (posted.status !== 202) throw new Error(await posted.text());
-    const analysis = await turn.#nextCall();
-    await guest.enter(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
-    await guest.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
-    await recordPanels(guest.page);
+    const analysis = await turn.#awaitCall();
+    await tab.open(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
+    await tab.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
+    await recordPanels(tab.page);
     analysis.release();
-    (await turn.#nextCall()).release();
+    (await turn.#awaitCall()).release();
     return turn;
   }
 
-  /** The model's next call has come, and the panel shows what is stored; gives the call and the plan. */
-  async rest(): Promise<{ call: FakeCall; plan: Plan }> {
-    const call = await this.#nextCall();
-    return { call, plan: await this.settled() };
+  /** Waits for the model's next call and until the panel shows the stored plan; gives both. */
+  async nextCall(): Promise<{ call: FakeCall; plan: Plan }> {
+    const call = await this.#awaitCall();
+    return { call, plan: await this.shownPlan() };
   }
 
-  /** Lets the model speak at its next `calls` calls, the panel looked at before each. */
-  async goOn(calls: number): Promise<void> {
-    for (let n = 0; n < calls; n += 1) (await this.rest()).call.release();
+  /** Releases the next `calls` calls, the panel compared before each. */
+  async releaseCalls(calls: number): Promise<void> {
+    for (let n = 0; n < calls; n += 1) (await this.nextCall()).call.release();
   }
 
-  /** Waits until the panel shows the plan as it is stored. */
-  async settled(): Promise<Plan> {
+  /** Waits until the panel shows the plan as it is stored, and gives it. */
+  async shownPlan(): Promise<Plan> {
     return await vi.waitFor(async () => {
       const plan = await this.stored();
-      expectSame([await readPanel(this.#guest.page)], [plan]);
+      expectSame([await readPanel(this.#tab.page)], [plan]);
       return plan;
     }, WAIT);
   }
@@ -103,46 +103,46 @@ export class PlannedTurn {
     return record.plan;
   }
 
-  /** Comes back to the page, which has to show the same. */
+  /** Reloads the page, which must show the same. */
   async reload(): Promise<void> {
-    this.#seen.push(...(await recordedPanels(this.#guest.page)));
-    await this.#guest.page.reload();
-    await this.settled();
-    await recordPanels(this.#guest.page);
+    this.#seen.push(...(await recordedPanels(this.#tab.page)));
+    await this.#tab.page.reload();
+    await this.shownPlan();
+    await recordPanels(this.#tab.page);
   }
 
-  /** The turn has ended: every version of the plan that was stored was seen on the panel, in this order, and nothing else. */
-  async over(): Promise<Plan> {
-    await this.#guest.page.locator('.turn-foot time').waitFor();
-    const plan = await this.settled();
+  /** Waits for the end of the turn. The panel must have shown every stored version of the plan in order, and nothing else. */
+  async finish(): Promise<Plan> {
+    await this.#tab.page.locator('.turn-foot time').waitFor();
+    const plan = await this.shownPlan();
     const versions = await this.#gateway.sql<{ doc: Plan }[]>`
       select doc from plan_version where id = ${plan.id} order by n`;
-    const seen = [...this.#seen, ...(await recordedPanels(this.#guest.page))];
+    const seen = [...this.#seen, ...(await recordedPanels(this.#tab.page))];
     expectSame(
       seen,
       versions.map(({ doc }) => doc),
     );
-    await this.#guest.page.reload();
-    return await this.settled();
+    await this.#tab.page.reload();
+    return await this.shownPlan();
   }
 
-  async #nextCall(): Promise<FakeCall> {
+  async #awaitCall(): Promise<FakeCall> {
     const nth = this.#calls;
     this.#calls += 1;
     return await vi.waitFor(() => {
-      const call = this.#gateway.ollama.calls.filter(({ body }) => this.#asks(body))[nth];
+      const call = this.#gateway.ollama.calls.filter(({ body }) => this.#isOwn(body))[nth];
       if (call === undefined) throw new Error(`the model was not called ${nth + 1} times`);
       return call;
     }, WAIT);
   }
 
-  /** The words of this turn are in each of its calls. */
-  #asks(body: FakeCall['body']): boolean {
+  /** True for a model call of this turn: its message is in each of them. */
+  #isOwn(body: FakeCall['body']): boolean {
     return JSON.stringify(body).includes(`bread, ${this.#tag}`);
   }
 }
 
-/** What was seen is what these plans look like, one after the other. */
+/** Fails unless the panels are those of these plans, in order. */
 function expectSame(seen: readonly ShownPlan[], plans: readonly Plan[]): void {
   expect(withoutRepeats(seen)).toEqual(withoutRepeats(plans.map(panelOf)));
 }

@@ -1,10 +1,10 @@
-/** What a turn means to do and who works for it, in a real browser: the plan's card, the list of todos, subagents. */
+/** The work of a turn in a real browser: the plan's card, the todo list, subagents. */
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
 import type { Plan, PlanStep } from '../../src/contracts/plan.ts';
 import { plan, step, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';
-import { describeEntrance, PHONE } from './describe-page.ts';
+import { describePageOnFakeGateway, PHONE } from './describe-page.ts';
 
 const STEPS: PlanStep[] = [
   step(0, { description: 'Find out which days are free', executor: { kind: 'tool', tool: 'read_file' } }),
@@ -14,16 +14,16 @@ const STEPS: PlanStep[] = [
 ];
 const TRIP: Plan = plan(STEPS, { goal: 'A long weekend in Lisbon' });
 
-describeEntrance('work on the page', (guest, at) => {
-  beforeEach(() => at.enter());
+describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
+  beforeEach(() => fixture.open());
 
   const marks = (): Promise<(string | null)[]> =>
-    guest.page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
+    tab.page.locator('.step-mark').evaluateAll((all) => all.map((mark) => mark.getAttribute('aria-label')));
 
-  it('shows a plan as a card whose steps go on while one watches (N-26, S-39, S-41)', async () => {
-    const turn = await at.ask('Plan a long weekend in Lisbon for two, please.');
+  it('shows a plan as a card whose steps progress live (N-26, S-39, S-41)', async () => {
+    const turn = await fixture.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
-    const card = guest.page.getByRole('region', { name: 'Plan' });
+    const card = tab.page.getByRole('region', { name: 'Plan' });
     await card.getByText('A long weekend in Lisbon').waitFor();
     expect(await marks()).toEqual(['to do', 'to do', 'to do', 'to do']);
     let now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running');
@@ -33,14 +33,14 @@ describeEntrance('work on the page', (guest, at) => {
     expect(await marks()).toEqual(['done', 'running', 'to do', 'to do']);
     expect(await card.locator('.step-by').allInnerTexts()).toEqual(['read_file', 'researcher', 'write_file']);
     turn.say('I have your free days. Now the flights.');
-    await guest.look('plan-running');
+    await tab.screenshot('plan-running');
     now = withStatus(now, 1, 'failed');
     turn.emit({ type: 'step_changed', step: now.steps[1]! });
     turn.emit({ type: 'agent_thinking', step: now.steps[1]! });
-    await card.getByText('Thinking about what to do').waitFor();
+    await card.getByText('thinking about what to do').waitFor();
     expect(await card.locator('.step.analysed').count()).toBe(1);
     expect(await card.getAttribute('class')).toContain('recovering');
-    await guest.look('plan-recovering');
+    await tab.screenshot('plan-recovering');
     const revised = {
       ...now,
       steps: [
@@ -66,8 +66,8 @@ describeEntrance('work on the page', (guest, at) => {
     turn.end();
   });
 
-  it('shows the words of a step in a fold of their own; a call made once more begins anew (S-41)', async () => {
-    const turn = await at.ask('Plan it');
+  it('shows the text of a step in a fold of its own, which starts over when the call is repeated (S-41)', async () => {
+    const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     const msgId = `${turn.id}.3001`;
     const think = (...deltas: string[]): void => {
@@ -75,7 +75,7 @@ describeEntrance('work on the page', (guest, at) => {
       for (const delta of deltas) turn.emit({ type: 'thinking_delta', msgId, delta });
     };
     think('There is one at');
-    const fold = guest.page.locator('details.thinking');
+    const fold = tab.page.locator('details.thinking');
     await fold.getByText('There is one at').waitFor({ state: 'attached' });
     turn.emit({ type: 'thinking_finished', msgId });
     think('The Tejo Gateway, ', '110 €.');
@@ -85,28 +85,28 @@ describeEntrance('work on the page', (guest, at) => {
     expect(await fold.textContent()).not.toContain('There is one at');
     turn.say('I found one.');
     turn.end();
-    await guest.page.locator('.turn .md', { hasText: 'I found one.' }).waitFor();
-    expect(await guest.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
+    await tab.page.locator('.turn .md', { hasText: 'I found one.' }).waitFor();
+    expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
   });
 
-  it('is right after a reload, though nobody told the events again', async () => {
-    const turn = await at.ask('Plan it');
+  it('is shown as it is stored after a reload', async () => {
+    const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     turn.say('Done.');
     turn.store({ ...withStatus(withStatus(TRIP, 0, 'done'), 1, 'failed', 3), state: 'cancelled' });
     turn.end();
-    await guest.page.reload();
-    const card = guest.page.getByRole('region', { name: 'Plan' });
+    await tab.page.reload();
+    const card = tab.page.getByRole('region', { name: 'Plan' });
     await card.getByText('cancelled').waitFor();
     expect(await marks()).toEqual(['done', 'failed', 'to do', 'to do']);
     await card.getByText('attempt 3').waitFor();
-    expect(await guest.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
+    expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
   });
 
-  it('ticks the list of todos, and leaves it out where the plan says the same (N-27)', async () => {
-    const turn = await at.ask('Tidy up');
+  it('updates the todo list, and hides it when it repeats the plan (N-27)', async () => {
+    const turn = await fixture.ask('Tidy up');
     const items = STEPS.map(({ description }) => ({ text: description, status: 'pending' as const }));
-    const list = guest.page.getByRole('region', { name: 'To do' });
+    const list = tab.page.getByRole('region', { name: 'To do' });
     turn.emit({ type: 'todo_changed', items });
     await list.getByText('0 of 4').waitFor();
     turn.emit({
@@ -118,20 +118,20 @@ describeEntrance('work on the page', (guest, at) => {
     });
     await list.getByText('2 of 4').waitFor();
     expect(await list.getByRole('img', { name: 'in progress' }).count()).toBe(1);
-    await guest.look('todos');
+    await tab.screenshot('todos');
     turn.follow(TRIP);
     turn.emit({ type: 'todo_changed', items });
     await list.waitFor({ state: 'hidden' });
     turn.end();
   });
 
-  it('shows what a subagent does, folded under the call that made it (N-56, B-46)', async () => {
-    const turn = await at.ask('Compare the flights');
+  it('shows what a subagent does, folded under the call that started it (N-56, B-46)', async () => {
+    const turn = await fixture.ask('Compare the flights');
     const from = { agentId: 'a1', isSubagent: true };
     const task = 'Compare flights to Lisbon, Friday to Monday';
     const call = turn.tool('spawn_agent', { task, profile_id: 'researcher' });
     turn.emit({ type: 'subagent_spawned', profileId: 'researcher', task }, from);
-    const agent = guest.page.locator('.tool > .agent');
+    const agent = tab.page.locator('.tool > .agent');
     await agent.getByText('researcher').waitFor();
     await vi.waitFor(async () => expect(await agent.locator('.agent-doing').innerText()).toBe(task), WAIT);
     turn.emit({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'LIS' } }, from);
@@ -148,19 +148,19 @@ describeEntrance('work on the page', (guest, at) => {
     await agent.locator('> summary').click();
     await agent.getByText('cheapest').waitFor();
     await agent.locator('.tool').getByText('done', { exact: true }).waitFor();
-    await guest.look('subagent');
-    expect(await guest.page.locator('.turn > .answer > .md').count()).toBe(0);
+    await tab.screenshot('subagent');
+    expect(await tab.page.locator('.turn > .answer > .md').count()).toBe(0);
     turn.emit({ type: 'subagent_completed', result: 'At noon.', completedNormally: true }, from);
     turn.result(call, 'spawn_agent', 'At noon.');
     turn.say('Fly at noon.');
     turn.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    expect(await guest.page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
+    await tab.page.locator('.turn-foot time').waitFor();
+    expect(await tab.page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
     expect(await agent.getAttribute('class')).toContain('done');
   });
 
-  it('goes on showing a subagent in the background when its turn has ended (B-31)', async () => {
-    const turn = await at.ask('Look for a hotel, there is no hurry');
+  it('keeps showing a background subagent after its turn has ended (B-31)', async () => {
+    const turn = await fixture.ask('Look for a hotel, there is no hurry');
     const from = { agentId: 'b1', isSubagent: true };
     const task = 'Look for a hotel';
     const call = turn.tool('spawn_agent', { task, background: true });
@@ -168,10 +168,10 @@ describeEntrance('work on the page', (guest, at) => {
     turn.result(call, 'spawn_agent', 'It works in the background.');
     turn.say('I have somebody look for one.');
     turn.end();
-    await guest.page.locator('.turn-foot time').waitFor();
-    const agent = guest.page.locator('.tool > .agent');
+    await tab.page.locator('.turn-foot time').waitFor();
+    const agent = tab.page.locator('.tool > .agent');
     const later = (body: EventBody): void =>
-      at.api.gateway.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
+      fixture.api.gateway.events.emit(`http:${turn.message.chatId}`, { ...body, ...from });
     later({ type: 'tool_call', toolCallId: 'n1', name: 'web_search', args: { query: 'hotel' } });
     await vi.waitFor(
       async () => expect(await agent.locator('.agent-doing').textContent()).toBe('web_search'),
@@ -181,20 +181,20 @@ describeEntrance('work on the page', (guest, at) => {
     await vi.waitFor(async () => expect(await agent.getAttribute('class')).toContain('done'), WAIT);
   });
 
-  it('tells of a summary of what was said, and of a profile that takes over', async () => {
-    const turn = await at.ask('go on');
+  it('mentions that the context was compressed, and that another profile took over', async () => {
+    const turn = await fixture.ask('go on');
     turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
-    await guest.page.getByText('Earlier messages were summarised').waitFor();
-    await guest.page.getByText('Now working as “coder”.').waitFor();
-    expect(await guest.page.locator('.turn-note').count()).toBe(2);
+    await tab.page.getByText('Earlier messages were summarised').waitFor();
+    await tab.page.getByText('Now working as “coder”.').waitFor();
+    expect(await tab.page.locator('.turn-note').count()).toBe(2);
     turn.end();
   });
 
-  it('shows and changes how plans are followed, but not while one is (S-40, S-42)', async () => {
-    const mode = guest.page.getByLabel('How plans are followed');
+  it('shows and changes the plan mode, except while a turn runs (S-40, S-42)', async () => {
+    const mode = tab.page.getByLabel('How plans are followed');
     expect(await mode.isVisible()).toBe(false);
-    const turn = await at.ask('hello');
+    const turn = await fixture.ask('hello');
     await mode.waitFor();
     expect(await mode.locator('option').allInnerTexts()).toEqual(['Planner', 'Teacher', 'Agentic']);
     await vi.waitFor(async () => expect(await mode.isDisabled()).toBe(true), WAIT);
@@ -202,17 +202,17 @@ describeEntrance('work on the page', (guest, at) => {
     await vi.waitFor(async () => expect(await mode.isEnabled()).toBe(true), WAIT);
     await mode.selectOption('agentic');
     await vi.waitFor(
-      async () => expect(await guest.page.locator('.mode-picker.agentic').count()).toBe(1),
+      async () => expect(await tab.page.locator('.mode-picker.agentic').count()).toBe(1),
       WAIT,
     );
-    await guest.look('mode-agentic');
-    await guest.page.reload();
+    await tab.screenshot('mode-agentic');
+    await tab.page.reload();
     await vi.waitFor(async () => expect(await mode.inputValue()).toBe('agentic'), WAIT);
   });
 
-  it('fits a phone, in the dark', async () => {
-    await at.enter(PHONE);
-    const turn = await at.ask('Plan a long weekend in Lisbon for two, please.');
+  it('fits a phone in dark mode', async () => {
+    await fixture.open(PHONE);
+    const turn = await fixture.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
     const now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running', 2);
     turn.emit({ type: 'step_changed', step: now.steps[0]! });
@@ -224,9 +224,9 @@ describeEntrance('work on the page', (guest, at) => {
       { type: 'subagent_spawned', profileId: 'researcher', task },
       { agentId: 'a', isSubagent: true },
     );
-    await guest.page.getByText('attempt 2').waitFor();
-    await guest.look('plan-phone');
-    const wider = await guest.page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    await tab.page.getByText('attempt 2').waitFor();
+    await tab.screenshot('plan-phone');
+    const wider = await tab.page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     expect(wider).toBe(false);
     turn.end();
   });

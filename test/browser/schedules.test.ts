@@ -1,22 +1,22 @@
 /** The list of schedules on the page, in a real browser. */
 import { expect, it, vi } from 'vitest';
 import { WAIT } from './browser.ts';
-import { describeEntrance } from './describe-page.ts';
+import { describePageOnFakeGateway } from './describe-page.ts';
 
 const OWNER = { tokenId: 'admin', scopes: ['admin' as const, 'chat' as const] };
 
-describeEntrance('schedules on the page', (guest, at) => {
-  it('are listed with their rhythm, lead to their chat, and are removed when one says so', async () => {
-    const { api } = at;
+describePageOnFakeGateway('schedules on the page', (tab, fixture) => {
+  it('are listed with their timing, open their chat, and are removed after a confirmation', async () => {
+    const { api } = fixture;
     const session = 'http:news' as const;
     api.gateway.addSession(session, 'admin');
     const task = 'Tell me what is new in the world';
     await api.gateway.schedules.add(OWNER, { id: 's1', session, task, when: { everyMinutes: 120 } });
-    const page = await at.enter();
+    const page = await fixture.open();
     await page.getByText('Schedules').click();
     const list = page.locator('#schedule-list');
     await list.getByText(task).waitFor();
-    await guest.look('schedules');
+    await tab.screenshot('schedules');
     await list.getByText(task).click();
     await vi.waitFor(() => expect(page.url()).toContain(session), WAIT);
     await list.getByRole('button', { name: `Delete the schedule “${task}”` }).click();

@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 import { loadConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
-import { findChromium, launch, signIn, visit, write } from '../browser/browser.ts';
+import { findChromium, launch, openPage, signIn, write } from '../browser/browser.ts';
 import { silentLog } from '../database.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
@@ -67,7 +67,7 @@ try {
 
 /** The page: an answer half written, and a plan at its end. */
 async function takePage(browser: Browser, { url }: Gateway): Promise<void> {
-  const { page } = await visit(browser, url, { viewport: { width: 1_000, height: 640 } });
+  const { page } = await openPage(browser, url, { viewport: { width: 1_000, height: 640 } });
   await signIn(page, TOKEN);
   await write(page, QUESTION);
   await page.getByText('A few things to try').waitFor();

@@ -130,23 +130,23 @@ describe('the demo', () => {
     }, WAIT);
   };
 
-  describePage('on the page', (guest) => {
-    const panel = () => guest.page.getByRole('region', { name: 'Plan' });
+  describePage('on the page', (tab) => {
+    const panel = () => tab.page.getByRole('region', { name: 'Plan' });
 
     it('shows the plan with the step that was put in, why, and the corrections that are left (S-13, S-22)', async () => {
-      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
+      const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'plan a picnic');
       await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
       await page.locator('.md', { hasText: 'repaired itself' }).waitFor();
       const shown = await readPanel(page);
       expect(shown).toMatchObject({ state: 'completed', budget: 'Corrections left: 9 of 10' });
-      expect(shown.steps[1]).toMatchObject({ by: 'write_file', mark: 'done' });
+      expect(shown.steps[1]).toMatchObject({ executor: 'write_file', mark: 'done' });
       expect(shown.steps[1]?.revision).toContain('picnic.md is not there yet');
       expect(shown.steps[2]).toMatchObject({ attempts: 2, mark: 'done' });
     }, 60_000);
 
     it('explains each step in teacher mode and waits for Run, or leaves out what Skip is pressed for (S-02)', async () => {
-      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
+      const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
       const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');

@@ -7,17 +7,17 @@ import type { GatewayFixture } from './setup.ts';
 
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-describePage('the page of a gateway', (guest) => {
+describePage('the page of a gateway', (tab) => {
   let fixture: GatewayFixture;
   beforeAll(async () => {
     fixture = await openGatewayFixture('embedded');
   });
   afterAll(() => fixture.close());
-  beforeEach(() => guest.enter(fixture.gateway.url, { token: OWNER }));
+  beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
 
-  const shown = (): Promise<string[]> => guest.page.locator('.bubble, .md').allInnerTexts();
+  const shown = (): Promise<string[]> => tab.page.locator('.bubble, .md').allInnerTexts();
   const ended = (turns = 1): Promise<void> =>
-    vi.waitFor(async () => expect(await guest.page.locator('.turn-foot time').count()).toBe(turns), WAIT);
+    vi.waitFor(async () => expect(await tab.page.locator('.turn-foot time').count()).toBe(turns), WAIT);
 
   it('grows token by token, thinking folded and tools as cards, and is the same after a reload', async () => {
     const look1 = {
@@ -30,33 +30,33 @@ describePage('the page of a gateway', (guest) => {
       { text: `There are **none**. ${words(30)}`, perSecond: 25 },
       { when: 'what files' },
     );
-    await write(guest.page, 'what files are here?');
-    await guest.page.locator('.tool').getByText('list_dir').waitFor();
-    await guest.page.locator('.md', { hasText: 'word5' }).waitFor();
-    await guest.look('growing');
+    await write(tab.page, 'what files are here?');
+    await tab.page.locator('.tool').getByText('list_dir').waitFor();
+    await tab.page.locator('.md', { hasText: 'word5' }).waitFor();
+    await tab.screenshot('growing');
     expect((await shown()).join(' ')).not.toContain('word29');
     await ended();
-    const thinking = guest.page.locator('details.thinking').first();
+    const thinking = tab.page.locator('details.thinking').first();
     expect(await thinking.getByText('I should look first.').isVisible()).toBe(false);
-    await guest.page.locator('.tool').getByText('done', { exact: true }).waitFor();
-    await guest.look('done');
+    await tab.page.locator('.tool').getByText('done', { exact: true }).waitFor();
+    await tab.screenshot('done');
     const before = await shown();
     const [session] = (await (await fixture.call('/v1/sessions')).json()).sessions;
     const stored = (await fixture.messages(session.key)).at(-1)?.content ?? '';
     expect(oneLine(before.slice(1).join(' '))).toBe(oneLine(stored.replaceAll('*', '')));
-    await guest.page.reload();
-    await guest.page.locator('.md', { hasText: 'word29' }).waitFor();
+    await tab.page.reload();
+    await tab.page.locator('.md', { hasText: 'word29' }).waitFor();
     expect(oneLine((await shown()).join(' '))).toBe(oneLine(before.join(' ')));
   });
 
   it('stops an answer, and says so (N-58)', async () => {
     fixture.ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'a long story' });
-    await guest.page.getByRole('button', { name: 'New chat' }).click();
-    await write(guest.page, 'a long story');
-    await guest.page.locator('.md', { hasText: 'word3' }).waitFor();
-    await guest.page.getByRole('button', { name: 'Stop the answer' }).click();
-    await guest.page.locator('.md em', { hasText: '(stopped)' }).waitFor();
-    await guest.look('stopped');
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    await write(tab.page, 'a long story');
+    await tab.page.locator('.md', { hasText: 'word3' }).waitFor();
+    await tab.page.getByRole('button', { name: 'Stop the answer' }).click();
+    await tab.page.locator('.md em', { hasText: '(stopped)' }).waitFor();
+    await tab.screenshot('stopped');
     const { by } = await (await fixture.modelCall('a long story')).closed;
     expect(by).toBe('client');
   });
@@ -64,28 +64,28 @@ describePage('the page of a gateway', (guest) => {
   it('loses nothing when the gateway is restarted in the middle of an answer', async () => {
     const answer = { text: words(60), perSecond: 20 };
     fixture.ollama.answer(answer, { when: 'survive', times: 2 });
-    await guest.page.getByRole('button', { name: 'New chat' }).click();
-    await write(guest.page, 'survive this');
-    await guest.page.locator('.md', { hasText: 'word5' }).waitFor();
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    await write(tab.page, 'survive this');
+    await tab.page.locator('.md', { hasText: 'word5' }).waitFor();
     await fixture.restart();
-    await guest.page.locator('.md', { hasText: 'word59' }).waitFor({ timeout: 20_000 });
+    await tab.page.locator('.md', { hasText: 'word59' }).waitFor({ timeout: 20_000 });
     await ended();
-    await guest.look('restarted');
+    await tab.screenshot('restarted');
     expect(await shown()).toEqual(['survive this', words(60)]);
   });
 
   it('is usable on a phone, in the dark', async () => {
-    await guest.enter(fixture.gateway.url, { ...PHONE, token: OWNER });
+    await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
     fixture.ollama.answer(
       '# Hello\n\nA `phone` with **bold** words and\n\n```js\nconst long = "a line of code that is longer than the screen is wide";\n```',
       { when: 'phone' },
     );
-    await guest.page.getByRole('button', { name: 'Show the list of chats' }).click();
-    await guest.page.getByRole('button', { name: 'New chat' }).click();
-    await write(guest.page, 'hello phone');
+    await tab.page.getByRole('button', { name: 'Show the list of chats' }).click();
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    await write(tab.page, 'hello phone');
     await ended();
-    await guest.look('phone');
-    const wider = await guest.page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    await tab.screenshot('phone');
+    const wider = await tab.page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     expect(wider).toBe(false);
   });
 });

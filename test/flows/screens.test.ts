@@ -115,9 +115,9 @@ describe('a planned turn with subagents', () => {
     expectDone(bot());
   }, 90_000);
 
-  describePage('on the page', (guest) => {
+  describePage('on the page', (tab) => {
     it('ticks on its card, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
-      const page = await guest.enter(fixture.gateway.url, { token: OWNER });
+      const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'echo: hello' }).waitFor();
       const [session] = (await (await fixture.call('/v1/sessions')).json()).sessions;
@@ -127,10 +127,10 @@ describe('a planned turn with subagents', () => {
       const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
       const seen = follow('pat', screen, /Knead[^]*knead for pat/);
       await page.getByText('knead for pat').first().waitFor();
-      await guest.look('mind-at-work');
+      await tab.screenshot('mind-at-work');
       await seen;
       await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
-      await guest.look('mind-done');
+      await tab.screenshot('mind-done');
       fixture.ollama.answer('Ding.', { when: 'Ring for pat' });
       const at = new Date(Date.now() + 1_500).toISOString();
       const made = await fixture.call('/v1/schedules', {
@@ -138,7 +138,7 @@ describe('a planned turn with subagents', () => {
       });
       expect(made.ok).toBe(true);
       await page.locator('.md', { hasText: 'Ding.' }).waitFor({ timeout: 30_000 });
-      await guest.look('mind-scheduled');
+      await tab.screenshot('mind-scheduled');
     }, 90_000);
   });
 });

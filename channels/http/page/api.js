@@ -4,10 +4,11 @@
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
+/** @typedef {import('../wire.ts').WireWork} Work */
+/** @typedef {import('../wire.ts').WireReceipt} Receipt */
 /** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */
 /** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
-/** @typedef {import('../../../src/contracts/notes.ts').Todo} Todo */
-/** @typedef {import('../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../src/contracts/lanes.ts').StopResult} StopResult */
 /** @typedef {import('../../../src/contracts/plan-store.ts').PlanAction} PlanAction */
 /** @typedef {import('../../../src/contracts/records.ts').ApprovalDecision} ApprovalDecision */
 
@@ -61,7 +62,7 @@ export class Api {
    * @param {string} key
    * @param {{ content: string, model?: string }} body
    * @param {string} idempotencyKey
-   * @returns {Promise<{ turnId?: string, seq?: number, handled?: boolean, reply?: string | null }>}
+   * @returns {Promise<Receipt>}
    */
   postMessage(key, body, idempotencyKey) {
     return this.#json('POST', `${pathOf(key)}/messages`, body, { 'idempotency-key': idempotencyKey });
@@ -69,7 +70,7 @@ export class Api {
 
   /**
    * @param {string} key
-   * @returns {Promise<{ stopped: boolean, cancelled: number }>}
+   * @returns {Promise<StopResult>}
    */
   stopSession(key) {
     return this.#json('POST', `${pathOf(key)}/stop`);
@@ -93,9 +94,9 @@ export class Api {
   }
 
   /**
-   * The newest plan of a session, the turn it belongs to, and the list of things to do, as they stand.
+   * The newest plan of a session, the turn it belongs to, and the todo list.
    * @param {string} key
-   * @returns {Promise<{ plan: Plan | null, turnId: string | null, todos: Todo[] }>}
+   * @returns {Promise<Work>}
    */
   plan(key) {
     return this.#json('GET', `${pathOf(key)}/plan`);

@@ -3,7 +3,7 @@ import { ApiError, readHealth } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
-import { nameChannels, Sidebar } from './sidebar.js';
+import { setChannelLabels, Sidebar } from './sidebar.js';
 import { removeToken, signIn } from './sign-in.js';
 
 const LIST_EVERY_MS = 20_000;
@@ -36,11 +36,12 @@ function keyInAddress() {
   return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
 }
 
-async function showHealth() {
+/** @param {() => void} onNewLabels called when a channel has got another label */
+async function showHealth(onNewLabels) {
   const banner = byId('health-banner', HTMLElement);
   try {
     const health = await readHealth();
-    nameChannels(health.channels);
+    if (setChannelLabels(health.channels)) onNewLabels();
     byId('demo-banner', HTMLElement).hidden = !health.demo;
     byId('version', HTMLElement).textContent = health.version;
     banner.hidden = health.model.state === 'up';
@@ -116,8 +117,13 @@ async function startPage() {
     history.replaceState(null, '', '/');
     location.reload();
   });
-  void showHealth();
-  setInterval(() => document.hidden || void showHealth(), HEALTH_EVERY_MS);
+  const refreshHealth = () =>
+    showHealth(() => {
+      sidebar.redraw();
+      chat.showChannel();
+    });
+  void refreshHealth();
+  setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
   setInterval(() => document.hidden || void refreshList(), LIST_EVERY_MS);
   await refreshList();
   // Models last: a model server that is away must not keep anybody from reading.

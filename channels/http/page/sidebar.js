@@ -12,20 +12,22 @@ const TITLE_LENGTH = 60;
 const labels = new Map();
 
 /**
- * Keeps the labels of a health report.
- * @param {Record<string, { label: string }>} channels
+ * Takes over the labels of a health report; true when one is new.
+ * @param {import('../../../src/contracts/gateway-api.ts').HealthReport['channels']} channels
  */
-export function nameChannels(channels) {
-  for (const [name, { label }] of Object.entries(channels)) labels.set(name, label);
+export function setChannelLabels(channels) {
+  const changed = Object.entries(channels).filter(([name, { label }]) => labels.get(name) !== label);
+  for (const [name, { label }] of changed) labels.set(name, label);
+  return changed.length > 0;
 }
 
 /**
- * The label of the channel a session lives on.
+ * The label of a session's channel; until the first health report, its name.
  * @param {string} key
  */
 export function channelOf(key) {
   const name = key.slice(0, key.indexOf(':'));
-  return labels.get(name) ?? name.charAt(0).toUpperCase() + name.slice(1);
+  return labels.get(name) ?? name;
 }
 
 /** The list of chats; one for the whole visit. */
@@ -54,16 +56,16 @@ export class Sidebar {
   /** Reads the list again, and the first message of chats that have no title yet. */
   async refresh() {
     this.#sessions = await this.#api.sessions(LISTED);
-    this.#draw();
+    this.redraw();
     const unnamed = this.#sessions.slice(0, NAMED).filter(({ key }) => !this.#titles.has(key));
     for (const { key } of unnamed) await this.#loadTitle(key);
-    if (unnamed.length > 0) this.#draw();
+    if (unnamed.length > 0) this.redraw();
   }
 
   /** @param {string} key */
   select(key) {
     this.#current = key;
-    this.#draw();
+    this.redraw();
   }
 
   /** @param {string} key */
@@ -87,7 +89,8 @@ export class Sidebar {
     this.setTitle(key, first?.content || this.titleOf(key));
   }
 
-  #draw() {
+  /** Draws the list as it was read last. */
+  redraw() {
     const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
     this.#list.replaceChildren(...this.#sessions.map((session) => this.#row(session)));
     const again = focused ? this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] .session`) : null;

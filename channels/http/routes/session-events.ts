@@ -1,27 +1,15 @@
 /** `GET /v1/sessions/:key/events`: the events of a session, from where the reader left off and then live. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { sseId } from '../../../src/contracts/event.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
+import { EventFrames } from '../event-frames.ts';
 import type { EventStream } from '../event-stream.ts';
 
 /** Time a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
 const EVENT_ID = /^\d{1,15}-\d{1,15}$/;
-
-let lastEvent: AgentEvent | undefined;
-let lastFrame = '';
-
-/** An event as a frame; made once however many readers there are, because the bus calls them one after the other. */
-function frameOf(event: AgentEvent): string {
-  if (event === lastEvent) return lastFrame;
-  const id = sseId(event);
-  lastFrame = `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`;
-  lastEvent = event;
-  return lastFrame;
-}
 
 /** Opens the stream. Throws `HttpError` 404 or 429. */
 export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<Response> {
@@ -48,6 +36,7 @@ export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<
  * number of the last event it stands for, so it may come under a number that was written before.
  */
 function pastThenLive(stream: EventStream): (event: AgentEvent) => void {
+  const frames = new EventFrames();
   let lastEpoch = 0;
   let lastSeq = 0;
   return (event) => {
@@ -58,6 +47,6 @@ function pastThenLive(stream: EventStream): (event: AgentEvent) => void {
       lastEpoch = epoch;
       lastSeq = eventSeq;
     }
-    stream.write(frameOf(event));
+    stream.write(frames.frameOf(event));
   };
 }

@@ -7,7 +7,7 @@ import { MAX_MEDIA, MAX_PAGE_SIZE, MODELS_TIMEOUT_MS } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { postableId, readableKey, refusal, toInbound } from '../inbound.ts';
-import { wireMessage, wireSession } from '../wire.ts';
+import { wireMessage, wireReceipt, wireSession, wireWork } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
@@ -56,8 +56,7 @@ export async function readPlan(c: HttpContext, deps: HandlerDeps): Promise<Respo
   const key = keyOf(c);
   const work = await deps.gateway.plan(c.get('caller'), key);
   if (work === undefined) throw noSession(key);
-  const { newest, todos } = work;
-  return c.json({ plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos });
+  return c.json(wireWork(work));
 }
 
 /** Deletes a session and its messages. */
@@ -117,8 +116,7 @@ export async function postMessage(c: HttpContext, deps: HandlerDeps): Promise<Re
   const mode = body.mode === undefined ? undefined : readMode(body.mode);
   const receipt = await deps.receive(message, { caller, mode, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
-  if (receipt.kind === 'handled') return c.json({ handled: true, reply: receipt.reply ?? null });
-  return c.json({ turnId: receipt.turnId, seq: receipt.seq }, 202);
+  return c.json(wireReceipt(receipt), receipt.kind === 'handled' ? 200 : 202);
 }
 
 function keyOf(c: HttpContext): ReturnType<typeof readableKey> {

@@ -1,4 +1,4 @@
-/** The trees of the two Markdown parsers in one form, so that they can be compared. */
+/** The trees of the two Markdown parsers in one normal form. */
 import type { Nodes, RootContent } from 'mdast';
 import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
 import type { Block } from '../../../channels/http/page/markdown/blocks.js';
@@ -7,7 +7,7 @@ import type { Inline } from '../../../channels/http/page/markdown/inline.js';
 import { safeHref } from '../../../channels/http/page/markdown/links.js';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 
-/** One node: what it is with what matters of it, and what is in it. Text is the node `text`. */
+/** A node: its kind with the attributes that are shown, then its children. */
 export type Tree = [kind: string, ...children: (Tree | string)[]];
 
 /** The gateway's tree. */
@@ -40,7 +40,9 @@ function fromMdast(node: Nodes): Tree[] {
     case 'list':
       return [[`list ${node.ordered === true ? (node.start ?? 1) : '-'}`, ...inside(node.children)]];
     case 'listItem':
-      return [[`item ${node.checked ?? '-'}`, ...inside(node.children)]];
+      return [
+        [`item ${node.checked ?? '-'} ${node.spread === true ? 'loose' : 'tight'}`, ...inside(node.children)],
+      ];
     case 'table':
       return [
         [`table ${(node.align ?? []).map((side) => side ?? 'left').join(' ')}`, ...inside(node.children)],
@@ -62,7 +64,7 @@ function fromMdast(node: Nodes): Tree[] {
     case 'image':
       return linked(node.url, [['text', node.alt ?? '']]);
     default:
-      throw new Error(`A chat's Markdown holds no ${node.type}.`);
+      throw new Error(`The parser should not make a ${node.type}.`);
   }
 }
 
@@ -70,12 +72,12 @@ function inside(nodes: readonly (RootContent | Nodes)[]): Tree[] {
   return joinTexts(nodes.flatMap(fromMdast));
 }
 
-/** A link cannot hold another: an image in it is its description. */
+/** An image inside a link becomes its description, because the page draws images as links. */
 function withoutImage(node: RootContent): RootContent {
   return node.type === 'image' ? { type: 'text', value: node.alt ?? '' } : node;
 }
 
-/** Both sides show an address that may not be followed as its label alone. */
+/** A link with an unsafe address is shown as its label on both sides. */
 function linked(url: string, children: Tree[]): Tree[] {
   const href = safeHref(url);
   return href === undefined ? children : [[`link ${href}`, ...children]];
@@ -96,8 +98,8 @@ function fromBlock(block: Block): Tree {
     case 'list':
       return [
         `list ${block.start ?? '-'}`,
-        ...block.items.map(({ checked, children }): Tree => [
-          `item ${checked ?? '-'}`,
+        ...block.items.map(({ checked, tight, children }): Tree => [
+          `item ${checked ?? '-'} ${tight ? 'tight' : 'loose'}`,
           ...children.map(fromBlock),
         ]),
       ];
@@ -131,7 +133,7 @@ function fromInline(node: Inline): Tree {
   }
 }
 
-/** Neighbouring texts are one, and empty ones are none. */
+/** Joins neighbouring texts and drops empty ones. */
 function joinTexts(trees: Tree[]): Tree[] {
   const joined: Tree[] = [];
   for (const tree of trees) {

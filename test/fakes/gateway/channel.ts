@@ -1,4 +1,4 @@
-/** A platform as strict as the real ones, behind the word `Channel`: limits, lost answers, and what a user's screen shows. */
+/** A fake channel with the strictness of real platforms: hidden limits, lost answers, and the messages a user sees. */
 import type { Root } from 'mdast';
 import type { Capabilities, Channel, OutboundPart, Rendered } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -8,11 +8,11 @@ import type { Place, SentMessage } from '../../../src/contracts/message.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
 
-/** Limits the bot is not told of. */
+/** Limits that the bot does not know. */
 export interface HiddenLimits {
-  /** Least time between two calls in a chat. */
+  /** Minimum time between two calls in a chat. */
   chatIntervalMs(chatId: string): number;
-  /** Calls of the whole bot in any second. */
+  /** Maximum calls of the whole bot in any second. */
   callsPerSecond(): number;
 }
 
@@ -26,7 +26,7 @@ export interface FakeChannelOptions {
   limits?: HiddenLimits;
   /** How long the platform takes to answer. */
   latencyMs?: number;
-  /** Gives back the first message for a repeated nonce, as Discord does. */
+  /** Answers a repeated nonce with the first message, as Discord does. */
   dedupes?: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Shown {
   buttons: string[];
 }
 
-/** What the next call shall run into. `lost`: the call is done, its answer never arrives. */
+/** The failure of a later call. `lost`: the call is done, but its answer never arrives. */
 type Failure = {
   code: ChannelErrorCode;
   retryAfterMs?: number;
@@ -57,7 +57,7 @@ export class FakeChannel implements Channel {
   readonly calls: { kind: 'send' | 'edit' | 'typing'; chatId: string; at: number; part?: OutboundPart }[] =
     [];
   refused = 0;
-  /** Calls made before the pause of an earlier refusal was over. */
+  /** Calls made before the pause of an earlier refusal had passed. */
   early = 0;
   readonly #options: FakeChannelOptions;
   #messages: Shown[] = [];
@@ -135,7 +135,7 @@ export class FakeChannel implements Channel {
     return this.#messages.filter((message) => message.chatId === chatId).map((message) => message.buttons);
   }
 
-  /** The next sends and edits run into these, in order. */
+  /** Makes the next sends and edits fail with these, in order. */
   failure(...failures: Failure[]): void {
     this.#failures.push(...failures);
   }
@@ -145,7 +145,7 @@ export class FakeChannel implements Channel {
     this.#messages.splice(index, 1);
   }
 
-  /** Answers nothing until the given function is called. */
+  /** Answers no call until the returned function is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gate = promise;
@@ -177,7 +177,7 @@ export class FakeChannel implements Channel {
     message.buttons = part.buttons.map((button) => button.label);
   }
 
-  /** One call at a time in a chat, never too fast, each with the failure that is due. */
+  /** Allows one call at a time in a chat, checks the limits, and applies the next failure. */
   async #call(
     kind: 'send' | 'edit' | 'typing',
     chatId: string,

@@ -1,9 +1,9 @@
-/** The event bus of the gateway in memory: gapless numbers per session, everything kept for readers that come back. */
+/** The event bus of the fake gateway: gapless numbers per session, and every event kept for readers that reconnect. */
 import type { EventListener } from '../../../src/contracts/bus.ts';
 import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 
-/** Tells listeners at once, keeps turns' events, and can lose or repeat some. */
+/** Calls listeners at once, keeps the events of turns, and can lose or repeat some. */
 export class FakeEvents {
   readonly listeners = new Map<EventListener, { sessionKey?: SessionKey; turnId?: string }>();
   /** Events of turns, by session; all under epoch 1, so an event's number is its place. */
@@ -14,7 +14,7 @@ export class FakeEvents {
     return () => void this.listeners.delete(listener);
   }
 
-  /** What a reader missed; without an id, the running turn from its beginning. */
+  /** The events after `lastEventId`; without it, those of the running turn. */
   replay(key: SessionKey, lastEventId: string | undefined): { events: AgentEvent[] } {
     const ring = this.#ringOf(key);
     if (lastEventId !== undefined) return { events: ring.slice(Number(lastEventId.split('-')[1])) };
@@ -23,7 +23,7 @@ export class FakeEvents {
     return { events: ring.filter((event) => event.turnId === last.turnId) };
   }
 
-  /** Tells everybody who listens; with a turn the event is numbered and kept. */
+  /** Calls every matching listener; with `turnId` the event is numbered and kept. */
   emit(sessionKey: SessionKey, body: EventBody, turnId?: string): void {
     const ring = this.#ringOf(sessionKey);
     const place = turnId === undefined ? {} : { turnId, epoch: 1, eventSeq: ring.length + 1 };
@@ -32,23 +32,23 @@ export class FakeEvents {
     this.#dispatch(event);
   }
 
-  /** All text of a turn, numbered like the last event it stands for. */
+  /** Emits all text of a turn, numbered like the last event it stands for. */
   snapshot(sessionKey: SessionKey, turnId: string, text: string): void {
     const eventSeq = this.#ringOf(sessionKey).length;
     this.#dispatch({ type: 'snapshot', text, sessionKey, turnId, epoch: 1, eventSeq, at: Date.now() });
   }
 
-  /** The newest event of the session comes once more, as a batch from another node may bring it. */
+  /** Emits the newest event of the session again, as a batch from another node may. */
   repeatLast(key: SessionKey): void {
     const last = this.#ringOf(key).at(-1);
     if (last !== undefined) this.#dispatch(last);
   }
 
-  /** Whoever listens now hears nothing of what `unheard` tells. */
-  lose(unheard: () => void): void {
+  /** The present listeners miss the events that `emitLost` emits. */
+  lose(emitLost: () => void): void {
     const listeners = [...this.listeners];
     this.listeners.clear();
-    unheard();
+    emitLost();
     for (const [listener, filter] of listeners) this.listeners.set(listener, filter);
   }
 

@@ -1,4 +1,4 @@
-/** A gateway for channels to call: sessions, turns and events in memory, as strict as the real one, with a hand for the test. */
+/** The gateway API for tests of channels: sessions, turns and events in memory, with the checks of the real one. */
 import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
@@ -19,7 +19,7 @@ import { fakeScheduleApi } from '../schedules.ts';
 import { FakeTurn, USAGE } from './turn.ts';
 import { fakeUsage } from '../usage.ts';
 
-/** `Authorization` values of an owner and of two people who may only chat. */
+/** `Authorization` values of an owner and of two users with the scope `chat`. */
 export const ADMIN = 'Bearer admin-token-of-the-owner';
 export const CHAT = 'Bearer chat-token-of-a-friend';
 export const OTHER = 'Bearer chat-token-of-a-stranger';
@@ -28,10 +28,10 @@ const MAX_PENDING = 5;
 const MAX_TEXT = 32_000;
 const MODES = ['planner', 'agentic', 'teacher'] as const;
 
-/** What a turn does when it starts; tests replace it. */
+/** What a turn does when it starts. */
 export type Script = (turn: FakeTurn) => void | Promise<void>;
 
-/** The gateway; what it does with a message is its `script`. */
+/** The fake gateway; `script` decides what it does with a message. */
 export class FakeGateway implements GatewayApi {
   readonly tokens = new Map<string, Caller>([
     [ADMIN, { tokenId: 'admin', scopes: ['admin', 'chat'] }],
@@ -43,9 +43,9 @@ export class FakeGateway implements GatewayApi {
   readonly turns = new Map<string, FakeTurn>();
   /** The newest plans, by session. */
   readonly plans = new Map<SessionKey, PlanRecord>();
-  waiting: ApprovalRecord[] = [];
+  pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
-  readonly approvals = async (): Promise<ApprovalRecord[]> => this.waiting;
+  readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands: CommandListing[] = [
@@ -77,7 +77,7 @@ export class FakeGateway implements GatewayApi {
   };
   /** Makes every call that needs the store fail. */
   storeDown = false;
-  /** How often a token was looked at. */
+  /** Number of calls of `authenticate`. */
   authentications = 0;
   readonly events = new FakeEvents();
   readonly #sessions = new Map<SessionKey, FakeSession>();
@@ -228,7 +228,7 @@ export class FakeGateway implements GatewayApi {
     return Promise.resolve('# TYPE parley_turns_total counter\nparley_turns_total 3\n');
   }
 
-  // The hand.
+  // For tests.
 
   addSession(key: SessionKey, ownerTokenId?: string): FakeSession {
     const now = new Date();
@@ -286,7 +286,7 @@ export class FakeGateway implements GatewayApi {
     void this.script(turn);
   }
 
-  /** A commit takes a moment: nothing here answers in the same tick. */
+  /** Commits take time: no method answers in the same tick. */
   async #commitTime(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     if (this.storeDown)

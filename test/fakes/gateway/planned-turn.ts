@@ -33,7 +33,7 @@ export async function planningScenario(
   return { scenario, provider };
 }
 
-/** The model marks item `index` of its list, perhaps with words before. */
+/** A step in which the model sets the status of item `index` of its todo list, after the text `words`. */
 export const update = (index: number, status: string, ...words: string[]): ScriptStep =>
   asks([{ name: 'todo', args: { action: 'update', index, status } }], ...words);
 
@@ -41,7 +41,7 @@ export const update = (index: number, status: string, ...words: string[]): Scrip
 export const only = (events: EventBody[], ...types: string[]): EventBody[] =>
   events.filter(({ type }) => types.includes(type));
 
-/** A model that plans whenever it is asked to, and whose answers depend only on how far the turn is. */
+/** A model that plans when asked to; its answers depend only on the progress of the turn. */
 export class PlanningModel extends ReplayModel {
   planningCalls = 0;
   readonly #answers: readonly ScriptStep[];
@@ -56,14 +56,18 @@ export class PlanningModel extends ReplayModel {
   }
 
   #stepFor({ messages, tools }: ChatRequest): ScriptStep {
-    const told = messages.at(-1)?.content ?? '';
-    const plan = told.includes('first judge') ? ANALYSIS : told.includes('write the plan') ? PLAN : undefined;
+    const prompt = messages.at(-1)?.content ?? '';
+    const plan = prompt.includes('first judge')
+      ? ANALYSIS
+      : prompt.includes('write the plan')
+        ? PLAN
+        : undefined;
     if (plan !== undefined && tools === undefined) {
       this.planningCalls += 1;
       return says(plan);
     }
-    const asked = messages.findLastIndex(({ role }) => role === 'user');
-    const own = messages.slice(asked).filter(({ role }) => role === 'assistant').length;
+    const question = messages.findLastIndex(({ role }) => role === 'user');
+    const own = messages.slice(question).filter(({ role }) => role === 'assistant').length;
     // The first of them is the plan.
     const step = this.#answers[own - 1];
     if (step === undefined) throw new Error(`The model has no answer ${own}.`);

@@ -1,17 +1,17 @@
-/** A plan's card read back from a screen, to be compared with the plan it should show. */
+/** Parses a plan's card as users see it, to compare it with the plan. */
 import { MAX_CORRECTIONS } from '../../../src/contracts/plan.ts';
 import type { Plan, PlanState, PlanStep, StepStatus } from '../../../src/contracts/plan.ts';
 
-/** What a card says, however it is written. */
+/** The content of a card. */
 export interface ReadCard {
   goal: string;
   state: PlanState;
-  over: number;
-  steps: { mark: StepStatus; number: number; words: string; attempt: number; revision?: string }[];
+  finished: number;
+  steps: { mark: StepStatus; number: number; description: string; attempt: number; revision?: string }[];
   /** Undefined while nothing was corrected. */
   left?: number;
   reason?: string;
-  /** What passes at this moment. */
+  /** The passing note, such as that a step is retried. */
   note?: string;
 }
 
@@ -28,15 +28,15 @@ const STATES: Record<string, PlanState> = {
   '✖ Cancelled · ': 'cancelled',
 };
 
-/** Reads a card as people see it. Throws when it is none. */
+/** Parses a card. Throws when the text is none. */
 export function readCard(text: string): ReadCard {
   const [head = '', line = '', ...rest] = text.split('\n').filter((one) => one.trim() !== '');
-  const [, state = '', over = ''] = /^(\D* · |)(\d+) of \d+ steps? done$/.exec(line) ?? [];
-  if (!head.startsWith('Plan: ') || over === '') throw new Error(`no card: ${text}`);
+  const [, state = '', finished = ''] = /^(\D* · |)(\d+) of \d+ steps? done$/.exec(line) ?? [];
+  if (!head.startsWith('Plan: ') || finished === '') throw new Error(`no card: ${text}`);
   const card: ReadCard = {
     goal: head.slice('Plan: '.length),
     state: STATES[state] ?? 'running',
-    over: Number(over),
+    finished: Number(finished),
     steps: [],
   };
   for (const one of rest) readLine(card, one);
@@ -50,20 +50,20 @@ function readLine(card: ReadCard, line: string): void {
   const left = /^Corrections left: (\d+) of 10$/.exec(line)?.[1];
   const last = card.steps.at(-1);
   if (status !== undefined)
-    card.steps.push({ mark: status, number: Number(number), words, attempt: Number(attempt) });
+    card.steps.push({ mark: status, number: Number(number), description: words, attempt: Number(attempt) });
   else if (line.startsWith('↳ ') && last !== undefined) last.revision = line.slice(2);
   else if (left !== undefined) card.left = Number(left);
   else if (/^(⚡ )?Step \d+ (failed; thinking|is tried again)/u.test(line)) card.note = line;
   else card.reason = line;
 }
 
-/** What the card of a plan has to say, but for what passes. */
+/** The content that the card of a plan must have, without the passing note. */
 export function cardOf(plan: Plan): ReadCard {
   const used = plan.steps.reduce((sum, { corrections }) => sum + corrections, 0);
   return {
     goal: plan.goal,
     state: plan.state,
-    over: plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length,
+    finished: plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length,
     steps: plan.steps.map(lineOf),
     ...(used > 0 && { left: MAX_CORRECTIONS - used }),
     ...(plan.reason !== undefined && { reason: plan.reason }),
@@ -71,6 +71,6 @@ export function cardOf(plan: Plan): ReadCard {
 }
 
 function lineOf({ status, index, description, attempts, revision }: PlanStep): ReadCard['steps'][number] {
-  const line = { mark: status, number: index + 1, words: description, attempt: Math.max(1, attempts) };
+  const line = { mark: status, number: index + 1, description, attempt: Math.max(1, attempts) };
   return { ...line, ...(revision !== undefined && { revision }) };
 }

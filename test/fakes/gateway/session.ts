@@ -1,4 +1,4 @@
-/** A session of the gateway in memory. */
+/** A session of the fake gateway. */
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/records.ts';

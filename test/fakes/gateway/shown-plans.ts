@@ -1,7 +1,7 @@
-/** Plans to show. */
+/** Plans for tests of cards and panels. */
 import type { Plan, PlanStep, StepStatus } from '../../../src/contracts/plan.ts';
 
-/** A step with everything a step has. */
+/** A pending step with all fields; `over` replaces some. */
 export function step(index: number, over: Partial<PlanStep> = {}): PlanStep {
   const description = `Do thing number ${index + 1}`;
   const executor = { kind: 'self' } as const;
@@ -18,7 +18,7 @@ export function step(index: number, over: Partial<PlanStep> = {}): PlanStep {
   return { ...usual, ...over };
 }
 
-/** A plan of so many steps. */
+/** A running plan with the given steps, or so many of them; `over` replaces some fields. */
 export function plan(steps: number | PlanStep[], over: Partial<Plan> = {}): Plan {
   const all = typeof steps === 'number' ? Array.from({ length: steps }, (_, index) => step(index)) : steps;
   return {
@@ -33,7 +33,7 @@ export function plan(steps: number | PlanStep[], over: Partial<Plan> = {}): Plan
   };
 }
 
-/** The plan with one step standing otherwise. */
+/** The plan with one step in another status. */
 export function withStatus(of: Plan, index: number, status: StepStatus, attempts = 1): Plan {
   return {
     ...of,

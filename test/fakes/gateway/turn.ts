@@ -1,4 +1,4 @@
-/** A turn of the gateway in memory, driven by the test word by word. */
+/** A turn of the fake gateway, driven by the test. */
 import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
 import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
@@ -27,7 +27,7 @@ export interface TurnGateway {
   next(key: SessionKey): void;
 }
 
-/** A turn that runs, as the test drives it. Texts are told as events at once; `end` commits and tells last. */
+/** A turn: each method emits its events at once; `end` commits the answer and emits `turn_ended` last. */
 export class FakeTurn {
   readonly id: string;
   readonly message: InboundMessage;
@@ -60,7 +60,7 @@ export class FakeTurn {
     this.#gateway.events.emit(this.#key, { ...body, ...from }, this.id);
   }
 
-  /** The turn follows a plan: stored, written for people, told. */
+  /** Starts a plan: stores it, commits its message, emits `plan_ready`. */
   follow(plan: Plan): void {
     this.store(plan);
     const steps = plan.steps.map(({ description }, index) => `${index + 1}. ${description}`);
@@ -68,7 +68,7 @@ export class FakeTurn {
     this.emit({ type: 'plan_ready', plan });
   }
 
-  /** How the plan stands from now on, as the store knows it; nobody is told. */
+  /** Stores the plan without an event. */
   store(plan: Plan): void {
     const now = new Date();
     const record = { plan, session: this.#key, turnId: this.id, createdAt: now, updatedAt: now };
@@ -90,7 +90,7 @@ export class FakeTurn {
     }
   }
 
-  /** The model call breaks and begins again: what it said is void. */
+  /** The model call is repeated: its text so far is void. */
   reset(): void {
     this.#text = '';
     this.emit({ type: 'stream_reset', msgId: this.#call });
@@ -108,7 +108,7 @@ export class FakeTurn {
     this.emit({ type: 'tool_result', toolCallId, name, result, isError });
   }
 
-  /** Ends the turn; what the gateway says last is a call of its own, like in the real one. */
+  /** Ends the turn. `lastWords` come as a model call of their own, as from the real gateway. */
   end(reason: TurnEndReason = 'completed', lastWords = ''): void {
     if (this.state === 'done') return;
     this.#endCall();
@@ -125,7 +125,7 @@ export class FakeTurn {
     this.#gateway.next(this.#key);
   }
 
-  /** The bus gives readers all text so far, numbered like the last event it stands for. */
+  /** Emits all text so far, numbered like the last event it stands for. */
   snapshot(): void {
     this.#gateway.events.snapshot(this.#key, this.id, this.#text);
   }

@@ -73,8 +73,8 @@ const PLAYS: Play[] = [
 
 const stepsOf = ({ steps }: ReadCard): string[] =>
   steps.map(
-    ({ mark, number, words, attempt, revision = '' }) =>
-      `${mark} ${number}. ${words} (${attempt}) ${revision}`,
+    ({ mark, number, description, attempt, revision = '' }) =>
+      `${mark} ${number}. ${description} (${attempt}) ${revision}`,
   );
 const told = (card: ReadCard): string =>
   [card.state, ...stepsOf(card), card.reason ?? '', card.note ?? ''].join('\n');

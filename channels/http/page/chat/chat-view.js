@@ -73,20 +73,26 @@ export class ChatView {
     this.#transcript = new Transcript(this.#api, key);
     const here = key.startsWith('http:');
     this.#setTitle(fresh ? 'New chat' : this.#sidebar.titleOf(key));
-    const badge = byId('channel-badge', HTMLElement);
-    badge.hidden = here;
     byId('model-picker', HTMLElement).hidden = !here;
-    badge.textContent = channelOf(key);
-    this.#composer.setWritable(
-      here,
-      here ? '' : `This chat lives on ${channelOf(key)}. You can watch it here and stop an answer.`,
-    );
+    this.showChannel();
     this.#setRunning(false);
     this.#head.open(key);
     this.#approvals.open(key);
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
+  }
+
+  /** Shows which channel the chat is on; only a chat of this page can be written in. */
+  showChannel() {
+    if (this.key === '') return;
+    const here = this.key.startsWith('http:');
+    const label = channelOf(this.key);
+    const badge = byId('channel-badge', HTMLElement);
+    badge.hidden = here;
+    badge.textContent = label;
+    const note = here ? '' : `This chat is on ${label}. You can follow it here and stop a running answer.`;
+    this.#composer.setWritable(here, note);
   }
 
   #closeCurrent() {
@@ -151,9 +157,8 @@ export class ChatView {
     const attempt = async () => {
       try {
         const receipt = await this.#api.postMessage(key, { content, ...model }, idempotencyKey);
-        if (receipt.turnId !== undefined && receipt.seq !== undefined) {
-          shown.accepted({ turnId: receipt.turnId, seq: receipt.seq });
-        } else shown.handled(receipt.reply ?? null);
+        if (receipt.handled) shown.handled(receipt.reply);
+        else shown.accepted(receipt);
         this.#sent(key, content);
       } catch (error) {
         shown.failed(error instanceof ApiError ? error.message : String(error), () => {

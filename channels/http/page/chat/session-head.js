@@ -2,7 +2,7 @@
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
 
-/** The modes in their order, each with its explanation. @type {[string, string][]} */
+/** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plan.ts').ExecutionMode, string][]} */
 const MODES = [
   ['planner', 'Planner: the answer follows its plan by itself'],
   ['teacher', 'Teacher: each step waits for you'],

@@ -7,8 +7,9 @@ import { TodoView } from '../plan/todo-view.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
+/** @typedef {import('../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
 
-/** Shown where a turn ended without a text. @type {Record<string, string>} */
+/** Shown where a turn ended without a text. @type {Partial<Record<TurnEndReason, string>>} */
 const ENDINGS = {
   stopped: 'Stopped.',
   interrupted: 'This answer was interrupted.',
@@ -209,7 +210,7 @@ export class TurnView {
     }
   }
 
-  /** @param {string} reason */
+  /** @param {TurnEndReason} reason */
   #finish(reason) {
     this.state = 'ended';
     this.#setStatus('');
@@ -226,7 +227,7 @@ export class TurnView {
   #setStatus(text, dots = false) {
     this.#status.replaceChildren(
       ...(dots
-        ? [h('span', { class: 'dots', 'aria-label': 'The answer is being made' }, h('i'), h('i'), h('i'))]
+        ? [h('span', { class: 'dots', 'aria-label': 'Working on the answer' }, h('i'), h('i'), h('i'))]
         : [text]),
     );
     this.#status.hidden = !dots && text === '';

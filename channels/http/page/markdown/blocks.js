@@ -20,7 +20,7 @@ const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
 const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(?: |$)/;
-const TASK = /^\[([ xX])\] /;
+const TASK = /^\[([ xX])\] (?=\s*\S)/;
 const DELIMITER_CELL = /^:?-+:?$/;
 
 /**
@@ -145,13 +145,16 @@ function readList(lines, at, depth) {
 }
 
 /**
- * The line after an item's last: indented lines belong to it, and unindented ones that merely go on with its paragraph.
+ * The line after an item's last: indented lines belong to it, and unindented ones that continue its paragraph. An item
+ * that begins with an empty line has no paragraph to continue.
  * @param {string[]} lines
  * @param {number} at
  * @param {number} indent
  */
 function itemEnd(lines, at, indent) {
   let end = at + 1;
+  const isEmpty = (lines[at] ?? '').slice(indent).trim() === '';
+  if (isEmpty && !(lines[end] ?? '').startsWith(' '.repeat(indent))) return end;
   let blank = false;
   while (end < lines.length) {
     const line = lines[end] ?? '';
@@ -175,11 +178,23 @@ function readItem(lines, item, depth) {
   const inner = lines.map((line, index) => (index === 0 ? line.slice(indent) : withoutIndent(line, indent)));
   const task = TASK.exec(inner[0] ?? '');
   if (task !== null) inner[0] = (inner[0] ?? '').slice(task[0].length);
+  const children = readBlocks(inner, depth + 1);
   return {
     checked: task === null ? undefined : task[1] !== ' ',
-    tight: !inner.some((line, index) => line.trim() === '' && index < inner.length - 1),
-    children: readBlocks(inner, depth + 1),
+    tight: !hasBlankBetween(children, inner),
+    children,
   };
+}
+
+/**
+ * True when blank lines part the blocks that these lines make: a blank line inside a block does not count.
+ * @param {Block[]} blocks
+ * @param {string[]} lines
+ */
+function hasBlankBetween(blocks, lines) {
+  const used = blocks.reduce((sum, { source }) => sum + source.split('\n').length, 0);
+  const leading = lines[0]?.trim() === '' ? 1 : 0;
+  return used < lines.length - leading;
 }
 
 /**

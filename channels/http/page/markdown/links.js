@@ -6,6 +6,7 @@ const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
 /** The target of a link, then its title, if there is one. */
 const TARGET = /^(<[^<>\n]*>|\S*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?$/;
 const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/iy;
+const REFERENCE_AT_END = /&[a-z\d]{1,30};$/i;
 const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/iy;
 
 /**
@@ -68,11 +69,11 @@ export function matchPairs(text, opening, closing) {
 }
 
 /**
- * A bare link without the sentence's own punctuation after it.
+ * A bare link without the punctuation of the sentence after it, and without a character reference.
  * @param {string} link
  */
 function withoutTrailing(link) {
-  let end = link.length;
+  let end = link.length - (REFERENCE_AT_END.exec(link)?.[0].length ?? 0);
   while (end > 0) {
     const last = link[end - 1] ?? '';
     const unopened = last === ')' && !link.slice(0, end).includes('(');

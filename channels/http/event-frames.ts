@@ -1,0 +1,53 @@
+/** Events as frames of an event stream: each is serialised once, whatever the number of readers. */
+import { sseId } from '../../src/contracts/event.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
+
+type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' }>;
+
+/** The event serialised last: the bus calls the readers of an event one after the other. */
+let lastEvent: AgentEvent | undefined;
+let lastFrame = '';
+
+/** Makes the frames of one stream. What all tokens of a model call have in common is serialised once per call. */
+export class EventFrames {
+  /** A token of the call that `#head` was made for. */
+  #call: DeltaEvent | undefined;
+  #head = '';
+
+  /** The frame, with the event's id for `Last-Event-ID` where it has one. */
+  frameOf(event: AgentEvent): string {
+    if (event === lastEvent) return lastFrame;
+    const id = sseId(event);
+    const json = id !== undefined && isDelta(event) ? this.#deltaJson(event) : JSON.stringify(event);
+    lastFrame = `${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
+    lastEvent = event;
+    return lastFrame;
+  }
+
+  /** The same as `JSON.stringify`, in another order of fields and, measured, in a third of the time. */
+  #deltaJson(event: DeltaEvent): string {
+    if (this.#call === undefined || !isSameCall(this.#call, event)) {
+      const { delta: _, eventSeq: _seq, at: _at, ...common } = event;
+      this.#call = event;
+      this.#head = JSON.stringify(common).slice(0, -1);
+    }
+    return `${this.#head},"eventSeq":${event.eventSeq},"at":${event.at},"delta":${JSON.stringify(event.delta)}}`;
+  }
+}
+
+function isDelta(event: AgentEvent): event is DeltaEvent {
+  return event.type === 'stream_chunk' || event.type === 'thinking_delta';
+}
+
+/** True when two events differ in nothing but their text, number and time. */
+function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
+  return (
+    one.msgId === other.msgId &&
+    one.type === other.type &&
+    one.turnId === other.turnId &&
+    one.epoch === other.epoch &&
+    one.agentId === other.agentId &&
+    one.isSubagent === other.isSubagent &&
+    one.sessionKey === other.sessionKey
+  );
+}
