@@ -2,6 +2,7 @@
 import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+import { PrivateFieldError } from './private-fields.ts';
 
 const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
@@ -107,8 +108,10 @@ export function fatalClose(code: number): ChannelError | undefined {
   return fatal === undefined ? undefined : new ChannelError(...fatal);
 }
 
-/** What a failed login means: fatal for a refused token, else undefined: try again. */
+/** What a failed login means: fatal for a refused token and for another discord.js, else undefined: try again. */
 export function fatalLogin(error: unknown): ChannelError | undefined {
+  if (error instanceof PrivateFieldError)
+    return new ChannelError('rejected', error.message, { cause: error });
   const refused = error instanceof Error && 'code' in error && error.code === 'TokenInvalid';
   return refused ? new ChannelError('unauthorized', BAD_TOKEN, { cause: error }) : undefined;
 }

@@ -125,7 +125,7 @@ export class Poller {
       if (inbound.kind === 'moved') {
         await this.#follow(inbound);
       } else if (inbound.kind === 'ignored') {
-        this.#parts.log.debug({ event: 'update_ignored', updateId: id, why: inbound.why }, 'update ignored');
+        this.#parts.log.debug({ updateId: id, why: inbound.why }, 'telegram_update_ignored');
       } else if (inbound.message !== undefined) {
         const callbackId = inbound.kind === 'button' ? inbound.callbackId : undefined;
         messages.push({ id, message: inbound.message, callbackId });
@@ -145,7 +145,7 @@ export class Poller {
     } catch (error) {
       const failure = toGatewayError(error);
       if (failure.retryable) throw failure;
-      this.#parts.log.error({ event: 'chat_migration_failed', err: failure, from, to }, failure.message);
+      this.#parts.log.error({ err: failure, from, to }, 'chat_migration_failed');
     }
   }
 
@@ -181,35 +181,36 @@ export class Poller {
     const tries = (this.#tries.get(id) ?? 0) + 1;
     this.#tries.set(id, tries);
     if (tries < PUBLISH_TRIES) throw failure;
-    this.#parts.log.error({ event: 'message_skipped', err: failure, messageId: message.id }, failure.message);
+    this.#parts.log.error({ err: failure, messageId: message.id }, 'telegram_message_skipped');
   }
 
   async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
     const { timing, log } = this.#parts;
     const waitMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
     this.#failures += 1;
-    await sleep(waitMs, signal).catch(() =>
-      log.debug({ event: 'telegram_backoff_aborted' }, 'stopped during the backoff'),
-    );
+    await sleep(waitMs, signal).catch(() => log.debug('telegram_backoff_aborted'));
   }
 
   #report(failure: GatewayError): void {
     const { log, setHealth } = this.#parts;
     setHealth({ state: isFatal(failure) ? 'dead' : 'degraded', detail: failure.message });
-    log.warn({ event: 'telegram_receiving_failed', err: failure, failures: this.#failures }, failure.message);
+    log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
   }
 
   async #offerCommands(): Promise<void> {
-    await this.#try('offer_commands_failed', this.#parts.bot.offerCommands(toMenu(this.#parts.commands)));
+    await this.#try(
+      'telegram_commands_not_offered',
+      this.#parts.bot.offerCommands(toMenu(this.#parts.commands)),
+    );
   }
 
   async #answerPress(callbackId: string, text: string | undefined): Promise<void> {
-    await this.#try('answer_press_failed', this.#parts.bot.answerPress(callbackId, text));
+    await this.#try('telegram_press_unanswered', this.#parts.bot.answerPress(callbackId, text));
   }
 
   /** Waits for a call whose failure is only logged. */
   async #try(event: string, call: Promise<void>): Promise<void> {
-    await call.catch((error: ChannelError) => this.#parts.log.warn({ event, err: error }, error.message));
+    await call.catch((error: ChannelError) => this.#parts.log.warn({ err: error }, event));
   }
 }
 
