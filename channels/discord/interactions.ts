@@ -1,4 +1,4 @@
-/** Slash commands: acknowledged within Discord's three seconds, answered in their deferred reply while its token lives. */
+/** Slash commands: acknowledged within Discord's three seconds, answered in their deferred reply until its token expires. */
 import { InteractionResponseType, MessageFlags } from 'discord.js';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
@@ -89,8 +89,8 @@ export class Interactions {
   }
 
   /**
-   * Commit first, then defer. A slow commit is overtaken (after 1.5 s), because a command that is not acknowledged in 3 s
-   * is lost for the person; should the commit then fail, the deferred reply says so.
+   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because a command that is not acknowledged in 3 s
+   * is shown as failed; should the commit then fail, the deferred reply says so.
    */
   async #answer(
     interaction: Interaction,

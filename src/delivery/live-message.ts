@@ -1,4 +1,4 @@
-/** A reply that grows in place: one turn's events on one channel's screen. */
+/** A reply that grows in place: shows one turn's events in one chat. */
 import type { Channel, OutboundPart } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
@@ -40,14 +40,14 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   /** Text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
   #plain = false;
-  /** Set when earlier answers to the chat are on screen: a first message sent before would stand above them. */
+  /** Set once earlier answers to the chat are on screen: a message sent before would appear above them. */
   #begun: boolean;
   /** True from a request for an edit until it is made: a token then has nothing to ask for. */
   #editRequested = false;
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
-  /** Set when the screen cannot or need not follow any more. */
+  /** Set when the reply cannot or need not grow any further. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
   #cancelWake: (() => void) | undefined;
@@ -138,7 +138,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     return this.#certain ? [...this.#shown] : [];
   }
 
-  /** Requests an edit for the moment a tool or a subagent has run long enough for a line: nothing else would. */
+  /** Requests an edit for the time at which a tool or subagent has run long enough for a line: no event comes then. */
   #wakeForActivity(nowMs: number): void {
     const { clock, scheduler } = this.#deps;
     const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;

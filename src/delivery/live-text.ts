@@ -8,7 +8,7 @@ import type { RenderTarget } from './text/cut.ts';
 /** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
 
-/** Longest notice below a growing reply: it ends with what to do. */
+/** Longest notice below a growing reply, in UTF-16 units. */
 const MAX_NOTICE = 400;
 
 /** One message of the text that the chat does not show as it is now. */
@@ -23,12 +23,12 @@ export interface OutdatedChunk {
 export class LiveText {
   readonly #target: RenderTarget;
   #chunker: MessageChunker;
-  /** Text by model call, so that one call can be taken back; without the deltas that are still apart. */
+  /** Text by model call, so that one call can be taken back; without `#deltas`. */
   #calls: { msgId: string; text: string }[];
   /** Deltas of the last call since the messages were asked for: a token costs one array slot. */
   #deltas: string[] = [];
   #length: number;
-  /** Text the chunker has not seen yet; without the deltas. */
+  /** Text that the chunker does not have yet; without `#deltas`. */
   #unread: string;
   /** Messages below this are settled and shown: they are never compared again. */
   #firstOpen = 0;
@@ -78,7 +78,7 @@ export class LiveText {
     return true;
   }
 
-  /** Monotonic time at which a line about what the turn does will appear by itself. */
+  /** Monotonic time at which the next line about a running tool or subagent appears. */
   nextLineAt(nowMs: number): number | undefined {
     return this.#activity.nextLineAt(nowMs);
   }
