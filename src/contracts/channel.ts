@@ -1,6 +1,6 @@
 /** Channels: adapters to one network each, and the manifests that describe them. */
 import type { Root } from 'mdast';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { accessRules, isId } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
 import type { GatewayApi } from './gateway-api.ts';
@@ -169,8 +169,62 @@ export function configureChannel(
 /** Names with another meaning in addresses, in user ids, or beside the channels in `access`. */
 const RESERVED_NAMES = ['system', 'token', 'owners'];
 
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isPattern = (value: unknown): boolean => value instanceof RegExp;
+
+/** Checks of a manifest's fields, each with what to write: types are not checked when the gateway runs. */
+const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
+  name: [isText, "a text such as 'matrix', the first part of the channel's addresses"],
+  label: [isText, "the network's name for people, such as 'Matrix'"],
+  needs: [isText, "the variable that switches the channel on, such as 'MATRIX_TOKEN', or 'nothing'"],
+  env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
+  settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
+  ids: [
+    (value) => value === undefined || hasIds(value),
+    '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',
+  ],
+  secretShapes: [
+    (value) => Array.isArray(value) && value.every(isSecretShape),
+    'a list of { pattern: /…/, replacement: "…" }, or [] for none',
+  ],
+  isOn: [isFunction, 'a function of `env` that is true when the channel is switched on'],
+  secrets: [isFunction, 'a function of `env` that gives the secret values'],
+  create: [isFunction, 'a function that loads index.ts and makes the channel'],
+};
+
+/** Fields of manifests that are missing or of a wrong type, one sentence each; nothing else may read such a list. */
+export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
+  return manifests.flatMap((manifest, index) => {
+    const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
+    const channel = typeof fields.name === 'string' ? fields.name : `number ${index + 1} of the list`;
+    return Object.entries(FIELDS)
+      .filter(([field, [isRight]]) => !isRight(fields[field]))
+      .map(([field, [, write]]) => {
+        const problem = fields[field] === undefined ? 'is missing' : 'has the wrong type';
+        return `channel ${channel}: ${field} ${problem}: write ${write}`;
+      });
+  });
+}
+
+function isStrictObject(schema: unknown): boolean {
+  if (!(schema instanceof z.ZodObject)) return false;
+  const issues = schema.safeParse({ 'no such field': 1 }).error?.issues ?? [];
+  return issues.some(({ code }) => code === 'unrecognized_keys');
+}
+
+function hasIds(value: unknown): boolean {
+  const { userId, chatId, description }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(userId) && isPattern(chatId) && isText(description);
+}
+
+function isSecretShape(value: unknown): boolean {
+  const { pattern, replacement }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(pattern) && typeof replacement === 'string';
+}
+
 /**
- * Everything that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
+ * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
  * environment variables of the gateway itself.
  */
 export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
