@@ -161,7 +161,7 @@ export function loadConfig(
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
     const place = `such as "${example}:<chat id>"`;
-    throw refusal([`${file}: heartbeat.session: must say where the heartbeat speaks, ${place}`]);
+    throw refusal([`${file}: heartbeat.session: must name the chat of the heartbeat, ${place}`]);
   }
   return Object.freeze({
     ...rest,
@@ -219,7 +219,7 @@ export function accessOf(config: Config, channel: string): ChannelAccess | undef
 }
 
 /**
- * Where the heartbeat speaks: the configured place, else the private chat with the first owner on the first channel that
+ * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
  * is on and whose ids tell that chat.
  */
 function heartbeatAddress(

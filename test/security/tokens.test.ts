@@ -50,12 +50,12 @@ describe('a token in a header', () => {
     expect(await authenticate(header)).toBeUndefined();
   });
 
-  it('names its caller, and nothing of its secret', async () => {
+  it('gives its caller, and never stores the secret', async () => {
     expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', scopes: ['chat'] });
     expect(asked).toEqual([hashSecret(SECRET)]);
   });
 
-  it('dies within a second of its revocation', async () => {
+  it('stops working within a second of its revocation', async () => {
     await authenticate(`Bearer ${SECRET}`);
     known = false;
     clock.ms += TOKEN_CACHE_MS - 1;
@@ -73,7 +73,7 @@ describeEachDatabase('the first token', (databases) => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('is written for its owner alone where there is no terminal, and stays the same', async () => {
+  it('is written to a file only its owner can read when there is no terminal, and stays the same', async () => {
     const { access } = await databases.open();
     const options = { access, home, fromEnvironment: undefined, announce: undefined };
     const { file = '' } = await ensureFirstToken(options);
@@ -85,7 +85,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(await access.tokens()).toHaveLength(1);
   });
 
-  it('is told once on a terminal, and written nowhere', async () => {
+  it('is shown once on a terminal, and written nowhere', async () => {
     const { access, sql } = await databases.open();
     const told: string[] = [];
     const options = {
@@ -100,7 +100,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
   });
 
-  it('is the one of the environment when that names one', async () => {
+  it('is the one from the environment when that is set', async () => {
     const { access } = await databases.open();
     await ensureFirstToken({ access, home, fromEnvironment: SECRET, announce: undefined });
     expect(await access.tokenByHash(hashSecret(SECRET))).toMatchObject({ name: 'GATEWAY_TOKEN' });
