@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
 import type { ChannelAccess } from './contracts/access.ts';
 import { accessRules, ownersRule } from './contracts/access.ts';
-import { configureChannel, manifestErrors } from './contracts/channel.ts';
+import { configureChannel, manifestErrors, manifestFieldErrors } from './contracts/channel.ts';
 import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts';
 import { ConfigError } from './contracts/errors.ts';
 import type { SecretShape } from './contracts/log.ts';
@@ -100,7 +100,7 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
   const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
   const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
   const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
-  const settings = channels.map(({ name, settings: own }) => [name, own.strict().prefault({})] as const);
+  const settings = channels.map(({ name, settings: own }) => [name, own.prefault({})] as const);
   return z.strictObject({
     access: z
       .strictObject({
@@ -119,11 +119,7 @@ export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
   return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
 }
 
-/** `config.json` and the environment with all channels of the list. */
-export const fileSchema = fileSchemaFor(allChannels);
-export const environmentSchema = environmentSchemaFor(allChannels);
-
-export type EnvironmentConfig = z.infer<typeof environmentSchema>;
+export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;
 
 export interface Config extends z.infer<typeof gatewayFile> {
   env: EnvironmentConfig;
@@ -145,6 +141,8 @@ export function loadConfig(
   environment: Record<string, string | undefined>,
   manifests: readonly ChannelManifest[] = allChannels,
 ): Config {
+  const malformed = manifestFieldErrors(manifests);
+  if (malformed.length > 0) throw refusal(malformed);
   const errors = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape));
   const warnings: string[] = [];
   const set = Object.fromEntries(
@@ -163,7 +161,7 @@ export function loadConfig(
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
     const place = `such as "${example}:<chat id>"`;
-    throw refusal([`${file}: heartbeat.session: must say where the heartbeat speaks, ${place}`]);
+    throw refusal([`${file}: heartbeat.session: must name the chat of the heartbeat, ${place}`]);
   }
   return Object.freeze({
     ...rest,
@@ -221,7 +219,7 @@ export function accessOf(config: Config, channel: string): ChannelAccess | undef
 }
 
 /**
- * Where the heartbeat speaks: the configured place, else the private chat with the first owner on the first channel that
+ * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
  * is on and whose ids tell that chat.
  */
 function heartbeatAddress(

@@ -1,4 +1,4 @@
-/** What the configuration accepts, and how it says what it does not. */
+/** What the configuration accepts, and how it reports what it refuses. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -55,7 +55,7 @@ describe('the configuration', () => {
     expect(message).not.toContain('not-a-token');
   });
 
-  it('refuses names where ids belong, for names can be taken over', () => {
+  it('refuses user names in place of ids, because names can be taken over', () => {
     expect(load({}, { access: { telegram: { allow: [42] } } }).channels[1]?.access?.allow).toEqual(['42']);
     expect(errorsOf({}, { access: { owners: { telegram: ['@alice'] } } })).toMatch(
       /owners\.telegram\.0.*numeric/,
@@ -66,7 +66,7 @@ describe('the configuration', () => {
     expect(errorsOf({}, '{ "http": ')).toContain('config.json');
   });
 
-  it('refuses unknown fields, so that a typing error cannot let anybody in', () => {
+  it('refuses unknown fields, so that a typing error cannot open access', () => {
     expect(errorsOf({}, { acess: {} })).toContain('acess');
   });
 
@@ -76,7 +76,7 @@ describe('the configuration', () => {
     expect(load({}, {}, 0o600).warnings).toEqual([]);
   });
 
-  it('checks a Telegram token only as digits, colon, something', () => {
+  it('checks a Telegram token only as digits, colon, text', () => {
     expect(secretsOf(load({ TELEGRAM_BOT_TOKEN: '1:x' })).secrets).toEqual(['1:x']);
     expect(errorsOf({ TELEGRAM_BOT_TOKEN: '1:' })).toContain('TELEGRAM_BOT_TOKEN');
   });
@@ -89,7 +89,7 @@ describe('the configuration', () => {
     expect(load({ OLLAMA_HOST: '10.0.0.2:11434' }).env.OLLAMA_HOST).toBe('http://10.0.0.2:11434');
   });
 
-  it('says where the heartbeat speaks, or what is missing', () => {
+  it('determines the chat of the heartbeat, or reports what is missing', () => {
     const owners = { access: { owners: { telegram: ['9'] } } };
     const bot = { TELEGRAM_BOT_TOKEN: '1:abc' };
     expect(clockOf(load({})).heartbeat).toBeUndefined();
@@ -100,12 +100,12 @@ describe('the configuration', () => {
     expect(clockOf(load({}, { heartbeat: elsewhere })).heartbeat?.address).toBe('discord:77:8');
     for (const env of [{}, bot]) {
       const errors = errorsOf(env, { heartbeat: { everyMinutes: 30 } });
-      expect(errors).toContain('heartbeat.session: must say where');
+      expect(errors).toContain('heartbeat.session: must name the chat');
     }
     expect(errorsOf({}, { ...owners, heartbeat: { everyMinutes: 30 } })).toContain('heartbeat.session');
   });
 
-  it('knows the time zones of the world', () => {
+  it('accepts IANA time zones and refuses others', () => {
     expect(clockOf(load({}, { schedules: { timeZone: 'Asia/Kathmandu' } })).timeZone).toBe('Asia/Kathmandu');
     expect(errorsOf({}, { schedules: { timeZone: 'Mars/Base' } })).toContain('schedules.timeZone: must be');
   });
@@ -121,7 +121,7 @@ describe('the configuration', () => {
     expect(errorsOf({}, { tools: { exec: 'yes' } })).toContain('tools.exec');
   });
 
-  it('knows its secrets, the database password among them', () => {
+  it('lists its secrets, including the database password', () => {
     const config = load({
       DATABASE_URL: 'postgres://parley:s%40cret-word@127.0.0.1/parley',
       TELEGRAM_BOT_TOKEN: '12:abcdef',
@@ -133,7 +133,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('refuses a key that no header can carry without repeating it, and redacts a good one', () => {
+  it('refuses a key that no header can carry, without repeating it, and redacts a valid one', () => {
     const message = errorsOf({ OPENAI_API_KEY: 'sk-two\nlines' });
     expect(message).toContain('OPENAI_API_KEY');
     expect(message).not.toContain('sk-two');

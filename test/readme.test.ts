@@ -2,8 +2,11 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { environmentSchema } from '../src/config.ts';
+import { channels } from '../channels/index.ts';
+import { environmentSchemaFor } from '../src/config.ts';
 import { codeBlocks, readText, relativeLinks, ROOT } from './docs/pages.ts';
+
+const environmentSchema = environmentSchemaFor(channels);
 
 const MAX_README_LINES = 130;
 const MAX_IMAGE_BYTES = 300_000;

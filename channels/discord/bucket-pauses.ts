@@ -1,6 +1,6 @@
-/** Until when which calls must wait: a short memory of what Discord asked for. */
+/** How long calls must wait, as Discord asked for, by rate limit bucket. */
 
-/** BucketPauses remembered at once; when more are needed the oldest is forgotten. */
+/** Pauses remembered at once; when more are needed the oldest is forgotten. */
 export const MAX_PAUSES = 1_000;
 
 export class BucketPauses {
@@ -11,7 +11,7 @@ export class BucketPauses {
     this.#now = now;
   }
 
-  /** Milliseconds that a bucket must still wait; 0 when it is open. */
+  /** Milliseconds that calls of a bucket must still wait; 0 when they need not. */
   left(bucket: string): number {
     const left = (this.#until.get(bucket) ?? 0) - this.#now();
     if (left > 0) return Math.ceil(left);

@@ -1,12 +1,13 @@
-/** Discord's refusals and failures, turned once into the gateway's `ChannelError`. */
+/** Converts Discord's refusals and failures to `ChannelError`. */
 import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+import { PrivateFieldError } from './private-fields.ts';
 
 const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
 
-/** The wait when Discord names a write limit (20028) without a time. */
+/** The wait in milliseconds when Discord reports a write limit (20028) without a time. */
 const WRITE_LIMIT_MS = 5_000;
 
 /** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the gateway. */
@@ -18,7 +19,7 @@ const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   20_028: ['rate_limited', 'Discord limits writes to this channel.'],
   40_060: ['rejected', 'The Discord command was already acknowledged.'],
   50_001: ['blocked', 'The bot cannot see this Discord channel: give it the permission View Channel.'],
-  50_005: ['message_gone', 'The Discord message belongs to somebody else and cannot be edited.'],
+  50_005: ['message_gone', 'The Discord message was written by somebody else and cannot be edited.'],
   50_006: ['rejected', 'Discord does not take an empty message.'],
   50_007: ['blocked', 'This person takes no direct messages from the bot on Discord.'],
   50_013: [
@@ -32,7 +33,7 @@ const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   50_083: ['rejected', 'The Discord thread is archived: unarchive it to write there.'],
 };
 
-/** Turns whatever a REST call threw into a `ChannelError`. The foreign error stays as its cause. */
+/** Converts any error of a REST call to a `ChannelError`; the original error is its cause. */
 export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof RateLimitError) {
@@ -42,7 +43,7 @@ export function toChannelError(error: unknown): ChannelError {
   if (error instanceof DiscordAPIError) return fromRefusal(error);
   if (error instanceof HTTPError)
     return unavailable(`Discord answered with status ${error.status}; the call is tried again.`, error);
-  // What @discordjs/rest says once a 401 has made it forget the token: nothing more is sent with it.
+  // The message of @discordjs/rest once a 401 has made it drop the token: it sends nothing more.
   if (error instanceof Error && error.message.startsWith('Expected token to be set'))
     return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
   return unavailable('Discord cannot be reached; the call is tried again.', error);
@@ -74,12 +75,12 @@ function unavailable(message: string, cause: unknown): ChannelError {
   return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
-/** True when the connection broke or timed out, so that nobody knows whether Discord did what was asked. */
+/** True when the connection broke or timed out, so that Discord may or may not have carried out the call. */
 export function isAnswerLost(error: unknown): boolean {
   return error instanceof ChannelError && error.code === 'unavailable' && !(error.cause instanceof HTTPError);
 }
 
-/** Gateway close codes after which a reconnect cannot help, and what mends each. */
+/** Gateway close codes after which a reconnect cannot help, and how to fix each. */
 const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
   [GatewayCloseCodes.AuthenticationFailed, ['unauthorized', BAD_TOKEN]],
   [
@@ -107,8 +108,10 @@ export function fatalClose(code: number): ChannelError | undefined {
   return fatal === undefined ? undefined : new ChannelError(...fatal);
 }
 
-/** What a failed login means: fatal for a refused token, else undefined: try again. */
+/** What a failed login means: fatal for a refused token and for another discord.js, else undefined: try again. */
 export function fatalLogin(error: unknown): ChannelError | undefined {
+  if (error instanceof PrivateFieldError)
+    return new ChannelError('rejected', error.message, { cause: error });
   const refused = error instanceof Error && 'code' in error && error.code === 'TokenInvalid';
   return refused ? new ChannelError('unauthorized', BAD_TOKEN, { cause: error }) : undefined;
 }

@@ -1,4 +1,4 @@
-/** The connection to Discord's gateway: kept up by discord.js, replaced when that gives up, ended for good by fatal codes. */
+/** The connection to Discord's gateway: kept up by discord.js, replaced when that gives up, closed for good by fatal codes. */
 import { Client, Events, GatewayDispatchEvents, GatewayIntentBits } from 'discord.js';
 import { z } from 'zod';
 import type { ChannelError } from '../../src/contracts/errors.ts';
@@ -7,6 +7,7 @@ import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause } from '../../src/lib/sleep.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { fatalClose, fatalLogin } from './errors.ts';
+import { ignorePackets } from './private-fields.ts';
 import { StoppableStrategy } from './strategy.ts';
 import type { IdentifyThrottle } from './strategy.ts';
 
@@ -14,8 +15,6 @@ import type { IdentifyThrottle } from './strategy.ts';
 const MAX_RECONNECTS = 5;
 /** Waits between fresh clients. The cap keeps a day's identifies under Discord's limit of about 1,000. */
 const RETRY_CAP_MS = 120_000;
-/** How long a goodbye may take. */
-const GOODBYE_MS = 2_000;
 
 /**
  * Messages in servers and in private, with their text. Without the Guilds intent Discord sends no servers, channels or
@@ -40,12 +39,14 @@ export interface GatewaySettings {
   token: string;
   apiRoot: string;
   log: Log;
-  /** Shared by all lives of the connection: Discord counts identifies, not starts. */
+  /** Shared by all connections made one after another: Discord counts identifies, not starts. */
   throttle: IdentifyThrottle;
   retryBaseMs: number;
+  /** Longest wait for a connection to close; then it is broken. */
+  closeMs: number;
 }
 
-/** One life of the connection, from `start` to `stop`. */
+/** One connection, from `start` to `stop`. */
 export class GatewayLink {
   readonly #settings: GatewaySettings;
   readonly #events: GatewayEvents;
@@ -83,7 +84,7 @@ export class GatewayLink {
       const fatal = await this.#session(signal);
       if (fatal !== undefined) {
         this.#health = { state: 'dead', detail: fatal.message };
-        this.#settings.log.error({ err: fatal }, 'Discord refused the connection for good');
+        this.#settings.log.error({ err: fatal }, 'discord_connection_refused');
         this.#begun.reject(fatal);
         return;
       }
@@ -95,7 +96,7 @@ export class GatewayLink {
     }
   }
 
-  /** The life of one client: why it ended, or undefined to try again. */
+  /** Runs one client to its end; gives the reason why no further one may follow, or undefined to try again. */
   async #session(signal: AbortSignal): Promise<ChannelError | undefined> {
     const { token, log } = this.#settings;
     const { promise: ended, resolve: end } = Promise.withResolvers<ChannelError | undefined>();
@@ -117,26 +118,26 @@ export class GatewayLink {
       if (reconnects > MAX_RECONNECTS) end(undefined);
     });
     client.on(Events.ShardError, (error) => {
-      log.warn({ err: error }, 'the Discord gateway connection failed');
+      log.warn({ err: error }, 'discord_shard_error');
     });
     client.on(Events.Error, (error) => {
-      log.error({ err: error }, 'discord.js reported an error');
+      log.error({ err: error }, 'discord_client_error');
     });
     client.on(Events.Warn, (text) => {
-      log.warn({ text }, 'discord.js warned');
+      log.warn({ text }, 'discord_client_warning');
     });
     client.ws.on(GatewayDispatchEvents.Resumed, up);
     client.ws.on(GatewayDispatchEvents.Ready, (event: unknown) => {
       const self = Ready.safeParse(event);
       if (!self.success) {
-        log.error({ err: self.error }, 'Discord said READY without saying who the bot is');
+        log.error({ err: self.error }, 'discord_ready_malformed');
         return;
       }
       up();
       this.#events.ready({ botId: self.data.user.id, applicationId: self.data.application.id });
       this.#begun.resolve();
     });
-    // Raw events: they come as they were sent, in order, whether discord.js knows the channel or not.
+    // Raw events arrive as they were sent and in order, whether discord.js knows the channel or not.
     client.ws.on(GatewayDispatchEvents.MessageCreate, (event: unknown) => {
       this.#events.message(event);
     });
@@ -148,8 +149,8 @@ export class GatewayLink {
       end(undefined);
     };
     signal.addEventListener('abort', stopped, { once: true });
-    client.login(token).catch((error: unknown) => {
-      if (!signal.aborted) log.warn({ err: error }, 'the login to Discord failed');
+    login(client, token).catch((error: unknown) => {
+      if (!signal.aborted) log.warn({ err: error }, 'discord_login_failed');
       end(fatalLogin(error));
     });
     const reason = await ended;
@@ -158,9 +159,9 @@ export class GatewayLink {
     return reason;
   }
 
-  /** A client that remembers nothing: events are read raw, and everything is sent by REST without it. */
+  /** A client without caches: events are read raw, and everything is sent by REST without it. */
   #client(strategies: StoppableStrategy[]): Client {
-    const client = new Client({
+    return new Client({
       intents: INTENTS,
       rest: { api: this.#settings.apiRoot, retries: 0 },
       ws: {
@@ -172,24 +173,30 @@ export class GatewayLink {
         },
       },
     });
-    // Its own picture of each event is not built: nobody looks at it, and a field it misses would be an unhandled rejection.
-    Object.defineProperty(client.ws, 'handlePacket', { value: () => true });
-    return client;
   }
 
   async #end(client: Client, strategies: StoppableStrategy[]): Promise<void> {
     const limit = new AbortController();
-    const late = pause(GOODBYE_MS, limit.signal);
-    const goodbye = client.destroy().catch((error: unknown) => {
-      this.#settings.log.warn({ err: error }, 'discord.js could not say goodbye');
+    const late = pause(this.#settings.closeMs, limit.signal);
+    const closed = client.destroy().catch((error: unknown) => {
+      this.#settings.log.warn({ err: error }, 'discord_close_failed');
     });
-    await Promise.race([goodbye, late]);
+    await Promise.race([closed, late]);
     limit.abort();
-    for (const strategy of strategies) strategy.hangUp();
+    try {
+      for (const strategy of strategies) strategy.terminate();
+    } catch (error) {
+      this.#settings.log.error({ err: error }, 'discord_socket_left_open');
+    }
   }
 
   #degrade(detail: string): void {
     if (this.#health.state === 'dead') return;
     this.#health = { state: this.#health.state === 'starting' ? 'starting' : 'degraded', detail };
   }
+}
+
+async function login(client: Client, token: string): Promise<void> {
+  ignorePackets(client);
+  await client.login(token);
 }

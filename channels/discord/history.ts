@@ -1,4 +1,4 @@
-/** What Discord's channels are, and what was said in them while nobody listened: bounded reads of their history. */
+/** Reads Discord's channels: what kind they are, and the messages missed while not connected, up to a bound. */
 import type { Log } from '../../src/contracts/log.ts';
 import { readChannel, readMessage } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
@@ -22,7 +22,7 @@ export class History {
     this.#signal = parts.signal;
   }
 
-  /** The messages after an id, oldest first, at most 500; what is left out is logged. Never throws but at the signal. */
+  /** The messages after an id, oldest first, at most 500; leaving any out is logged. Throws only the signal's reason. */
   async *after(chatId: string, id: string): AsyncGenerator<RawMessage> {
     let last = id;
     for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -41,16 +41,16 @@ export class History {
       last = messages.at(-1)?.id ?? last;
       if (messages.length < PAGE) return;
     }
-    this.#log.warn({ chatId, after: last }, 'a Discord channel has more missed messages than are fetched');
+    this.#log.warn({ chatId, after: last }, 'discord_history_truncated');
   }
 
-  /** Whether a channel is a private chat, and the channel a thread is in; undefined when Discord does not tell. */
+  /** Whether a channel is a private chat, and which channel a thread belongs to; undefined when it cannot be read. */
   async kindOf(chatId: string): Promise<ChannelKind | undefined> {
     const call = { method: 'get', path: `/channels/${chatId}`, bucket: 'channel' } as const;
     return readChannel(await this.#read(chatId, call));
   }
 
-  /** The answer, or undefined when it cannot be had: that is logged. */
+  /** The answer; undefined after a failure, which is logged. */
   async #read(chatId: string, call: RestCall): Promise<unknown> {
     try {
       return await retryTransient(
@@ -59,13 +59,13 @@ export class History {
       );
     } catch (error) {
       this.#signal.throwIfAborted();
-      this.#log.warn({ err: error, chatId }, 'a Discord channel could not be read');
+      this.#log.warn({ err: error, chatId }, 'discord_channel_unreadable');
       return undefined;
     }
   }
 }
 
-/** The smallest id Discord could have given at a time. */
+/** The smallest id that Discord can have assigned at a time. */
 export function idAt(epochMs: number): string {
   return (BigInt(Math.max(0, Math.floor(epochMs) - DISCORD_EPOCH)) << 22n).toString();
 }

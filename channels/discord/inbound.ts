@@ -1,4 +1,4 @@
-/** From Discord's events to the gateway's messages: pure, and strict about what came over the wire. */
+/** Converts Discord's events to the gateway's messages: pure; anything malformed is ignored. */
 import { z } from 'zod';
 import type { InboundMessage, Media, Place, SentMessage } from '../../src/contracts/message.ts';
 
@@ -16,19 +16,19 @@ const Attachment = z.object({
   size: z.number().optional(),
 });
 
-/** Public, private and announcement threads: for Discord channels of their own, for the gateway threads of the one they are in. */
+/** Public, private and announcement threads: channels for Discord, threads of their parent channel for the gateway. */
 const THREADS = [10, 11, 12];
 /** A direct message with one person. */
 const DM = 1;
 const ChannelInfo = z.object({ type: z.number(), parent_id: Snowflake.nullish() });
 
-/** What a Discord channel is. `parentId` is set for a thread: what is granted to that channel holds in it, too. */
+/** The kind of a Discord channel. `parentId` is set for a thread: grants of the parent channel apply to it as well. */
 export interface ChannelKind {
   place: InboundMessage['place'];
   parentId?: string | undefined;
 }
 
-/** Undefined for anything that is no description of a channel. A channel's parent is its category, and counts for nothing. */
+/** Undefined for anything but a channel's description. Only a thread has a parent here: a channel's parent is its category. */
 export function readChannel(answer: unknown): ChannelKind | undefined {
   const { data } = ChannelInfo.safeParse(answer);
   if (data === undefined) return undefined;
@@ -50,7 +50,7 @@ const RawMessage = z.object({
   message_reference: z.object({ message_id: Snowflake.optional() }).nullish(),
   referenced_message: z.object({ author: Person }).nullish(),
 });
-/** A message as the gateway and the channel's history show it. */
+/** A message as it arrives over the gateway and in a channel's history. */
 export type RawMessage = z.infer<typeof RawMessage>;
 
 const RawInteraction = z.object({
@@ -68,17 +68,17 @@ const RawInteraction = z.object({
     options: z.array(z.object({ name: z.string(), value: z.unknown() })).default([]),
   }),
 });
-/** Somebody used a slash command. */
+/** A slash command. */
 export type RawInteraction = z.infer<typeof RawInteraction>;
 
 const RawPress = RawInteraction.extend({
   message: z.object({ id: Snowflake }),
   data: z.object({ custom_id: z.string(), component_type: z.number() }),
 });
-/** Somebody pressed a button under a message of the bot. */
+/** A pressed button under a message of the bot. */
 export type RawPress = z.infer<typeof RawPress>;
 
-/** Message types people write: plain and reply. All others are Discord's own notices or the bot's command replies. */
+/** Types of messages that people write: plain and reply. All others are Discord's notices or the bot's command replies. */
 const WRITTEN = [0, 19];
 /** The interaction type of slash commands; buttons and forms are others. */
 const SLASH_COMMAND = 2;
@@ -91,7 +91,7 @@ const DISCORD_EPOCH = 1_420_070_400_000n;
 /** The id of the message on screen that a deferred command reply is. */
 export const ORIGINAL = '@original';
 
-/** Undefined for anything that is no message. */
+/** Undefined for anything but a message. */
 export function readMessage(event: unknown): RawMessage | undefined {
   return RawMessage.safeParse(event).data;
 }
@@ -108,7 +108,7 @@ export function readPress(event: unknown): RawPress | undefined {
   return data?.type === MESSAGE_COMPONENT && data.data.component_type === BUTTON ? data : undefined;
 }
 
-/** A pressed button as a message without words. */
+/** A pressed button as a message without text; undefined when Discord names no user. */
 export function fromPress(press: RawPress): InboundMessage | undefined {
   const user = press.member?.user ?? press.user;
   if (user === undefined) return undefined;
@@ -127,8 +127,8 @@ export function fromPress(press: RawPress): InboundMessage | undefined {
 }
 
 /**
- * What a person wrote; undefined for the bot's own words, other bots, webhooks and system messages. The kind of its
- * channel is told by the caller: no message says that it is in a thread, and one from the history not even its server.
+ * A message written by a person; undefined for messages of the bot itself, other bots, webhooks and the system. The
+ * caller gives the kind of its channel: a message does not tell that it is in a thread, one of the history not even its server.
  */
 export function toInbound(message: RawMessage, botId: string, kind: ChannelKind): InboundMessage | undefined {
   const { author } = message;
@@ -149,7 +149,7 @@ export function toInbound(message: RawMessage, botId: string, kind: ChannelKind)
   };
 }
 
-/** The chat of a channel. A thread is one of its parent's: whoever is let in there is let in here. */
+/** The place of a channel. A thread belongs to the chat of its parent, and has the same access rules. */
 function placeOf(channelId: string, parentId: string | undefined): Place {
   if (parentId === undefined) return { channel: 'discord', chatId: channelId };
   return { channel: 'discord', chatId: parentId, threadId: channelId };
@@ -175,7 +175,7 @@ export function fromInteraction(interaction: RawInteraction, now: number): Inbou
   };
 }
 
-/** The deferred reply of a command; `createdAt` (epoch milliseconds, this machine's clock) tells when its token ends. */
+/** The deferred reply of a command; `createdAt` (epoch milliseconds, this machine's clock) determines when its token expires. */
 function placeholderOf(interaction: RawInteraction, now: number): SentMessage {
   return {
     id: ORIGINAL,
@@ -192,7 +192,7 @@ function timeOf(id: string): number {
   return Number((BigInt(id) >> 22n) + DISCORD_EPOCH);
 }
 
-/** Without the bot's name at the start; other people's ids replaced by their names. */
+/** The text without the bot's name at the start, and with names in place of the ids of other people. */
 function readableContent(message: RawMessage, botId: string): string {
   const addressed = message.content.replace(new RegExp(String.raw`^\s*<@!?${botId}>[\s,:]*`), '');
   return addressed.replaceAll(/<@!?(\d{1,20})>/g, (tag, id: string) => {

@@ -1,4 +1,4 @@
-/** Messages on their way into the gateway: in order per chat, kept until committed, and fetched from history after a gap. */
+/** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
 import type { Log } from '../../src/contracts/log.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
@@ -9,28 +9,28 @@ import { toInbound } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
 import { isTransientError } from './retry.ts';
 
-/** Chats remembered for closing gaps; beyond, the one silent for longest is forgotten. */
+/** Chats remembered for closing gaps; past that, the one that was silent longest is forgotten. */
 export const MAX_CHATS = 1_000;
-/** Messages of a chat that wait while the store is away; more are left to the channel's history. */
+/** Messages of one chat that wait while the store is unavailable; further ones are read from the history later. */
 const MAX_WAITING = 100;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
 /** How long `close` waits for commits in flight. */
 const CLOSE_MS = 2_000;
 
-/** A channel of a server, as long as Discord tells no more of it. */
+/** A server channel: assumed until Discord has described the channel. */
 const GROUP: ChannelKind = { place: 'group' };
 
-/** What may have been missed: everything after an id. */
+/** A part of the history that may have been missed: everything after an id. */
 interface Gap {
   after: string;
-  /** Some of it may have been heard by an earlier process: an old `/stop` or `/new` must not act twice. */
+  /** Some of it may have been received by an earlier process: an old `/stop` or `/new` must not act twice. */
   mayRepeat: boolean;
 }
 
 interface Chat {
   id: string;
-  /** Asked of Discord before the first message is handed in, and again while it does not tell. */
+  /** Read from Discord before the first message is published, and again until that succeeds. */
   kind?: ChannelKind | undefined;
   waiting: RawMessage[];
   /** The newest committed message; a gap begins after it. */
@@ -45,8 +45,8 @@ export interface InboxParts {
   log: Log;
   signal: AbortSignal;
   botId(): string;
-  /** Hands a message to the gateway. */
-  hand(message: InboundMessage): Promise<Receipt>;
+  /** Commits a message in the gateway. */
+  publish(message: InboundMessage): Promise<Receipt>;
 }
 
 export class Inbox {
@@ -57,8 +57,8 @@ export class Inbox {
     this.#parts = parts;
   }
 
-  /** Takes a message from the gateway and returns at once. */
-  take(message: RawMessage): void {
+  /** Queues a message of the Discord gateway and returns at once. */
+  push(message: RawMessage): void {
     const isPrivate = message.guild_id === undefined;
     if (toInbound(message, this.#parts.botId(), GROUP) === undefined) return;
     const chat = this.#chat(message.channel_id, isPrivate ? { place: 'private' } : undefined);
@@ -67,7 +67,7 @@ export class Inbox {
     this.#wake(chat);
   }
 
-  /** Events were missed: every known chat is read on from its last committed message. */
+  /** Call after events were missed: reads every known chat from its last committed message on. */
   closeGap(): void {
     for (const chat of this.#chats.values()) {
       if (chat.lastId !== undefined) this.#missed(chat, chat.lastId);
@@ -75,14 +75,14 @@ export class Inbox {
     }
   }
 
-  /** Reads a chat from before this process on, all but its commands. */
+  /** Reads a chat's messages since before this process started, except commands. */
   readFrom(id: string, kind: ChannelKind, after: string): void {
     const chat = this.#chat(id, kind);
     this.#missed(chat, after, true);
     this.#wake(chat);
   }
 
-  /** Waits briefly for commits in flight and for `others`; the signal must have been aborted. Never throws. */
+  /** Waits at most 2 s for commits in flight and for `others`; the signal must have been aborted. Never throws. */
   async close(others: readonly Promise<void>[]): Promise<void> {
     const work = [...others, ...[...this.#chats.values()].flatMap((chat) => chat.work ?? [])];
     this.#chats.clear();
@@ -111,11 +111,11 @@ export class Inbox {
     chat.work ??= this.#workOff(chat)
       .catch((error: unknown) => {
         if (!this.#parts.signal.aborted)
-          this.#parts.log.error({ err: error, chatId: chat.id }, 'a Discord chat stalled');
+          this.#parts.log.error({ err: error, chatId: chat.id }, 'discord_chat_stalled');
       })
       .finally(() => {
         chat.work = undefined;
-        // What came between the last look and here would otherwise wait for the next message.
+        // A message that arrived after the last check would otherwise wait for the next one.
         if (!this.#parts.signal.aborted && (chat.gap !== undefined || chat.waiting.length > 0))
           this.#wake(chat);
       });
@@ -137,7 +137,7 @@ export class Inbox {
     }
   }
 
-  /** Hands a message in until it is committed or refused for good: Discord would not deliver it again. */
+  /** Publishes a message, again until it is committed or refused for good: Discord does not deliver it again. */
   async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
     const { signal, log } = this.#parts;
     chat.kind ??= await this.#parts.history.kindOf(chat.id);
@@ -145,22 +145,16 @@ export class Inbox {
     if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
-        const { kind } = await this.#parts.hand(inbound);
-        // A chat that only refuses is not worth a look into its history.
+        const { kind } = await this.#parts.publish(inbound);
+        // The history of a chat where everything is refused need not be read later.
         if (kind !== 'refused' && isLater(message.id, chat.lastId)) chat.lastId = message.id;
         return;
       } catch (error) {
         if (!isTransientError(error)) {
-          log.error(
-            { err: error, chatId: chat.id, messageId: message.id },
-            'a Discord message was not taken',
-          );
+          log.error({ err: error, chatId: chat.id, messageId: message.id }, 'discord_message_dropped');
           return;
         }
-        log.warn(
-          { err: error, chatId: chat.id, messageId: message.id },
-          'a Discord message waits for the store',
-        );
+        log.warn({ err: error, chatId: chat.id, messageId: message.id }, 'discord_message_delayed');
         await sleep(backoffMs(attempt, RETRY_BASE_MS, RETRY_CAP_MS), signal);
       }
     }

@@ -1,4 +1,4 @@
-/** Discord as a channel: the gateway brings what people write, REST carries what they read. */
+/** The Discord channel: messages arrive over Discord's gateway, and are sent and edited over REST. */
 import { z } from 'zod';
 import type { Capabilities, Channel, ChannelIdentity, OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
@@ -36,6 +36,8 @@ export interface DiscordTiming {
   identifySpacingMs: number;
   /** Before the first new attempt after a failed connection. */
   retryBaseMs: number;
+  /** Longest wait for the gateway connection to close at a stop. */
+  closeMs: number;
   /** How long a commit may take before a slash command is deferred without it; Discord waits 3 seconds. */
   deferAfterMs: number;
 }
@@ -44,6 +46,7 @@ const TIMING: DiscordTiming = {
   now: Date.now,
   identifySpacingMs: 5_100,
   retryBaseMs: 1_000,
+  closeMs: 2_000,
   deferAfterMs: 1_500,
 };
 
@@ -76,7 +79,8 @@ class DiscordChannel implements Channel {
     this.#interactions = new Interactions({ ...timing, rest, sending: this.#sending, log: deps.log });
     this.#parts = { ...deps, rest, sending: this.#sending, interactions: this.#interactions };
     const throttle = new IdentifyThrottle(timing.identifySpacingMs);
-    this.#settings = { token, apiRoot, throttle, retryBaseMs: timing.retryBaseMs };
+    const { retryBaseMs, closeMs } = timing;
+    this.#settings = { token, apiRoot, throttle, retryBaseMs, closeMs };
     this.capabilities = {
       edit: true,
       draft: false,
@@ -95,7 +99,11 @@ class DiscordChannel implements Channel {
     const answer = await this.#parts.rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
     const self = Self.safeParse(answer);
     if (self.success) return { id: self.data.id, name: self.data.username };
-    throw new ChannelError('unavailable', 'Discord did not say who the bot is.', { retryable: true });
+    throw new ChannelError(
+      'unavailable',
+      'Discord did not tell who the bot token belongs to; asking again later.',
+      { retryable: true },
+    );
   }
 
   async start(receive: Receive): Promise<void> {

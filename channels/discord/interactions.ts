@@ -1,4 +1,4 @@
-/** Slash commands: acknowledged within Discord's three seconds, answered in their deferred reply while its token lives. */
+/** Slash commands: acknowledged within Discord's three seconds, answered in their deferred reply until its token expires. */
 import { InteractionResponseType, MessageFlags } from 'discord.js';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
@@ -13,20 +13,21 @@ import type { DiscordRest } from './rest.ts';
 /** Discord takes the first answer to a command for three seconds, and edits of it for fifteen minutes. */
 const FIRST_ANSWER_MS = 3_000;
 const TOKEN_MS = 15 * 60_000;
-/** Deferred replies whose message id is remembered for edits after the token's end; the oldest is forgotten. */
+/** Deferred replies whose message id is remembered for edits after the token expired; the oldest is forgotten. */
 const MAX_REPLIES = 1_000;
-/** When to look again for a deferral that another process may be making. */
+/** Wait before an edit is tried again whose command another process may still be acknowledging. */
 const RETRY_MS = 1_000;
 
-const STOPPED_WORDS = ['/stop', '/new'];
+/** Commands whose reply everyone in the channel sees. */
+const PUBLIC_COMMANDS = ['/stop', '/new'];
 const DONE = 'Done.';
-const CLOSED = 'This bot does not answer you here.';
+const REFUSED = 'This bot does not answer you here.';
 const NOT_STORED = 'Your message could not be stored just now. Please send it again in a moment.';
 
-/** What answering needs of an interaction. */
+/** The part of an interaction that answering it needs. */
 type Interaction = Pick<RawInteraction, 'id' | 'token' | 'application_id'>;
 
-/** What identifies a command towards Discord. */
+/** Identifies a command in calls to Discord. */
 interface Handle {
   interactionToken: string;
   applicationId: string;
@@ -39,7 +40,7 @@ export class Interactions {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #deferAfterMs: number;
-  /** First answers on their way, by interaction token: an edit must not overtake them. */
+  /** First answers in flight, by interaction token: an edit must not overtake them. */
   readonly #acknowledging = new Map<string, Promise<void>>();
   /** The message behind a deferred reply, by interaction token. */
   readonly #replies = new Map<string, string>();
@@ -58,17 +59,17 @@ export class Interactions {
     this.#now = parts.now;
   }
 
-  /** Hands a command in and answers it. Never throws. */
-  async take(interaction: RawInteraction, receive: Receive): Promise<void> {
-    await this.#take(interaction, fromInteraction(interaction, this.#now()), receive);
+  /** Publishes a command and answers it. Never throws. */
+  async onCommand(interaction: RawInteraction, receive: Receive): Promise<void> {
+    await this.#publish(interaction, fromInteraction(interaction, this.#now()), receive);
   }
 
-  /** Hands a pressed button in; who pressed it, and nobody else, reads what came of it. Never throws. */
-  async takePress(press: RawPress, receive: Receive): Promise<void> {
-    await this.#take(press, fromPress(press), receive);
+  /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
+  async onPress(press: RawPress, receive: Receive): Promise<void> {
+    await this.#publish(press, fromPress(press), receive);
   }
 
-  async #take(
+  async #publish(
     interaction: Interaction,
     message: InboundMessage | undefined,
     receive: Receive,
@@ -80,7 +81,7 @@ export class Interactions {
     try {
       await this.#answer(interaction, message, receive, resolve);
     } catch (error) {
-      this.#log.warn({ err: error, chatId: message.chatId }, 'a Discord command was not acknowledged');
+      this.#log.warn({ err: error, chatId: message.chatId }, 'discord_command_unacknowledged');
     } finally {
       resolve();
       this.#acknowledging.delete(interaction.token);
@@ -88,8 +89,8 @@ export class Interactions {
   }
 
   /**
-   * Commit first, then defer. A slow commit is overtaken (after 1.5 s), because a command that is not acknowledged in 3 s
-   * is lost for the person; should the commit then fail, the deferred reply says so.
+   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because a command that is not acknowledged in 3 s
+   * is shown as failed; should the commit then fail, the deferred reply says so.
    */
   async #answer(
     interaction: Interaction,
@@ -98,7 +99,7 @@ export class Interactions {
     acknowledged: () => void,
   ): Promise<void> {
     const receipt = receive(message).catch((error: unknown): Receipt => {
-      this.#log.error({ err: error, chatId: message.chatId }, 'a Discord command could not be stored');
+      this.#log.error({ err: error, chatId: message.chatId }, 'discord_command_not_stored');
       return { kind: 'handled', reply: NOT_STORED };
     });
     const first = await Promise.race([receipt, afterMs(this.#deferAfterMs)]);
@@ -117,7 +118,7 @@ export class Interactions {
     await this.#editReply(handleOf(interaction, this.#now()), contentOfText(replyTo(late)));
   }
 
-  /** Sends the first answer. That it was given already is no error: Discord repeats events after a resume. */
+  /** Sends the first answer. One that was sent before is no error: Discord repeats events after a resume. */
   async #respond(interaction: Interaction, body: object): Promise<void> {
     const path = `/interactions/${interaction.id}/${interaction.token}/callback` as const;
     try {
@@ -169,19 +170,20 @@ export class Interactions {
   }
 }
 
-/** True for the message that stands for a deferred reply. */
+/** True for the placeholder of a deferred reply. */
 export function isDeferredReply(sent: SentMessage): boolean {
   return sent.id === ORIGINAL;
 }
 
 function replyTo(receipt: Receipt): string {
   if (receipt.kind === 'handled') return receipt.reply ?? DONE;
-  return receipt.kind === 'refused' ? (receipt.reply ?? CLOSED) : DONE;
+  return receipt.kind === 'refused' ? (receipt.reply ?? REFUSED) : DONE;
 }
 
-/** What ends an answer is for everybody in the channel to see; everything else only for who asked. */
+/** Everyone in the channel sees that an answer was stopped; all other replies only the person who asked. */
 function flagsFor(message: InboundMessage, receipt: Receipt): number {
-  const open = receipt.kind === 'handled' && STOPPED_WORDS.includes(message.content.split(/\s/, 1)[0] ?? '');
+  const open =
+    receipt.kind === 'handled' && PUBLIC_COMMANDS.includes(message.content.split(/\s/, 1)[0] ?? '');
   return open ? MessageFlags.SuppressEmbeds : MessageFlags.SuppressEmbeds | MessageFlags.Ephemeral;
 }
 
@@ -196,7 +198,7 @@ function readHandle({ metadata }: SentMessage): Handle {
   return { interactionToken, applicationId, createdAt: Number(createdAt ?? 0) };
 }
 
-/** The node that took the command may still be acknowledging it. */
+/** The node that received the command may still be acknowledging it. */
 function notYet(cause: unknown): ChannelError {
   return new ChannelError('unavailable', 'The Discord command is not acknowledged yet.', {
     retryable: true,

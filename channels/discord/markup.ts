@@ -1,6 +1,6 @@
-/** The letters of Discord's Markdown: what must be escaped, and how code, spans and addresses are written safely. Pure. */
+/** Discord's Markdown syntax: what must be escaped, and how code, spans and addresses are written safely. Pure. */
 
-/** Invisible and without width: parts what Discord would otherwise read as one sign. */
+/** Zero-width space: separates characters that Discord would otherwise read as one mark. */
 export const ZERO_WIDTH = '\u200b';
 
 /** Addresses in plain text, without the punctuation that follows them. */
@@ -8,7 +8,7 @@ const ADDRESS = /https?:\/\/[^\s<>`\\]*[^\s<>`\\.,:;"')\]]/g;
 
 /**
  * Makes text show as itself: no mark, no spoiler, no mention, no custom emoji, no date. Addresses are put in `<…>`: Discord
- * would link them anyhow, and take an escape behind one for a part of it.
+ * would link them anyway, and would read an escape after one as part of it.
  */
 export function escapeText(text: string): string {
   let escaped = '';
@@ -28,12 +28,12 @@ function escapeWords(text: string): string {
     .replaceAll(/<(?=[@#:/]|a:|t:|id:|https?:)/g, `<${ZERO_WIDTH}`);
 }
 
-/** The addresses in a text, which stand unescaped. */
+/** The addresses in a text, which are not escaped. */
 export function addressesIn(text: string): string[] {
   return text.match(ADDRESS) ?? [];
 }
 
-/** Takes their meaning from line starts that would become headings, small print, quotes or list items. */
+/** Escapes line starts that would become headings, small print, quotes or list items. */
 export function escapeLineStarts(text: string): string {
   return text.replaceAll(
     /^(\s*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
@@ -42,14 +42,14 @@ export function escapeLineStarts(text: string): string {
   );
 }
 
-/** A code block. Discord knows fences of exactly three backticks, so backticks inside are parted instead. */
+/** A code block. Discord knows fences of exactly three backticks, so backticks inside are separated instead. */
 export function fence(code: string, language: string): string {
   const tag = /^[a-z0-9_+\-.#]{1,20}$/i.test(language) ? language : '';
   const body = code.replaceAll('``', `\`${ZERO_WIDTH}\``);
   return `\`\`\`${tag}\n${body.trim() === '' ? ZERO_WIDTH : body}\n\`\`\``;
 }
 
-/** A code span. Two backticks around code that holds one; more in a row are parted, three would open a block. */
+/** A code span. Two backticks around code that contains one; more in a row are separated, because three would open a block. */
 export function span(code: string): string {
   if (!code.includes('`')) return `\`${code}\``;
   const parted = code.replaceAll(/`(?=`)/g, `\`${ZERO_WIDTH}`);
@@ -62,7 +62,7 @@ export function webUrl(url: string): string | undefined {
   return url.replaceAll(/[\s<>\\`]/g, percent);
 }
 
-/** A link under words. Parentheses would end it. */
+/** A link with a text of its own. Parentheses in the address would end it. */
 export function maskedLink(words: string, url: string): string {
   return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
 }

@@ -1,4 +1,4 @@
-/** One life of receiving, from `start` to `stop`: gateway, inbox, commands, and what was missed while nobody listened. */
+/** Receiving from `start` to `stop`: gateway connection, inbox, commands, and messages missed while not connected. */
 import type { ChannelDeps } from '../../src/contracts/channel.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
@@ -17,14 +17,14 @@ import type { DiscordRest } from './rest.ts';
 import { contentOfText } from './sending.ts';
 import type { Sending } from './sending.ts';
 
-/** Conversations looked through at the first connect for what was said while this process was away. */
+/** Sessions whose channels are read at the first connect, for messages written while this process was not running. */
 const MAX_RECENT = 50;
-/** How far before a session's last change its channel is read again: an answer changes it later than the next question. */
+/** A channel is read from this long before its session's last change: an answer may change it after the next question. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** The channel itself asks the gateway for its own sessions. */
+/** The caller as which the channel asks the gateway for its sessions. */
 const SELF = { tokenId: 'channel:discord', scopes: ['admin' as const] };
 
-/** What the channel asks of the gateway: a log, the commands it offers, and which conversations it knows. */
+/** The channel's dependencies: a log, the commands it offers, and the sessions the gateway knows. */
 export interface DiscordDeps extends Pick<ChannelDeps, 'log'> {
   gateway: Pick<GatewayApi, 'sessions' | 'commands'>;
 }
@@ -42,8 +42,8 @@ export class Receiving {
   readonly #history: History;
   readonly #inbox: Inbox;
   readonly #link: GatewayLink;
-  /** Work beside the messages: commands, registration, short answers. Awaited at `stop`. */
-  readonly #chores = new Set<Promise<void>>();
+  /** Work besides the messages: commands, registration, short replies. Awaited at `stop`. */
+  readonly #background = new Set<Promise<void>>();
   #botId = '';
   #sessions = 0;
 
@@ -57,7 +57,7 @@ export class Receiving {
       log,
       signal,
       botId: () => this.#botId,
-      hand: async (message) => await this.#hand(message),
+      publish: async (message) => await this.#publish(message),
     });
     this.#link = new GatewayLink(
       { ...settings, log },
@@ -67,16 +67,16 @@ export class Receiving {
         },
         message: (event) => {
           const message = readMessage(event);
-          if (message !== undefined) this.#inbox.take(message);
+          if (message !== undefined) this.#inbox.push(message);
         },
         interaction: (event) => {
           const { interactions, receive } = this.#parts;
           const command = readInteraction(event);
           if (command !== undefined)
-            this.#chore('a Discord command failed', interactions.take(command, receive));
+            this.#inBackground('discord_command_failed', interactions.onCommand(command, receive));
           const press = readPress(event);
           if (press !== undefined)
-            this.#chore('a Discord button failed', interactions.takePress(press, receive));
+            this.#inBackground('discord_press_failed', interactions.onPress(press, receive));
         },
       },
     );
@@ -93,7 +93,7 @@ export class Receiving {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#link.stop();
-    await this.#inbox.close([...this.#chores]);
+    await this.#inbox.close([...this.#background]);
   }
 
   #ready({ botId, applicationId }: { botId: string; applicationId: string }): void {
@@ -101,17 +101,17 @@ export class Receiving {
     this.#sessions += 1;
     const { rest, gateway } = this.#parts;
     const { signal } = this.#stop;
-    this.#chore(
-      'the Discord commands could not be registered',
+    this.#inBackground(
+      'discord_commands_not_registered',
       retryTransient(async () => {
         await registerCommands(rest, applicationId, toSlashCommands(gateway.commands), signal);
       }, signal),
     );
-    if (this.#sessions === 1) this.#chore('recent Discord chats could not be read', this.#catchUp());
+    if (this.#sessions === 1) this.#inBackground('discord_catch_up_failed', this.#catchUp());
     else this.#inbox.closeGap();
   }
 
-  /** Reads on in the conversations the gateway knows: nobody listened before this process did. */
+  /** Reads the channels of the gateway's sessions for messages written before this process started. */
   async #catchUp(): Promise<void> {
     const sessions = await this.#parts.gateway.sessions(SELF, { limit: MAX_RECENT });
     for (const { key, updatedAt } of sessions) {
@@ -123,15 +123,14 @@ export class Receiving {
     }
   }
 
-  async #hand(message: InboundMessage): Promise<Receipt> {
+  async #publish(message: InboundMessage): Promise<Receipt> {
     const receipt = await this.#parts.receive(message);
     const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
-    if (reply !== undefined)
-      this.#chore('a short answer was not shown on Discord', this.#reply(message, reply));
+    if (reply !== undefined) this.#inBackground('discord_reply_failed', this.#reply(message, reply));
     return receipt;
   }
 
-  /** Shows a short answer of the gateway under the message it is for. */
+  /** Sends a short reply of the gateway under the message it answers. */
   async #reply(message: InboundMessage, text: string): Promise<void> {
     const { sending } = this.#parts;
     const nonce = `reply ${message.id}`;
@@ -141,14 +140,15 @@ export class Receiving {
     );
   }
 
-  #chore(failure: string, work: Promise<void>): void {
-    const chore = work
+  /** Lets work run on its own; its failure is logged as `failure`. */
+  #inBackground(failure: string, work: Promise<void>): void {
+    const task = work
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted) this.#parts.log.warn({ err: error }, failure);
       })
       .finally(() => {
-        this.#chores.delete(chore);
+        this.#background.delete(task);
       });
-    this.#chores.add(chore);
+    this.#background.add(task);
   }
 }

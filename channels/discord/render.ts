@@ -1,4 +1,4 @@
-/** A Markdown document in Discord's own dialect: pure, and nothing in it can ping, hide or break out of what it is. */
+/** Renders a Markdown document in Discord's dialect: pure; no text in it can ping, hide or end the markup around it. */
 import type {
   Delete,
   Emphasis,
@@ -26,19 +26,19 @@ import {
 } from './markup.ts';
 import { alignTable } from './table.ts';
 
-/** What a walk down the document carries along. */
+/** The context of a node during rendering. */
 interface Scope {
-  /** False: the words only. */
+  /** False: only the text, without markup. */
   markup: boolean;
   /** Marks that are open around the node: Discord cannot nest a mark in itself. */
   open: readonly string[];
-  /** Inside a list or a quote, where Discord knows no headings. */
+  /** Inside a list or a quote, where Discord has no headings. */
   inner: boolean;
   /** How many nodes are around this one. */
   depth: number;
 }
 
-/** Deeper than this only the words are kept: nobody writes so, and the stack has an end. */
+/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
 const MAX_DEPTH = 60;
 
 /**
@@ -52,7 +52,7 @@ export function render(doc: Root): Rendered {
   return { text, plain, length: text.length };
 }
 
-/** Blocks under each other; a heading stays close to what it heads. */
+/** Blocks below each other; no blank line after a heading. */
 function blocks(nodes: readonly RootContent[], scope: Scope): string {
   let text = '';
   let before: RootContent | undefined;
@@ -115,7 +115,7 @@ function list(node: List, scope: Scope): string {
     .join(node.spread === true ? '\n\n' : '\n');
 }
 
-/** An item and what is nested in it, indented under its mark; code stays at the margin, where its own indent is safe. */
+/** An item with what is nested in it, indented under its marker; code stays at the margin, which keeps its own indentation. */
 function item(node: ListItem, mark: string, scope: Scope): string {
   const box = node.checked === true ? '☑ ' : node.checked === false ? '☐ ' : '';
   const inner = { ...scope, inner: true };
@@ -186,7 +186,7 @@ function literal(text: string, scope: Scope): string {
   return scope.markup ? escapeText(text) : text;
 }
 
-/** Puts a mark around a phrase, unless it is open already or code or an address inside holds the mark itself. */
+/** Puts a mark around a phrase, unless the mark is open already, or code or an address inside contains it. */
 function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): string {
   const inner = phrases(node.children, { ...scope, open: [...scope.open, sign] });
   const clash = scope.open.includes(sign) || holds(node, sign.charAt(0));
@@ -194,7 +194,7 @@ function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): str
   return `${sign}${inner}${sign}`;
 }
 
-/** True when a descendant that cannot be escaped holds the sign. */
+/** True when a descendant that cannot be escaped contains the sign. */
 function holds(node: Nodes, sign: string): boolean {
   for (const one of within(node)) {
     const raw =
@@ -210,7 +210,7 @@ function holds(node: Nodes, sign: string): boolean {
   return false;
 }
 
-/** The words of a node without any structure. */
+/** The text of a node without any structure. */
 function wordsIn(node: Nodes): string {
   let words = '';
   for (const one of within(node)) if ('value' in one) words += one.value;
@@ -226,7 +226,7 @@ function* within(node: Nodes): Generator<Nodes> {
   }
 }
 
-/** Only http and https lead anywhere; an address that is its own text stays bare, and no text may pose as another address. */
+/** Links only http and https. An address that is its own text stays bare, and no text may pretend to be another address. */
 function link(text: (scope: Scope) => string, url: string, scope: Scope): string {
   const words = text(scope).replaceAll('\n', ' ').trim();
   const bare = text({ ...scope, markup: false }).trim();

@@ -1,14 +1,14 @@
-/** Trying again what may pass, for work that nobody else repeats. */
+/** Retries of transient failures, for work that nothing else retries. */
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
 
-/** Attempts in all, and the waits between them, in milliseconds. A longer wait that Discord asks for is given. */
+/** Attempts in all, and the waits between them in milliseconds; a longer wait that Discord asks for is kept. */
 const MAX_TRIES = 6;
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
-/** Does the work, again while its error is retryable. Throws the last error, or the signal's reason. */
+/** Does the work, and again while its error is retryable. Throws the last error, or the signal's reason. */
 export async function retryTransient<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {

@@ -1,4 +1,4 @@
-/** New messages, edits and typing in Discord's channels, by REST alone. */
+/** Sends and edits messages and shows typing in Discord's channels, over REST. */
 import { createHash } from 'node:crypto';
 import { ButtonStyle, ComponentType, MessageFlags } from 'discord.js';
 import { z } from 'zod';
@@ -18,12 +18,12 @@ const NONCE_LENGTH = 24;
 /** Buttons in one row. */
 const MAX_ROW = 5;
 
-/** What every text of ours is sent with: nobody is pinged and no link unfolds, whatever a model wrote. */
+/** The fields of every message we send: it pings nobody and shows no link previews, whatever the model wrote. */
 export interface Content {
   content: string;
   allowed_mentions: { parse: [] };
   flags: number;
-  /** Always said, for an edit keeps the buttons it does not mention. */
+  /** Always present: an edit without it would keep the old buttons. */
   components: object[];
 }
 
@@ -35,8 +35,8 @@ export class Sending {
   }
 
   /**
-   * Creates a message; its id. Discord gives back the first message for a repeated nonce, so a lost answer is asked for
-   * once more here, and any later repeat of the same part is harmless.
+   * Creates a message; gives its id. Discord answers a repeated nonce with the first message, so a lost answer is
+   * requested once more here, and any later repeat of the same part is harmless.
    */
   async create(place: Place, content: Content, nonce: string, replyTo?: string): Promise<string> {
     const reply = replyTo !== undefined && /^\d{1,20}$/.test(replyTo);
@@ -75,7 +75,7 @@ export class Sending {
   }
 }
 
-/** What is sent for a part. Discord parses markup in everything, so `plain` only differs in what the renderer added. */
+/** The fields for a part. Discord parses markup in everything, so `plain` only leaves out what the renderer added. */
 export function contentOf(part: OutboundPart): Content {
   return content(part.plain === true ? part.body.plain : part.body.text, part.buttons);
 }

@@ -1,6 +1,8 @@
 /** A shard strategy for discord.js that can really be stopped. */
 import { SimpleShardingStrategy } from 'discord.js';
 import type { Client } from 'discord.js';
+import { shardsOf } from './private-fields.ts';
+import type { Shard } from './private-fields.ts';
 
 type Build = NonNullable<NonNullable<Client['options']['ws']>['buildStrategy']>;
 type Strategy = ReturnType<Build>;
@@ -9,13 +11,13 @@ type Throttler = Awaited<
 >;
 
 /**
- * discord.js connects again half a second after it was destroyed when that happened before the gateway's hello or READY:
- * it takes the end of its own waiting for a failure. And a socket that is only just connecting is left to connect. Here a
- * stopped shard can make no new connection, and `hangUp` breaks what is left open.
+ * discord.js connects again half a second after it was destroyed if that happened before the gateway's hello or READY: it
+ * takes the end of its own wait for a failure. And it leaves a socket alone that is still connecting. Here a stopped shard
+ * opens no new connection, and `terminate` breaks the sockets that are left.
  */
 export class StoppableStrategy implements Strategy {
   readonly #inner: SimpleShardingStrategy;
-  readonly #shards = new Set<object>();
+  readonly #shards = new Set<Shard>();
   #stopped = false;
 
   constructor(manager: Parameters<Build>[0]) {
@@ -24,10 +26,7 @@ export class StoppableStrategy implements Strategy {
 
   async spawn(...args: Parameters<Strategy['spawn']>): Promise<void> {
     await this.#inner.spawn(...args);
-    const shards: unknown = Reflect.get(this.#inner, 'shards');
-    if (!(shards instanceof Map))
-      throw new TypeError('discord.js keeps its shards elsewhere: see channels/discord/strategy.ts');
-    for (const shard of shards.values()) if (isObject(shard)) this.#shards.add(shard);
+    for (const shard of shardsOf(this.#inner)) this.#shards.add(shard);
   }
 
   async connect(): Promise<void> {
@@ -45,31 +44,18 @@ export class StoppableStrategy implements Strategy {
   }
 
   async destroy(...args: Parameters<Strategy['destroy']>): Promise<void> {
-    for (const shard of this.#shards) {
-      Object.defineProperty(shard, 'internalConnect', { value: async () => await Promise.resolve() });
-    }
+    for (const shard of this.#shards) shard.preventConnects();
     await this.#inner.destroy(...args);
   }
 
-  /** Breaks every connection that is still there, and lets none be made. */
-  hangUp(): void {
+  /** Breaks every connection that is still open, and allows no new one. Throws `PrivateFieldError`. */
+  terminate(): void {
     this.#stopped = true;
-    for (const shard of this.#shards) {
-      const connection: unknown = Reflect.get(shard, 'connection');
-      if (!isObject(connection)) continue;
-      const terminate: unknown = Reflect.get(connection, 'terminate');
-      // A socket broken while it connects says so in an error event, which nobody else hears any more.
-      Reflect.set(connection, 'onerror', () => undefined);
-      if (typeof terminate === 'function') Reflect.apply(terminate, connection, []);
-    }
+    for (const shard of this.#shards) shard.terminate();
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-/** Lets one identify through per `spacingMs` (Discord: 5 seconds), over all clients made after each other. */
+/** Allows one identify per `spacingMs` (Discord: 5 seconds), over all clients made one after another. */
 export class IdentifyThrottle implements Throttler {
   readonly #spacingMs: number;
   #next = 0;

@@ -1,8 +1,8 @@
-/** grammY's and Telegram's failures as `ChannelError`; nothing of the token gets through. */
+/** Converts failures of grammY and Telegram to `ChannelError`, without any part of the token. */
 import { GrammyError, HttpError } from 'grammy';
 import { ChannelError } from '../../src/contracts/errors.ts';
 
-/** The call that failed, as far as its error depends on it. */
+/** The parts of a failed call that its error depends on. */
 export interface FailedCall {
   method: string;
   token: string;
@@ -10,7 +10,7 @@ export interface FailedCall {
   duplicateVisible: boolean;
 }
 
-/** Tells how to replace a refused token. */
+/** Shown when the token is refused. */
 const TOKEN_REFUSED =
   'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart.';
 
@@ -52,27 +52,27 @@ export function toChannelError(error: unknown, call: FailedCall): ChannelError {
 function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   const { error_code: status, description, parameters } = error;
   const cause = bareCause(error, call.token);
-  const said = `Telegram answered ${call.method} with "${clip(description)}".`;
+  const refusal = `Telegram answered ${call.method} with "${clip(description)}".`;
   if (status === 429) {
     const retryAfterMs = Math.max(1, parameters.retry_after ?? 1) * 1_000;
-    return new ChannelError('rate_limited', said, { retryable: true, retryAfterMs, cause });
+    return new ChannelError('rate_limited', refusal, { retryable: true, retryAfterMs, cause });
   }
   if (status === 401 || status === 404) return new ChannelError('unauthorized', TOKEN_REFUSED, { cause });
   if (status === 409) {
     const advice = 'Something else receives with this bot token: stop it, or use a bot of its own.';
-    return new ChannelError('conflict', `${said} ${advice}`, { retryable: true, cause });
+    return new ChannelError('conflict', `${refusal} ${advice}`, { retryable: true, cause });
   }
-  if (status >= 500) return new ChannelError('unavailable', said, { retryable: true, cause });
+  if (status >= 500) return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (parameters.migrate_to_chat_id !== undefined) {
-    return new ChannelError('chat_moved', said, { movedTo: String(parameters.migrate_to_chat_id), cause });
+    return new ChannelError('chat_moved', refusal, { movedTo: String(parameters.migrate_to_chat_id), cause });
   }
-  if (UNWANTED.test(description)) return new ChannelError('blocked', said, { cause });
+  if (UNWANTED.test(description)) return new ChannelError('blocked', refusal, { cause });
   // An unknown 403 may be temporary; taking it for a block would silence a chat for good.
-  if (status === 403) return new ChannelError('unavailable', said, { retryable: true, cause });
-  if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', said, { cause });
-  if (PLACE_GONE.test(description)) return new ChannelError('place_gone', said, { cause });
-  if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', said, { cause });
-  return new ChannelError('rejected', said, { cause });
+  if (status === 403) return new ChannelError('unavailable', refusal, { retryable: true, cause });
+  if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', refusal, { cause });
+  if (PLACE_GONE.test(description)) return new ChannelError('place_gone', refusal, { cause });
+  if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', refusal, { cause });
+  return new ChannelError('rejected', refusal, { cause });
 }
 
 function fromNetwork(error: unknown, call: FailedCall): ChannelError {

@@ -1,4 +1,4 @@
-/** A Telegram update as an `InboundMessage`: pure, and silent about everything that no person said to the bot. */
+/** Converts a Telegram update to an `InboundMessage`: pure; ignores everything that no person wrote to the bot. */
 import type { ChannelIdentity } from '../../src/contracts/channel.ts';
 import type { InboundMessage, Media } from '../../src/contracts/message.ts';
 import { updateSchema } from './update.ts';
@@ -10,21 +10,21 @@ const LINKED_CHANNEL_ID = '777000';
 /** The General topic: its messages name no thread, yet it is one. */
 export const GENERAL_TOPIC = '1';
 
-/** What an update comes to: a message, a button press to acknowledge, or nothing, with the reason for the log. */
+/** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
   | { kind: 'message'; message: InboundMessage }
-  /** Without a message when nobody can tell what was pressed where: then only the button stops spinning. */
+  /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** A group has become a supergroup, which has an id of its own. */
   | { kind: 'moved'; from: string; to: string }
   | { kind: 'ignored'; why: string };
 
-/** Who reads updates: the bot, and the names of its commands; bare ones in a group are taken as meant for it. */
+/** The bot that reads updates, and the names of its commands; without a bot's name in a group they are meant for it. */
 export interface Reader extends ChannelIdentity {
   commands: ReadonlySet<string>;
 }
 
-/** Reads one element of `getUpdates`. Any value is fine; never throws. */
+/** Reads one element of `getUpdates`, which may be any value. Never throws. */
 export function toInbound(update: unknown, bot: Reader): Inbound {
   const parsed = updateSchema.safeParse(update);
   if (!parsed.success) {
@@ -37,15 +37,15 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
   if (from !== undefined) return { kind: 'moved', from, to: chat.id };
-  const why = notSaidByPerson(message);
+  const why = notByPerson(message);
   return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
 }
 
 /**
- * Why a message is nobody's word, or undefined when a person said it. Anonymous admins (1087968824), people writing as
+ * Why a message counts as written by no person; undefined when a person wrote it. Anonymous admins (1087968824), people writing as
  * a channel and linked channels have no person behind them that could be authorised; inline bots wrote the text.
  */
-function notSaidByPerson(message: TelegramMessage): string | undefined {
+function notByPerson(message: TelegramMessage): string | undefined {
   if (!message.from) return 'a channel post or without a sender';
   if (message.sender_chat) return 'written in the name of a chat';
   if (message.from.is_bot) return 'written by a bot';
@@ -56,7 +56,7 @@ function notSaidByPerson(message: TelegramMessage): string | undefined {
   return undefined;
 }
 
-/** A pressed button as a message without words; the chat is that of the message the button stands under. */
+/** A pressed button as a message without text; its chat is that of the message with the button. */
 function fromPress(id: string, press: TelegramPress): Inbound {
   const { id: callbackId, from, data, message } = press;
   if (data === undefined || message === undefined || from.is_bot) return { kind: 'button', callbackId };
@@ -72,7 +72,7 @@ function fromPress(id: string, press: TelegramPress): Inbound {
       senderName: nameOf(from),
       content: '',
       button: data,
-      // Telegram tells no time of a press, and nothing is measured by it.
+      // Telegram gives no time for a press, and nothing uses it.
       timestamp: 0,
       media: [],
       place: message.chat.type === 'private' ? 'private' : 'group',
@@ -116,7 +116,7 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   };
 }
 
-/** A topic's id; in a forum, a message outside every topic is in General. Threads of plain replies are no topics. */
+/** The id of the topic; in a forum, a message outside every topic is in General. Threads of plain replies are not topics. */
 function threadOf(
   message: Pick<TelegramMessage, 'is_topic_message' | 'message_thread_id' | 'chat'>,
 ): string | undefined {
@@ -124,13 +124,13 @@ function threadOf(
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
 
-/** The message answered; every message in a topic "answers" the one that opened the topic, which means nothing. */
+/** The message replied to. Every message in a topic is marked as a reply to the one that opened it: that does not count. */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
   const { reply_to_message: answered, message_thread_id: thread } = message;
   return answered?.message_id === thread ? undefined : answered;
 }
 
-/** `/stop@this_bot` becomes `/stop`; a command for another bot stays as it is, so that nobody takes it for ours. */
+/** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it is not run here. */
 function withoutBotName(
   text: string,
   entities: TelegramEntity[],
@@ -162,7 +162,7 @@ function isNamed(
   );
 }
 
-/** Files that came along; `url` is Telegram's file id, good for `getFile`. An animation comes with a document twin. */
+/** The attached files; `url` is Telegram's file id, for `getFile`. An animation is also sent as a document, which is left out. */
 function mediaOf(message: TelegramMessage): Media[] {
   const { photo, animation, document, audio, voice, video, video_note: note } = message;
   const found: [Media['kind'], typeof document][] = [

@@ -18,12 +18,12 @@ import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 export interface PollTiming {
   /** How long Telegram may hold a poll open; it allows up to 50 s. */
   longPollMs: number;
-  /** A poll not completed by then is aborted and asked again. */
+  /** A poll that takes longer is aborted and repeated. */
   stallMs: number;
-  /** First and longest wait after a failure. The cap keeps a return from a rival's 409 within 35 s. */
+  /** First and longest wait after a failure. With the cap, polling resumes within 35 s after a competing poller (409) has stopped. */
   backoffMs: number;
   backoffCapMs: number;
-  /** Longest wait at the stop for messages that are being published. */
+  /** Longest wait of `stop` for messages that are being published. */
   lastPublishMs: number;
 }
 
@@ -35,16 +35,16 @@ export const POLL_TIMING: PollTiming = {
   lastPublishMs: 5_000,
 };
 
-/** Chats of one batch that are published at the same time; within a chat one message after the other. */
+/** Chats of one batch that are published at the same time; within a chat messages are published one after another. */
 export const CHATS_AT_ONCE = 16;
 
-/** A message that cannot be published, for another reason than the store's absence, is skipped after this many tries. */
+/** A message that cannot be published for a reason that does not pass is skipped after this many tries. */
 export const PUBLISH_TRIES = 5;
 
 /** Shown to people whose presses are refused. */
 const NOT_HERE = 'This bot does not answer you here.';
 
-/** A message that is not committed yet; with `callbackId` a button that spins until it is answered. */
+/** A message that is not committed yet; with `callbackId` it is a press that Telegram waits to have answered. */
 interface PendingMessage {
   id: number;
   message: InboundMessage;
@@ -55,7 +55,7 @@ interface PendingMessage {
 export interface PollerParts {
   bot: BotApi;
   receive: Receive;
-  /** Follows a group to its new id; messages from there come only after that. */
+  /** Called with a group's new id; its messages are published only afterwards. */
   chatMoved: FollowChatMigration;
   /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
@@ -116,7 +116,7 @@ export class Poller {
   /** Polls once and publishes the batch; the offset moves only when all of it is committed or skipped. */
   async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { bot, timing, setHealth } = this.#parts;
-    // After a failure, and at first, an empty poll comes back at once: health must not wait for a message.
+    // The first poll, and the first after a failure, must return at once: health must not wait for a message.
     const waitMs = this.#offset === undefined || this.#failures > 0 ? 0 : timing.longPollMs;
     const updates = await bot.updates({ offset: this.#offset, waitMs, stallMs: timing.stallMs }, signal);
     const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
@@ -125,7 +125,7 @@ export class Poller {
       if (inbound.kind === 'moved') {
         await this.#follow(inbound);
       } else if (inbound.kind === 'ignored') {
-        this.#parts.log.debug({ event: 'update_ignored', updateId: id, why: inbound.why }, 'update ignored');
+        this.#parts.log.debug({ updateId: id, why: inbound.why }, 'telegram_update_ignored');
       } else if (inbound.message !== undefined) {
         const callbackId = inbound.kind === 'button' ? inbound.callbackId : undefined;
         messages.push({ id, message: inbound.message, callbackId });
@@ -138,20 +138,20 @@ export class Poller {
     setHealth({ state: 'up' });
   }
 
-  /** Waits for a store that is away; no other failure may stop the bot from receiving. */
+  /** Throws while the store is unavailable, to be tried again; any other failure is logged and must not stop receiving. */
   async #follow({ from, to }: { from: string; to: string }): Promise<void> {
     try {
       await this.#parts.chatMoved({ channel: 'telegram', from, to });
     } catch (error) {
       const failure = toGatewayError(error);
       if (failure.retryable) throw failure;
-      this.#parts.log.error({ event: 'chat_migration_failed', err: failure, from, to }, failure.message);
+      this.#parts.log.error({ err: failure, from, to }, 'chat_migration_failed');
     }
   }
 
   /**
    * Publishes a batch: in order within a chat, different chats side by side. Throws when a message could not be
-   * committed, after every chat has come to its end or its first failure.
+   * committed, once every chat is finished or has failed.
    */
   async #publish(messages: PendingMessage[], signal: AbortSignal): Promise<void> {
     const chats = [...Map.groupBy(messages, ({ message }) => message.chatId).values()];
@@ -161,7 +161,7 @@ export class Poller {
           signal.throwIfAborted();
           try {
             const receipt = await this.#parts.receive(pending.message);
-            // The effect is committed: now the button may stop spinning, with the reply beside it.
+            // The effect is committed: only now is the press answered, with the reply.
             if (pending.callbackId !== undefined)
               void this.#answerPress(pending.callbackId, replyOf(receipt));
           } catch (error) {
@@ -175,41 +175,42 @@ export class Poller {
       if (result.status === 'rejected') throw toGatewayError(result.reason);
   }
 
-  /** A message that can never be committed must not stop the bot for ever: after some tries it is skipped, with an error in the log. */
+  /** A message that can never be committed must not block the bot: after `PUBLISH_TRIES` it is skipped, with an error in the log. */
   #skipOrThrow({ id, message }: PendingMessage, failure: GatewayError): void {
     if (failure.retryable) throw failure;
     const tries = (this.#tries.get(id) ?? 0) + 1;
     this.#tries.set(id, tries);
     if (tries < PUBLISH_TRIES) throw failure;
-    this.#parts.log.error({ event: 'message_skipped', err: failure, messageId: message.id }, failure.message);
+    this.#parts.log.error({ err: failure, messageId: message.id }, 'telegram_message_skipped');
   }
 
   async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
     const { timing, log } = this.#parts;
     const waitMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
     this.#failures += 1;
-    await sleep(waitMs, signal).catch(() =>
-      log.debug({ event: 'telegram_backoff_aborted' }, 'stopped during the backoff'),
-    );
+    await sleep(waitMs, signal).catch(() => log.debug('telegram_backoff_aborted'));
   }
 
   #report(failure: GatewayError): void {
     const { log, setHealth } = this.#parts;
     setHealth({ state: isFatal(failure) ? 'dead' : 'degraded', detail: failure.message });
-    log.warn({ event: 'telegram_receiving_failed', err: failure, failures: this.#failures }, failure.message);
+    log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
   }
 
   async #offerCommands(): Promise<void> {
-    await this.#try('offer_commands_failed', this.#parts.bot.offerCommands(toMenu(this.#parts.commands)));
+    await this.#try(
+      'telegram_commands_not_offered',
+      this.#parts.bot.offerCommands(toMenu(this.#parts.commands)),
+    );
   }
 
   async #answerPress(callbackId: string, text: string | undefined): Promise<void> {
-    await this.#try('answer_press_failed', this.#parts.bot.answerPress(callbackId, text));
+    await this.#try('telegram_press_unanswered', this.#parts.bot.answerPress(callbackId, text));
   }
 
   /** Waits for a call whose failure is only logged. */
   async #try(event: string, call: Promise<void>): Promise<void> {
-    await call.catch((error: ChannelError) => this.#parts.log.warn({ event, err: error }, error.message));
+    await call.catch((error: ChannelError) => this.#parts.log.warn({ err: error }, event));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Rendered } from '../../src/contracts/channel.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from './table.ts';
 
-/** Deeper nodes are shown as their words only: no reader can follow, and the stack is finite. */
+/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
 export const MAX_DEPTH = 40;
 
 /** The same piece twice: as markup and as readers see it. */
@@ -13,7 +13,7 @@ interface Piece {
   visible: string;
 }
 
-/** Where a node stands. */
+/** The position of a node. */
 interface Spot {
   depth: number;
   /** What every line but the first begins with. */
@@ -139,7 +139,7 @@ function inlines(nodes: PhrasingContent[], spot: Spot): Piece {
   return joined(nodes.map((node) => inline(node, deeper(spot))));
 }
 
-/** A node within a line; a kind that is unknown here, and references, are shown as the words they hold. */
+/** A node within a line; unknown kinds and references are shown as the text they contain. */
 function inline(node: RootContent, spot: Spot): Piece {
   if (spot.depth > MAX_DEPTH) return words(wordsOf(node));
   const newLine = `\n${spot.indent}`;
@@ -167,7 +167,7 @@ function inline(node: RootContent, spot: Spot): Piece {
   }
 }
 
-/** A link that may be followed, else its words: `javascript:`, `data:` and the like are never offered for a click. */
+/** A link to a safe address, else only its text: `javascript:`, `data:` and the like never become links. */
 function link(url: string, label: Piece, spot: Spot): Piece {
   const target = cleanText(url).replace(/\s/g, '%20');
   const shown = label.visible.trim() === '' ? words(target) : label;
@@ -178,7 +178,7 @@ function link(url: string, label: Piece, spot: Spot): Piece {
   return wrapped('a', shown, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
 }
 
-/** All words below a node, without recursion. */
+/** All text below a node, without recursion. */
 function wordsOf(node: Nodes): string {
   const left: Nodes[] = [node];
   const found: string[] = [];

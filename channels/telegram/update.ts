@@ -1,4 +1,4 @@
-/** The parts of a Telegram update that the channel reads, checked once at the door; everything else passes unseen. */
+/** The parts of a Telegram update that the channel reads, checked once; all others are ignored. */
 import { z } from 'zod';
 
 /** Telegram promises 52 significant bits; a number beyond a double's precision names some other chat and is refused. */
@@ -39,7 +39,7 @@ const message = z.object({
   forward_origin: z.unknown().optional(),
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
-  /** Telegram's own notes: said in the group that became a supergroup, and in that one. */
+  /** Service messages of Telegram, in the group that became a supergroup and in that supergroup. */
   migrate_to_chat_id: id.optional(),
   migrate_from_chat_id: id.optional(),
   text: z.string().optional(),
@@ -65,7 +65,7 @@ export const updateSchema = z.object({
       id: z.string(),
       from: person,
       data: z.string().optional(),
-      /** Of an old message only its place is told. */
+      /** For an old message Telegram sends only its chat and id. */
       message: z
         .object({
           chat,

@@ -1,4 +1,4 @@
-/** Access: grants, pairing codes, tokens, a channel's rules, and the one question every ingress asks. */
+/** Access: grants, pairing codes, tokens, a channel's rules, and the policy that every ingress asks. */
 import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
 
@@ -68,18 +68,18 @@ export interface ChannelIds {
   chatId: RegExp;
   /** Completes "must be …": `a numeric id such as 123456789`. */
   description: string;
-  /** The kind of a chat, where its id tells it. */
+  /** The kind of a chat, if its id determines it. */
   privacyOf?: (chatId: string) => 'private' | 'group';
-  /** The private chat with a person, where the person's id tells it. */
+  /** The private chat with a person, if the person's id determines it. */
   privateChatOf?: (userId: string) => string;
 }
 
-/** True when `id` may stand in an address and the pattern matches all of it. */
+/** True when `id` may be part of an address and the pattern matches all of it. */
 export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'flags'>): boolean {
   return !/[:\s]/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
 }
 
-/** A channel's rules in `config.json`: `access.<channel>`. The descriptions stand in the documentation. */
+/** A channel's rules in `config.json`: `access.<channel>`. The descriptions appear in the documentation. */
 export function accessRules(ids: ChannelIds) {
   const mention = z
     .boolean()
@@ -122,7 +122,7 @@ function idOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
 export interface ChannelAccess extends z.output<ReturnType<typeof accessRules>> {
   /** Ids of people who may pair others, switch models and decide for others. */
   owners: string[];
-  /** The kind of a chat, where its id tells it. */
+  /** The kind of a chat, if its id determines it. */
   privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
 }
 
@@ -134,7 +134,7 @@ export type Verdict =
 
 /** Decides for every ingress who is answered. */
 export interface AccessPolicy {
-  /** May this message's sender speak here? Throws only `StoreError`. */
+  /** May this message's sender write here? Throws only `StoreError`. */
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;

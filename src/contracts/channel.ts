@@ -1,6 +1,6 @@
-/** Channels: adapters to one network each, which receive, send and perhaps edit, and the manifests they are known by. */
+/** Channels: adapters to one network each, and the manifests that describe them. */
 import type { Root } from 'mdast';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { accessRules, isId } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
 import type { GatewayApi } from './gateway-api.ts';
@@ -9,7 +9,7 @@ import type { Log, SecretShape } from './log.ts';
 import type { Button, Place, SentMessage } from './message.ts';
 import type { Receive } from './receive.ts';
 
-/** Declared, never guessed; what is declared true is implemented (the contract suite compares). */
+/** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
   edit: boolean;
   draft: boolean;
@@ -20,7 +20,7 @@ export interface Capabilities {
   threads: boolean;
   /** Longest message, in the units of `Rendered.length`. */
   maxLength: number;
-  /** Least time between two edits in one chat, in milliseconds: a number the network owns. */
+  /** Least time between two edits in one chat, in milliseconds; the network determines it. */
   editIntervalMs(chatId: string): number;
   /** How long one `typing` call lasts, in milliseconds; 0 without typing. */
   typingMs: number;
@@ -30,7 +30,7 @@ export interface Capabilities {
 export interface Rendered {
   /** In the channel's markup, ready to send. */
   text: string;
-  /** The same words without markup, for when the platform cannot parse `text`. */
+  /** The same text without markup, for when the platform cannot parse `text`. */
   plain: string;
   /** What the platform counts against `maxLength` for `text` (Telegram: UTF-16 units after entity parsing). */
   length: number;
@@ -43,7 +43,7 @@ export interface OutboundPart extends Place {
   plain?: boolean;
   replyTo?: string | undefined;
   buttons: Button[];
-  /** The same for every attempt to send this part: a platform that can uses it to send only once. */
+  /** The same for every attempt to send this part: platforms that support it use it to send only once. */
   nonce: string;
 }
 
@@ -82,12 +82,12 @@ export interface ChannelDeps {
   gateway: GatewayApi;
 }
 
-/** Longest setting of an edit interval, in milliseconds: a slower message would not be alive on screen. */
+/** Longest setting of an edit interval, in milliseconds: with a longer one a reply would not visibly grow. */
 export const MAX_EDIT_INTERVAL_MS = 60_000;
 
 /**
  * A network as the gateway knows it before any of its code is loaded. `channels/<name>/manifest.ts` exports one as
- * `manifest` and imports no vendor's package. Methods throw nothing but what `create` says.
+ * `manifest` and imports no vendor's package. Only `create` throws.
  */
 export interface ChannelManifest<
   Env extends z.ZodObject = z.ZodObject,
@@ -103,12 +103,12 @@ export interface ChannelManifest<
   readonly env: Env;
   /** `channels.<name>` in `config.json`; every field has a default. */
   readonly settings: Settings;
-  /** Absent for a network without people of its own, whose callers carry tokens of the gateway. */
+  /** Absent for a network without user ids of its own, whose callers use the gateway's tokens. */
   readonly ids?: ChannelIds;
-  /** Secrets of this network that no configuration announced, for the log's redactor. */
+  /** Shapes of this network's secrets, for the log's redactor: it also finds those that are not configured. */
   readonly secretShapes: readonly SecretShape[];
   isOn(env: z.output<Env>): boolean;
-  /** The values in the environment that no log may show. */
+  /** The values in the environment that must not appear in the log. */
   secrets(env: z.output<Env>): readonly (string | undefined)[];
   /** Loads the channel's code and makes it; nothing is opened before its `start`. Throws `GatewayError`. */
   create(
@@ -117,20 +117,20 @@ export interface ChannelManifest<
   ): Promise<Channel>;
 }
 
-/** Gives the manifest back: with it the types of `env` and `settings` reach the manifest's methods. */
+/** Gives the manifest back unchanged; it infers the types of `env` and `settings` for the manifest's methods. */
 export function defineChannel<Env extends z.ZodObject, Settings extends z.ZodObject>(
   manifest: ChannelManifest<Env, Settings>,
 ): ChannelManifest<Env, Settings> {
   return manifest;
 }
 
-/** A channel of the list with what the environment and the file say about it. */
+/** A channel of the list with its configuration from the environment and the file. */
 export interface ConfiguredChannel extends Pick<
   ChannelManifest,
   'name' | 'label' | 'needs' | 'ids' | 'secretShapes'
 > {
   isOn: boolean;
-  /** Undefined for a channel without people of its own. */
+  /** Undefined for a channel without user ids of its own. */
   access: ChannelAccess | undefined;
   secrets: readonly string[];
   /** Loads the channel's code and makes it. Throws `GatewayError`. */
@@ -166,11 +166,65 @@ export function configureChannel(
   };
 }
 
-/** First parts of addresses and user ids, and a field beside the channels in `access`, that mean something else. */
+/** Names with another meaning in addresses, in user ids, or beside the channels in `access`. */
 const RESERVED_NAMES = ['system', 'token', 'owners'];
 
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isPattern = (value: unknown): boolean => value instanceof RegExp;
+
+/** Checks of a manifest's fields, each with what to write: types are not checked when the gateway runs. */
+const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
+  name: [isText, "a text such as 'matrix', the first part of the channel's addresses"],
+  label: [isText, "the network's name for people, such as 'Matrix'"],
+  needs: [isText, "the variable that switches the channel on, such as 'MATRIX_TOKEN', or 'nothing'"],
+  env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
+  settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
+  ids: [
+    (value) => value === undefined || hasIds(value),
+    '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',
+  ],
+  secretShapes: [
+    (value) => Array.isArray(value) && value.every(isSecretShape),
+    'a list of { pattern: /…/, replacement: "…" }, or [] for none',
+  ],
+  isOn: [isFunction, 'a function of `env` that is true when the channel is switched on'],
+  secrets: [isFunction, 'a function of `env` that gives the secret values'],
+  create: [isFunction, 'a function that loads index.ts and makes the channel'],
+};
+
+/** Fields of manifests that are missing or of a wrong type, one sentence each; nothing else may read such a list. */
+export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
+  return manifests.flatMap((manifest, index) => {
+    const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
+    const channel = typeof fields.name === 'string' ? fields.name : `number ${index + 1} of the list`;
+    return Object.entries(FIELDS)
+      .filter(([field, [isRight]]) => !isRight(fields[field]))
+      .map(([field, [, write]]) => {
+        const problem = fields[field] === undefined ? 'is missing' : 'has the wrong type';
+        return `channel ${channel}: ${field} ${problem}: write ${write}`;
+      });
+  });
+}
+
+function isStrictObject(schema: unknown): boolean {
+  if (!(schema instanceof z.ZodObject)) return false;
+  const issues = schema.safeParse({ 'no such field': 1 }).error?.issues ?? [];
+  return issues.some(({ code }) => code === 'unrecognized_keys');
+}
+
+function hasIds(value: unknown): boolean {
+  const { userId, chatId, description }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(userId) && isPattern(chatId) && isText(description);
+}
+
+function isSecretShape(value: unknown): boolean {
+  const { pattern, replacement }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(pattern) && typeof replacement === 'string';
+}
+
 /**
- * Everything that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
+ * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
  * environment variables of the gateway itself.
  */
 export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
@@ -195,7 +249,7 @@ function ownErrors({ name, env, settings, ids }: ChannelManifest): string[] {
       `its name must be a lower-case letter, then letters and digits, and none of ${RESERVED_NAMES.join(', ')}`,
     );
   for (const variable of requiredFields(env))
-    errors.push(`env: ${variable} must be optional or have a default, for the channel may be off`);
+    errors.push(`env: ${variable} must be optional or have a default, because the channel may be off`);
   for (const field of requiredFields(settings)) errors.push(`settings: ${field} must have a default`);
   for (const field of ['userId', 'chatId'] as const) {
     const problem = ids === undefined ? undefined : patternProblem(ids[field]);
@@ -209,7 +263,7 @@ function requiredFields(schema: z.ZodObject): string[] {
   return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
 }
 
-/** Reason why a pattern cannot tell ids apart from other texts; undefined when it can. */
+/** Reason why a pattern cannot be used to recognise ids; undefined when it can. */
 function patternProblem({ source, flags }: RegExp): string | undefined {
   if (!source.startsWith('^') || !source.endsWith('$'))
     return 'must match the whole id: begin it with ^ and end it with $';

@@ -3,18 +3,18 @@ import type { LaneStep } from './lanes.ts';
 import type { Address, SentMessage } from './message.ts';
 import type { Plan } from './plan.ts';
 
-/** What a growing message needs to know of its turn. */
+/** The turn of a growing reply. */
 export interface LiveTurnStart {
   turnId: string;
   address: Address;
   replyTo?: string | undefined;
   /** Parts already on screen from before a crash, or a deferred reply to grow in. */
   placeholders: SentMessage[];
-  /** Text already said before a crash. */
+  /** Text of the answer from before a crash. */
   textSoFar: string;
   /** T5: stores the platform ids of the parts before anything is built on them. */
   note(sent: SentMessage[]): Promise<void>;
-  /** The turn's own plan as it stands: a card of it may be on screen from before a crash. */
+  /** The turn's own plan: a card of it may be on screen from before a crash. */
   plan?: Plan | undefined;
   /** As `note`, for the card of the turn's plan. */
   noteCard(ref: string, sent: SentMessage[]): Promise<void>;
@@ -22,8 +22,8 @@ export interface LiveTurnStart {
 
 export interface LiveTurn {
   /**
-   * Ends the growing: takes no more text, waits for the call in flight, ends typing. After it resolves nothing of
-   * this turn is on its way to the platform except the final delivery. Never throws; waits at most 10 s.
+   * Ends live updates: accepts no more text, waits for the call in flight, ends typing. After it resolves nothing of
+   * this turn is still being sent to the platform except the final delivery. Never throws; waits at most 10 s.
    */
   settle(): Promise<void>;
 }
@@ -33,15 +33,15 @@ export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
 }
 
-/** The tool that sends them. */
+/** Name of the tool that sends messages in the middle of a turn. */
 export const MESSAGE_TOOL = 'message';
-/** Messages of one turn. */
+/** Messages that one turn may send with it. */
 export const MAX_POSTS = 10;
-/** Longest one, in UTF-16 units. */
+/** Longest of them, in UTF-16 units. */
 export const MAX_POST_CHARS = 4_000;
 
 export interface PostRequest {
-  /** The call that sends it: the same at each attempt, and the message is sent once. */
+  /** Id of the tool call, the same at each attempt: the message is sent once. */
   ref: string;
   turnId: string;
   /** One of the session's own. */
@@ -50,20 +50,20 @@ export interface PostRequest {
 }
 
 export type PostResult =
-  /** It is among the session's messages, and on its way to the platform. */
+  /** It is stored among the session's messages, and its delivery has begun. */
   | { kind: 'posted'; seq: number }
   /** The same call has sent it before. */
   | { kind: 'known' }
-  /** The turn has sent so many. */
+  /** The turn has sent as many as it may. */
   | { kind: 'full'; limit: number }
   /** The address is not the session's. */
   | { kind: 'foreign' };
 
-/** Commits a message and lets it go. Throws only `StoreError`. */
+/** Commits a message and starts its delivery. Throws only `StoreError`. */
 export type Post = (request: PostRequest) => Promise<PostResult>;
 
 /** Throws only `StoreError`. */
 export interface PostStore {
-  /** Among the session's messages and in its `out:` lane, in one statement; over HTTP the stored message is the delivery. */
+  /** Stores it among the session's messages and in its `out:` lane, in one statement; over HTTP the stored message is the delivery. */
   post(request: PostRequest, limit: number, node?: string): Promise<PostResult & LaneStep>;
 }

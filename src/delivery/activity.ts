@@ -1,4 +1,4 @@
-/** Tools and subagents of a turn as a few lines below its text: gone as soon as the text goes on, and in the final text. */
+/** Tools and subagents of a turn as a few lines below its text, removed as soon as the text continues or the turn ends. */
 import type { AgentEvent } from '../contracts/event.ts';
 
 /** Work that ends sooner gets no line, in milliseconds. */
@@ -7,13 +7,13 @@ export const SHOW_AFTER_MS = 1_000;
 /** Lines at once; more are counted. */
 export const MAX_ACTIVITY_LINES = 4;
 
-/** Subagents shown apart at once; further ones are not shown. */
+/** Subagents with a line of their own at once; further ones are not shown. */
 export const MAX_AGENTS_SHOWN = 32;
 
 /** Longest name or task in a line, in UTF-16 units. */
 const MAX_LABEL = 60;
 
-/** The tool whose call only waits for a subagent, which has a line of its own. */
+/** The tool whose call only waits for a subagent: the subagent has a line of its own. */
 const SPAWNS = 'spawn_agent';
 
 interface Tool {
@@ -44,7 +44,7 @@ export class Activity {
     if (event.isSubagent === true) return this.#applyNested(event);
     switch (event.type) {
       case 'tool_call':
-        // What follows an earlier one shows how that went.
+        // A later call makes the result of an earlier one uninteresting.
         this.removeFinished();
         this.#tools.set(event.toolCallId, { name: event.name, since: now });
         return true;
@@ -76,7 +76,7 @@ export class Activity {
     return lines.join('\n');
   }
 
-  /** Time at which a line will appear that is not there at `now`; undefined when none will by itself. */
+  /** Time at which the next line will appear; undefined when none is waiting. */
   nextLineAt(now: number): number | undefined {
     const young = [...this.#tools.values(), ...this.#agents.values()]
       .map(({ since }) => since + SHOW_AFTER_MS)
@@ -96,7 +96,7 @@ export class Activity {
     return true;
   }
 
-  /** A subagent's own steps: only the tool it is at. */
+  /** A subagent's own events: only the tools it runs now are shown. */
   #applyNested(event: AgentEvent): boolean {
     const agent = event.agentId === undefined ? undefined : this.#agents.get(event.agentId);
     if (agent === undefined) return false;

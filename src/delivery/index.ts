@@ -1,4 +1,4 @@
-/** Delivery: shows what a turn says on the screens of the channels, growing while it runs and exact when it is done. */
+/** Delivery: shows a turn's text in the channels, growing while the turn runs and exact when it has ended. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { EventBus, LaneHandler, LaneRunner } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
@@ -39,7 +39,7 @@ export interface DeliveryCounts {
   /** Calls to platforms, and those answered "too fast". */
   calls: number;
   refused: number;
-  /** Sends whose answer was lost: they may stand on a screen twice. */
+  /** Sends whose answer was lost: they may be visible twice. */
   ambiguousSends: number;
   /** Deliveries given up. */
   dead: number;
@@ -49,7 +49,7 @@ export interface Delivery {
   live: LiveMessages;
   out: LaneHandler;
   counts(): DeliveryCounts;
-  /** Ends all waiting; twice is fine. Call it when the lanes are drained. Never throws. */
+  /** Ends all waits; calling it twice is fine. Call it when the lanes are drained. Never throws. */
   close(): void;
 }
 
@@ -86,7 +86,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       yieldToEventLoop,
       onAmbiguousSend,
     });
-    // A turn that goes on after a wait has left its card behind: that one must show nothing old any more.
+    // A turn that continues after it was parked has left a card behind, which must not be edited any more.
     void cards.release(start.turnId);
     const card = new PlanCard(start, { channel, scheduler, sentParts, log, onAmbiguousSend });
     const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {

@@ -1,5 +1,5 @@
-/** A reply that grows in place: one turn's events on one channel's screen. */
-import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
+/** A reply that grows in place: shows one turn's events in one chat. */
+import type { Channel, OutboundPart } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
@@ -8,6 +8,7 @@ import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LiveText } from './live-text.ts';
+import type { OutdatedChunk } from './live-text.ts';
 import { nonceOf } from './nonce.ts';
 import type { LiveEdit, Scheduler } from './scheduler.ts';
 import { Typing } from './typing.ts';
@@ -29,14 +30,6 @@ export interface LiveMessageDeps {
   onAmbiguousSend: () => void;
 }
 
-/** One message to bring up to date. */
-interface Outdated {
-  index: number;
-  chunk: Rendered;
-  /** There are messages after this one. */
-  more: boolean;
-}
-
 export class LiveMessage implements LiveTurn, LiveEdit {
   readonly #deps: LiveMessageDeps;
   readonly #start: LiveTurnStart;
@@ -46,17 +39,15 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   readonly #sent: SentMessage[];
   /** Text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
-  /** Messages below this are settled and shown: they are never looked at again. */
-  #firstOpen = 0;
   #plain = false;
-  /** Set when earlier answers to the chat are on screen: a first message sent before would stand above them. */
+  /** Set once earlier answers to the chat are on screen: a message sent before would appear above them. */
   #begun: boolean;
   /** True from a request for an edit until it is made: a token then has nothing to ask for. */
   #editRequested = false;
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
-  /** Set when the screen cannot or need not follow any more. */
+  /** Set when the reply cannot or need not grow any further. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
   #cancelWake: (() => void) | undefined;
@@ -81,9 +72,6 @@ export class LiveMessage implements LiveTurn, LiveEdit {
       if (!this.#text.append(event.msgId, event.delta)) return;
     } else {
       const nowMs = this.#deps.clock.monotonicMs();
-      if (event.isSubagent !== true && (event.type === 'stream_reset' || event.type === 'snapshot')) {
-        this.#firstOpen = 0;
-      }
       if (!this.#text.apply(event, nowMs)) return;
       this.#wakeForActivity(nowMs);
     }
@@ -105,12 +93,14 @@ export class LiveMessage implements LiveTurn, LiveEdit {
 
   /** Brings the first outdated message up to date; true when there is more to show. */
   async show(): Promise<boolean> {
-    const { channel } = this.#deps;
+    const { channel, clock, yieldToEventLoop } = this.#deps;
     this.#editRequested = false;
     const over = Promise.withResolvers<void>();
     this.#inFlight = over.promise;
     try {
-      const next = this.#frozen ? undefined : await this.#nextOutdated();
+      if (this.#frozen) return false;
+      const screen = { shown: this.#shown, count: this.#sent.length };
+      const next = await this.#text.nextOutdated(screen, clock.monotonicMs(), yieldToEventLoop);
       if (next === undefined || this.#frozen) return false;
       const { index, chunk } = next;
       const known = this.#sent[index];
@@ -148,7 +138,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     return this.#certain ? [...this.#shown] : [];
   }
 
-  /** Requests an edit for the moment a tool or a subagent has run long enough for a line: nothing else would. */
+  /** Requests an edit for the time at which a tool or subagent has run long enough for a line: no event comes then. */
   #wakeForActivity(nowMs: number): void {
     const { clock, scheduler } = this.#deps;
     const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;
@@ -160,20 +150,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     });
   }
 
-  /** The first message that does not show what it should: finished ones get their last text before later ones appear. */
-  async #nextOutdated(): Promise<Outdated | undefined> {
-    const { yieldToEventLoop, clock } = this.#deps;
-    const { settled, open } = await this.#text.chunks(yieldToEventLoop, clock.monotonicMs());
-    for (let index = this.#firstOpen; ; index++) {
-      const chunk = settled.at(index) ?? open[index - settled.settled];
-      if (chunk === undefined) return undefined;
-      const more = index + 1 < settled.settled + open.length;
-      if (index >= this.#sent.length || this.#shown[index] !== chunk.text) return { index, chunk, more };
-      if (index < settled.settled) this.#firstOpen = index + 1;
-    }
-  }
-
-  #partOf({ index, chunk }: Outdated): OutboundPart {
+  #partOf({ index, chunk }: OutdatedChunk): OutboundPart {
     return {
       ...this.#place,
       body: chunk,
@@ -185,7 +162,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   }
 
   /** Decides whether the reply goes on growing. Only "too fast" is left to the scheduler. */
-  #handleFailure(thrown: unknown, { index }: Outdated): void {
+  #handleFailure(thrown: unknown, { index }: OutdatedChunk): void {
     const error = toGatewayError(thrown);
     this.#shown[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;

@@ -8,26 +8,30 @@ import type { RenderTarget } from './text/cut.ts';
 /** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
 
-/** Longest notice below a growing reply: it ends with what to do. */
+/** Longest notice below a growing reply, in UTF-16 units. */
 const MAX_NOTICE = 400;
 
-/** Messages that show a text: those that are settled, and the open ones as they look now. */
-export interface LiveChunks {
-  settled: MessageChunker;
-  open: Rendered[];
+/** One message of the text that the chat does not show as it is now. */
+export interface OutdatedChunk {
+  index: number;
+  chunk: Rendered;
+  /** There are messages after this one. */
+  more: boolean;
 }
 
-/** Collects deltas without looking at them; parses only when asked for the messages. */
+/** Collects deltas without parsing them; parses only when asked which message is out of date. */
 export class LiveText {
   readonly #target: RenderTarget;
   #chunker: MessageChunker;
-  /** Text by model call, so that one call can be taken back; without the deltas that are still apart. */
+  /** Text by model call, so that one call can be taken back; without `#deltas`. */
   #calls: { msgId: string; text: string }[];
   /** Deltas of the last call since the messages were asked for: a token costs one array slot. */
   #deltas: string[] = [];
   #length: number;
-  /** Text the chunker has not seen yet; without the deltas. */
+  /** Text that the chunker does not have yet; without `#deltas`. */
   #unread: string;
+  /** Messages below this are settled and shown: they are never compared again. */
+  #firstOpen = 0;
   #notice: string | undefined;
   readonly #activity = new Activity();
 
@@ -74,13 +78,35 @@ export class LiveText {
     return true;
   }
 
-  /** Monotonic time at which a line about what the turn does will appear by itself. */
+  /** Monotonic time at which the next line about a running tool or subagent appears. */
   nextLineAt(nowMs: number): number | undefined {
     return this.#activity.nextLineAt(nowMs);
   }
 
-  /** Brings the messages up to date. */
-  async chunks(yieldToEventLoop: () => Promise<void>, nowMs: number): Promise<LiveChunks> {
+  /**
+   * The first of the messages that show the text which the screen lacks or shows differently; undefined when it shows
+   * them all. Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
+   */
+  async nextOutdated(
+    screen: { shown: readonly (string | undefined)[]; count: number },
+    nowMs: number,
+    yieldToEventLoop: () => Promise<void>,
+  ): Promise<OutdatedChunk | undefined> {
+    await this.#parse(yieldToEventLoop);
+    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
+    const { settled } = this.#chunker;
+    const open = this.#chunker.open(below.length === 0 ? undefined : below.join('\n'));
+    for (let index = this.#firstOpen; ; index++) {
+      const chunk = this.#chunker.at(index) ?? open[index - settled];
+      if (chunk === undefined) return undefined;
+      if (index >= screen.count || screen.shown[index] !== chunk.text)
+        return { index, chunk, more: index + 1 < settled + open.length };
+      if (index < settled) this.#firstOpen = index + 1;
+    }
+  }
+
+  /** Gives the chunker all text that has arrived, in slices. */
+  async #parse(yieldToEventLoop: () => Promise<void>): Promise<void> {
     this.#joinDeltas();
     while (this.#unread !== '') {
       const slice = this.#unread.slice(0, SLICE_CHARS);
@@ -90,11 +116,6 @@ export class LiveText {
       await yieldToEventLoop();
       this.#joinDeltas();
     }
-    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
-    return {
-      settled: this.#chunker,
-      open: this.#chunker.open(below.length === 0 ? undefined : below.join('\n')),
-    };
   }
 
   #joinDeltas(): void {
@@ -115,6 +136,7 @@ export class LiveText {
       .slice(0, MAX_LIVE_TEXT);
     this.#length = this.#unread.length;
     this.#chunker = new MessageChunker(this.#target);
+    this.#firstOpen = 0;
     return true;
   }
 }

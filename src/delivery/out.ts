@@ -20,13 +20,13 @@ import type { Scheduler } from './scheduler.ts';
 export const RETRY_BASE_MS = 2_000;
 export const RETRY_CAP_MS = 600_000;
 
-/** With the waits above a platform may be away for about a day before a delivery is given up. */
+/** With the waits above a platform may be unavailable for about a day before a delivery is given up. */
 export const MAX_DELIVERY_ATTEMPTS = 150;
 
-/** Sends of one delivery whose answer may be lost: each of them may stand on the screen twice. */
+/** Sends of one delivery whose answers may be lost: each of them may be visible twice. */
 export const MAX_AMBIGUOUS_ATTEMPTS = 5;
 
-/** Shown by a message that the final text no longer needs; not every platform can delete. */
+/** Text of a message that the final answer no longer needs: not every platform can delete messages. */
 const SURPLUS_TEXT = '…';
 
 export interface OutDeps {
@@ -34,7 +34,7 @@ export interface OutDeps {
   schedulerOf(channel: Channel): Scheduler;
   ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'finish'>;
-  /** Texts that a turn's messages are certain to show; given once. */
+  /** Removes and gives the texts that a turn's messages are certain to show. */
   removeShown: (ref: string) => readonly (string | undefined)[];
   /** Brings the card of a turn's plan up to date. */
   card: LastCardDeps;
@@ -143,7 +143,7 @@ function retryDelayMs(deps: OutDeps, head: LaneHead): number {
   return backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS, deps.random);
 }
 
-/** Tells the session of a delivery that was given up; a failure here must not keep a dead letter alive. */
+/** Reports a delivery that was given up to its session; a failure to do so must not block the lane. */
 async function reportDead(deps: OutDeps, head: LaneHead, error: GatewayError): Promise<void> {
   deps.log.error({ ...logFields(head), err: error }, 'delivery_dead');
   try {

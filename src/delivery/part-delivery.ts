@@ -1,4 +1,4 @@
-/** Puts the parts of one final answer on screen, each exactly once, working around what platforms refuse. */
+/** Sends or edits the parts of one final answer, each exactly once, and works around refusals of the platform. */
 import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
 import { ChannelError } from '../contracts/errors.ts';
 import type { OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
@@ -33,7 +33,7 @@ export class PartDelivery {
   #place: Place;
   #replyTo: string | undefined;
   #sent: SentMessage[];
-  /** The part that a lost answer of the growing message may have put on screen under the same nonce. */
+  /** Index of the part that the growing reply may already have sent under the same nonce, its answer lost. */
   readonly #doubtful: number;
 
   constructor(options: PartDeliveryOptions) {
@@ -64,7 +64,7 @@ export class PartDelivery {
     }
   }
 
-  /** Changes a message that is not needed any more: one that is gone already is as good. Throws `ChannelError`. */
+  /** Replaces the text of a message that is no longer needed; one that is already gone is no error. Throws `ChannelError`. */
   async replace(index: number, body: Rendered): Promise<void> {
     const known = this.#sent[index];
     if (known === undefined) return;
@@ -87,7 +87,7 @@ export class PartDelivery {
     const sent = await scheduler.final(this.#place.chatId, () => channel.send(part), signal);
     this.#sent.push(sent);
     await this.#options.noteSent(this.sent);
-    // A platform that knows the nonce gives back the message as it was first sent: make it say the final text.
+    // A platform that knows the nonce answers with the message as it was first sent: edit it to the final text.
     if (index === this.#doubtful && !this.#recovered.gone) await this.#edit(sent, part);
   }
 

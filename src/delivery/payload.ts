@@ -35,7 +35,7 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
   }),
 });
 
-/** Reads it. Throws `GatewayError('bad_payload')`, which no retry cures. */
+/** Reads a head's payload. Throws `GatewayError('bad_payload')`, which no retry can fix. */
 export function readPayload(head: LaneHead): DeliveryPayload {
   const parsed = payloadShape.safeParse(head.payload);
   if (parsed.success) return parsed.data;

@@ -1,4 +1,4 @@
-/** Rate limit of one chat or one bot: a declared interval, multiplied by a slowdown that refusals teach. */
+/** Rate limit of one chat or one bot: a declared interval, multiplied by a slowdown that grows with refusals. */
 
 /** Each refusal doubles the interval, up to this many times the declared one. */
 export const MAX_SLOWDOWN = 8;
@@ -9,7 +9,7 @@ export const RECOVER_MS = 60_000;
 const SLOWER = 2;
 const FASTER = 0.9;
 
-/** Added to every pause: the platform's clock and ours do not tick together. */
+/** Added to every pause, because the platform's clock and ours differ. */
 const PAUSE_MARGIN_MS = 50;
 
 export class RateLimit {
@@ -50,13 +50,13 @@ export class RateLimit {
 
   /** Applies a refusal of the platform: no call for `retryAfterMs`, and slower from then on. */
   slowDown(now: number, retryAfterMs: number): void {
-    // Calls already under way when the pause began teach nothing new.
+    // A refusal of a call that was in flight when the pause began does not count again.
     if (now >= this.#pausedUntil) this.#slowdown = Math.min(MAX_SLOWDOWN, this.#slowdown * SLOWER);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + retryAfterMs + PAUSE_MARGIN_MS);
     this.#changedAt = now;
   }
 
-  /** True when there is nothing to remember: a new limit would behave the same. */
+  /** True when the limit has no state to keep: a new one would behave the same. */
   isFresh(now: number): boolean {
     const forgotten = this.#slowdown === 1 || now - this.#changedAt > RECOVER_MS * 10;
     return forgotten && this.readyAt(0) <= now;

@@ -9,7 +9,7 @@ export const CALLS_PER_SECOND = 25;
 /** Calls that may go out at once after a quiet moment: with the rate above never more than 29 in any second. */
 const BOT_BURST = 4;
 
-/** A final may follow an edit at once: the chat pauses afterwards. Off for a while once the platform has refused. */
+/** A final may follow an edit at once: the chat pauses afterwards. Not for a while after the platform has refused a call. */
 const FINAL_BURST = 1;
 const AFTER_REFUSAL_MS = 600_000;
 
@@ -20,7 +20,7 @@ const REFUSED_WITHIN_MS = 5_000;
 /** A final waits in place for pauses up to this long in all; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;
 
-/** Pause after a refusal that does not say for how long. */
+/** Pause after a refusal that names no time. */
 const DEFAULT_PAUSE_MS = 3_000;
 
 /** Something on screen that can bring itself up to date. */
@@ -235,7 +235,7 @@ export class Scheduler {
     this.#startCalls();
   }
 
-  /** Pauses the chat, and the whole bot when the platform says so or several chats are refused at once. */
+  /** Pauses the chat, or the whole bot when the refusal is global or several chats are refused at once. */
   #applyRefusal(chat: Chat, error: ChannelError): void {
     const now = this.#clock.monotonicMs();
     const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;

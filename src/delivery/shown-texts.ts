@@ -1,6 +1,6 @@
-/** Texts that settled replies show, kept from the end of a turn to its final delivery: a part that is right costs no edit. */
+/** The texts that settled replies show, kept from the end of a turn to its final delivery, which then edits only what differs. */
 
-/** Replies remembered at once; one that is dropped is edited again, which changes nothing on screen. */
+/** Replies remembered at once; one that is dropped is edited again, which changes nothing visible. */
 export const MAX_SHOWN_TEXTS = 500;
 
 type Texts = readonly (string | undefined)[];

@@ -1,13 +1,13 @@
-/** Shows "typing…" for as long as a turn runs and shows nothing new. */
+/** Shows "typing…" while a turn runs and its reply does not grow. */
 import type { Channel } from '../contracts/channel.ts';
 import type { Place } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** No turn types longer than this, in milliseconds, whatever happens to it. */
+/** Longest time that one turn shows typing, in milliseconds. */
 export const TYPING_TTL_MS = 600_000;
 
-/** Refreshed before it fades. */
+/** Typing is renewed after this share of the time that one call lasts. */
 const REFRESH = 0.8;
 
 export class Typing {

@@ -7,13 +7,13 @@ import type { Clock } from '../lib/clock.ts';
 export const CHECK_EVERY_MS = 500;
 
 export interface EarlierDeliveries {
-  /** True while earlier answers are on their way. Throws `StoreError`. */
+  /** True while earlier answers are not delivered. Throws `StoreError`. */
   undelivered: () => Promise<boolean>;
   clock: Clock;
   log: Log;
 }
 
-/** Calls `begin` once nothing is ahead; gives the function that ends the wait. Never throws. */
+/** Calls `begin` once no earlier answer is undelivered; gives the function that ends the wait. Never throws. */
 export function waitForEarlierDeliveries(
   { undelivered, clock, log }: EarlierDeliveries,
   begin: () => void,

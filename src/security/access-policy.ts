@@ -1,35 +1,35 @@
-/** The one question every ingress asks: may this sender speak here? Default is no. */
+/** The access policy that every ingress asks: may this sender write here? The default is no. */
 import type { AccessStore, Caller, ChannelAccess, AccessPolicy, Verdict } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import { hashSecret, newPairingCode } from './secrets.ts';
 import { createAuthenticator } from './tokens.ts';
 
-/** A pairing code lives this long, and a stranger gets at most one in that time. */
+/** A pairing code is valid for this long, and a stranger gets at most one in that time. */
 const PAIRING_TTL_MS = 3_600_000;
-/** Live codes a channel may hold; further strangers hear nothing until one is used or expires. */
+/** Valid codes of one channel at once; further strangers get no reply until one is used or expires. */
 export const MAX_PAIRINGS = 100;
-/** How long a grant is believed without asking the store: a revoked grant dies within this time. */
+/** How long a grant is cached: a revoked one stops working within this time. */
 export const GRANT_CACHE_MS = 2_000;
-const MAX_BELIEVED = 10_000;
+const MAX_CACHED_GRANTS = 10_000;
 
-export interface GatekeeperDeps {
+export interface AccessPolicyDeps {
   access: AccessStore;
-  /** How the channel treats people; undefined = a channel without people (`http`). */
+  /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic time in milliseconds. */
   now: () => number;
 }
 
-/** Makes the gatekeeper. */
-export function createAccessPolicy(deps: GatekeeperDeps): AccessPolicy {
-  const believed = new Recent<true>(GRANT_CACHE_MS, MAX_BELIEVED, deps.now);
+/** Makes the policy. */
+export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
+  const grantCache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, deps.now);
 
   async function granted(channel: string, kind: 'dm' | 'group', id: string): Promise<boolean> {
     const key = `${channel}:${kind}:${id}`;
-    if (believed.get(key) !== undefined) return true;
+    if (grantCache.get(key) !== undefined) return true;
     const found = await deps.access.hasGrant(channel, kind, id);
-    if (found) believed.set(key, true);
+    if (found) grantCache.set(key, true);
     return found;
   }
 
@@ -62,7 +62,7 @@ function authorizeCaller(caller: Caller | undefined): Verdict {
   return { kind: 'allow', owner: caller.scopes.includes('admin') };
 }
 
-/** A group needs its own grant, whoever speaks there, and by default the bot's name in the message. */
+/** A group needs a grant of its own, whoever writes there, and by default a mention of the bot in the message. */
 function authorizeGroup(
   message: InboundMessage,
   rules: ChannelAccess,

@@ -1,47 +1,47 @@
-/** What somebody may do who does not write just now: asked when a schedule is made, and again whenever it is due. */
+/** The rights of a schedule's creator: checked when it is made, and again whenever it is due. */
 import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
 import type { Ledger } from '../contracts/ledger.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
 
-export interface StandingDeps {
+export interface CreatorAccessDeps {
   access: Pick<AccessStore, 'hasGrant' | 'tokens'>;
-  /** How the channel treats people; undefined = a channel without people (`http`). */
+  /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
   ledger: Pick<Ledger, 'sessionOf' | 'session'>;
 }
 
-/** Makes the answers; nothing is believed from before, because schedules are rare. */
-export function createCreatorAccess(deps: StandingDeps): CreatorAccess {
+/** Makes the checks. Nothing is cached: schedules are rare. */
+export function createCreatorAccess(deps: CreatorAccessDeps): CreatorAccess {
   return {
     async placeOf(address) {
       const { channel, chatId } = parseAddress(address);
       const known = deps.channelAccess(channel)?.privacyOf?.(chatId);
       if (known !== undefined) return known;
-      // Where people may write although the id does not tell the kind, a group is a chat that was let in as one.
-      return (await isGroupLetIn(deps, channel, chatId)) ? 'group' : 'private';
+      // Where the id does not tell the kind, a group is a chat that was allowed as one.
+      return (await isGroupAllowed(deps, channel, chatId)) ? 'group' : 'private';
     },
     async isStillAllowed(userId, address, place) {
       const [, kind = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
-      if (kind === 'token') return await mayToken(deps, id, address);
+      if (kind === 'token') return await isTokenAllowed(deps, id, address);
       const { channel, chatId } = parseAddress(address);
       const rules = deps.channelAccess(kind);
       if (rules === undefined || kind !== channel) return false;
-      if (place === 'group') return await isGroupLetIn(deps, channel, chatId);
+      if (place === 'group') return await isGroupAllowed(deps, channel, chatId);
       if (rules.dm === 'open' || rules.owners.includes(id) || rules.allow.includes(id)) return true;
       return await deps.access.hasGrant(kind, 'dm', id);
     },
   };
 }
 
-async function isGroupLetIn(deps: StandingDeps, channel: string, chatId: string): Promise<boolean> {
+async function isGroupAllowed(deps: CreatorAccessDeps, channel: string, chatId: string): Promise<boolean> {
   const groups = deps.channelAccess(channel)?.groups;
   if (groups === undefined) return false;
   return Object.hasOwn(groups, chatId) || (await deps.access.hasGrant(channel, 'group', chatId));
 }
 
-/** An admin's token may speak everywhere, another one in the sessions it made. */
-async function mayToken(deps: StandingDeps, tokenId: string, address: Address): Promise<boolean> {
+/** An admin token may write everywhere, another one only in the sessions it made. */
+async function isTokenAllowed(deps: CreatorAccessDeps, tokenId: string, address: Address): Promise<boolean> {
   const token = (await deps.access.tokens()).find((row) => row.tokenId === tokenId);
   if (token === undefined || !token.scopes.includes('chat')) return false;
   if (token.scopes.includes('admin')) return true;

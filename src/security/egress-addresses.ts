@@ -1,4 +1,4 @@
-/** Which addresses and names of the internet are public; everything not known to be so is refused. */
+/** Tells public internet addresses and names from all others; what is not known to be public is refused. */
 import { BlockList, isIP } from 'node:net';
 
 /** IPv4 ranges that are not globally routable unicast (IANA special-purpose registry, RFC 6890), and one cloud's metadata server. */
@@ -27,7 +27,7 @@ const REFUSED_V6: [string, number][] = [
   ['2002::', 16],
   ['3fff::', 20],
 ];
-/** Names that mean this machine or this network wherever they are asked for (RFC 6761, 6762, 8375, and ICANN's `internal`). */
+/** Names that mean this machine or this network wherever they are resolved (RFC 6761, 6762, 8375, and ICANN's `internal`). */
 const REFUSED_NAMES = /(^|\.)(localhost|local|internal|home\.arpa|onion|test|invalid)$/;
 
 const refusedV4 = new BlockList();
@@ -45,7 +45,7 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && globalV6.check(address, 'ipv6') && !refusedV6.check(address, 'ipv6');
 }
 
-/** True for a name that may be asked of the resolver; what it resolves to is checked all the same. */
+/** True for a name that may be resolved; the addresses it resolves to are checked as well. */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.+$/, '');
   return name !== '' && !REFUSED_NAMES.test(name);

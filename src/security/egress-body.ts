@@ -21,7 +21,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: () => createBrotliDecompress(),
 };
 
-/** What is asked for: the encodings that can be read. */
+/** The encodings that can be read, as the request names them. */
 export const ACCEPT_ENCODING = 'gzip, deflate, br';
 
 /** Gives the whole decoded body. Throws `GatewayError`: `too_large`, `too_slow`, `bad_response`; foreign errors of the stream pass. */
@@ -59,7 +59,7 @@ export async function readBody(source: Readable, encoding: string, limits: BodyL
   return Buffer.concat(chunks);
 }
 
-/** One layer at most: stacked encodings are how a small answer becomes an endless one. */
+/** One encoding at most: with stacked ones a small answer could decompress without end. */
 function decoderFor(encoding: string): Transform | undefined {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;

@@ -1,4 +1,4 @@
-/** The only way out: GET requests to public addresses, checked at every hop and connected to the address that was checked. */
+/** The only outbound HTTP of tools: GET requests to public addresses, checked at every hop and connected to the checked address. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
@@ -27,7 +27,7 @@ const EGRESS_LIMITS: EgressLimits = {
 };
 /** Redirects followed for one request. */
 export const MAX_REDIRECTS = 5;
-/** Longest URL asked for, in UTF-16 units. */
+/** Longest URL requested, in UTF-16 units. */
 export const MAX_URL_CHARS = 2_048;
 /** Most bytes of an answer's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -41,7 +41,7 @@ export interface ResolvedAddress {
 export interface EgressOptions {
   /** Ports besides 80 and 443. */
   ports?: readonly number[];
-  /** Origins that are asked whatever their address is: services the operator configured. Redirects elsewhere are checked as ever. */
+  /** Origins allowed whatever their address is: services the operator configured. Redirects elsewhere are checked as usual. */
   allow?: readonly string[];
   /** How a name becomes addresses; the system's resolver unless given. */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
@@ -112,7 +112,7 @@ async function askOnce(
 function redirectOf(url: URL, answer: Dispatcher.ResponseData): URL | undefined {
   const location = headerOf(answer, 'location');
   if (![301, 302, 303, 307, 308].includes(answer.statusCode) || location === '') return undefined;
-  // The connection is closed with the body unread: an error on it says nothing new.
+  // The connection is closed with the body unread: an error on it does not matter.
   answer.body.on('error', () => undefined).destroy();
   return parseUrl(location, url);
 }
@@ -146,7 +146,7 @@ function parseUrl(given: string, relativeTo?: URL): URL {
   return url;
 }
 
-/** All addresses of the host; one that is not public refuses them all, for the next try could pick it. */
+/** All addresses of the host; one that is not public refuses them all, because the next try could pick it. */
 async function checkedAddresses(
   url: URL,
   options: EgressOptions,
@@ -176,7 +176,7 @@ function notPublic(url: URL): GatewayError {
   return new GatewayError('refused_address', `${url.hostname} is not a public address of the internet.`);
 }
 
-/** A resolver cannot be stopped; its late answer is nobody's. */
+/** A lookup cannot be aborted; its late answer is ignored. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const end = (): void => ended.reject(signal.reason);
@@ -189,7 +189,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** Connections that can only lead to the given addresses: the name is not resolved a second time. */
+/** Connects only to the given addresses: the name is not resolved a second time. */
 function connectingTo(addresses: ResolvedAddress[]): Agent {
   const pinned: LookupFunction = (_hostname, options, callback) => {
     const [first] = addresses;

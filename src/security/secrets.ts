@@ -1,7 +1,7 @@
-/** Secrets that people type or carry: how they are made, hashed and compared. */
+/** Pairing codes and bearer tokens: how they are made and hashed. */
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 
-/** Letters and digits that nobody mistakes for one another. */
+/** Letters and digits that are not mistaken for one another. */
 const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 
 /** A pairing code of 8 characters, about 39 bits, from the system's random source. */
@@ -15,7 +15,7 @@ export function newToken(): string {
 }
 
 /**
- * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing through time:
+ * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:
  * an attacker cannot steer the digest of a guess towards the digest of a real one.
  */
 export function hashSecret(secret: string): string {

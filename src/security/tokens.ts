@@ -6,10 +6,10 @@ import type { AccessStore, Caller } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret, newToken } from './secrets.ts';
 
-/** How long a found token is believed without asking the store: a revoked token dies within this time. */
-export const TOKEN_BELIEVED_MS = 1_000;
-const MAX_BELIEVED = 10_000;
-/** Longest `Authorization` value that is looked at. */
+/** How long a found token is cached: a revoked one stops working within this time. */
+export const TOKEN_CACHE_MS = 1_000;
+const MAX_CACHED_TOKENS = 10_000;
+/** Longest `Authorization` value that is read, in UTF-16 units. */
 const MAX_HEADER = 512;
 
 /** Makes the look-up behind `Authorization`; only `Bearer <token>` counts. The result throws only `StoreError`. */
@@ -17,17 +17,17 @@ export function createAuthenticator(
   access: Pick<AccessStore, 'tokenByHash'>,
   now: () => number,
 ): (authorization: string | undefined) => Promise<Caller | undefined> {
-  const believed = new Recent<Caller>(TOKEN_BELIEVED_MS, MAX_BELIEVED, now);
+  const tokenCache = new Recent<Caller>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, now);
   return async (authorization) => {
     const token = bearerToken(authorization);
     if (token === undefined) return undefined;
     const hash = hashSecret(token);
-    const known = believed.get(hash);
+    const known = tokenCache.get(hash);
     if (known !== undefined) return known;
     const record = await access.tokenByHash(hash);
     if (record === undefined) return undefined;
     const caller: Caller = { tokenId: record.tokenId, scopes: record.scopes };
-    believed.set(hash, caller);
+    tokenCache.set(hash, caller);
     return caller;
   };
 }
@@ -38,8 +38,8 @@ function bearerToken(authorization: string | undefined): string | undefined {
 }
 
 /**
- * Sees to it that one admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
- * one, which is told through `announce` (a terminal) or written to that file with mode 0600. Never through the log.
+ * Makes sure that an admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
+ * one, which `announce` shows (on a terminal) or that file gets, with mode 0600. It is never logged.
  */
 export async function ensureFirstToken(options: {
   access: Pick<AccessStore, 'putToken' | 'tokens'>;

@@ -1,4 +1,4 @@
-/** Buttons on both platforms: shown, kept and taken away with their message; a press is committed before it is answered. */
+/** Buttons on Telegram and Discord: sent, kept and removed with their message; a press is committed before it is answered. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { create } from '../../channels/telegram/index.ts';
 import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
@@ -49,7 +49,7 @@ describe('buttons on Telegram', () => {
   const answered = (press: string) =>
     vi.waitFor(() => expect(fake.pressed.answers.has(press)).toBe(true), WAIT);
 
-  it('stay through edits that carry them, and go with the first that does not', async () => {
+  it('stay through edits with buttons, and disappear with the first edit without', async () => {
     const sent = await channel.send(part('May I?', BUTTONS));
     expect(seen()).toEqual([['Approve', 'Deny']]);
     await channel.edit?.(sent, part('May I, please?', BUTTONS));
@@ -58,7 +58,7 @@ describe('buttons on Telegram', () => {
     expect(seen()).toEqual([[]]);
   });
 
-  it('are handed over as presses of their chat and topic, and answered with what came of it', async () => {
+  it("arrive as presses of their chat, and are answered with the receipt's reply", async () => {
     await channel.send(part('May I?', BUTTONS));
     await start();
     const press = fake.press('42', 'Approve', '7');
@@ -69,7 +69,7 @@ describe('buttons on Telegram', () => {
     ]);
   });
 
-  it('are answered only after the commit, and asked again when the store was away', async () => {
+  it('are answered only after the commit, and received again when the store was unavailable', async () => {
     await channel.send(part('May I?', BUTTONS));
     let away = 2;
     verdict = async () => {
@@ -85,7 +85,7 @@ describe('buttons on Telegram', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('say so where they are not taken, in as many characters as fit', async () => {
+  it('answer a refused press with a reason, in as many characters as fit', async () => {
     await channel.send(part('May I?', BUTTONS));
     verdict = () => Promise.resolve({ kind: 'refused', code: 'denied' });
     await start();
@@ -107,7 +107,7 @@ describe('buttons on Telegram', () => {
     expect(seen()).toEqual([]);
   });
 
-  it('knows words that were passed on from words of their sender', async () => {
+  it('marks forwarded messages, and only those', async () => {
     verdict = () => Promise.resolve({ kind: 'accepted', turnId: 't', seq: 1, position: 0 });
     await start();
     fake.says('42', 'run rm -rf', '42', { fields: { forward_origin: { type: 'hidden_user', date: 1 } } });
@@ -129,7 +129,7 @@ describe('buttons on Discord', () => {
     await gateway.close();
   });
 
-  const asked = async () => {
+  const withQuestion = async () => {
     const { channel, person } = gateway.discord.dm();
     const part = (text: string, buttons: Button[]) => ({ ...gateway.part(channel.id, text), buttons });
     const sent = await gateway.channel.send(part('May I?', BUTTONS));
@@ -138,8 +138,8 @@ describe('buttons on Discord', () => {
     return { channel, person, sent, labels, part };
   };
 
-  it('stay through edits that carry them, and go with the first that does not', async () => {
-    const { sent, labels, part } = await asked();
+  it('stay through edits with buttons, and disappear with the first edit without', async () => {
+    const { sent, labels, part } = await withQuestion();
     expect(labels()).toEqual([['Approve', 'Deny']]);
     await gateway.channel.edit?.(sent, part('May I, please?', BUTTONS));
     expect(labels()).toEqual([['Approve', 'Deny']]);
@@ -147,10 +147,10 @@ describe('buttons on Discord', () => {
     expect(labels()).toEqual([[]]);
   });
 
-  it('are handed over as presses, and answered for who pressed alone', async () => {
+  it('arrive as presses, and only the person who pressed sees the reply', async () => {
     gateway.verdict = () => Promise.resolve(handled('Approved.'));
     await gateway.start();
-    const { channel, person } = await asked();
+    const { channel, person } = await withQuestion();
     const id = gateway.discord.press(channel, 'Approve', person);
     await vi.waitFor(() => expect(gateway.discord.screen(channel, person)).toContain('Approved.'), WAIT);
     expect(gateway.discord.screen(channel)).toEqual(['May I?']);
@@ -159,11 +159,11 @@ describe('buttons on Discord', () => {
     ]);
   });
 
-  it('are acknowledged within three seconds though the store is slow, hidden from the others', async () => {
+  it('are acknowledged within three seconds although the store is slow, hidden from others', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     gateway.verdict = () => promise;
     await gateway.start();
-    const { channel, person } = await asked();
+    const { channel, person } = await withQuestion();
     gateway.discord.press(channel, 'Deny', person);
     const thinking = 'Parley is thinking...';
     await vi.waitFor(() => expect(gateway.discord.screen(channel, person)).toContain(thinking), WAIT);
@@ -173,7 +173,7 @@ describe('buttons on Discord', () => {
   });
 
   it('are refused by the platform when they do not fit', async () => {
-    const { part, labels } = await asked();
+    const { part, labels } = await withQuestion();
     const send = (buttons: Button[]) => gateway.channel.send(part(`${buttons.length}`, buttons));
     const wrong = [
       [{ label: 'Go', value: 'x'.repeat(101) }],

@@ -1,4 +1,4 @@
-/** The channels' manifests: settings that reach the channel, a fourth network beside the three, and lists that are refused. */
+/** The channels' manifests: settings that reach the channel, and a fourth channel beside the three. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { accessOf, environmentSchemaFor, fileSchemaFor, loadConfig, secretsOf } from '../../src/config.ts';
 import type { Config } from '../../src/config.ts';
-import { MAX_EDIT_INTERVAL_MS, manifestErrors } from '../../src/contracts/channel.ts';
-import type { ChannelManifest } from '../../src/contracts/channel.ts';
+import { MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
+import { channelHealth } from '../../src/ops/channel-health.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
 import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
@@ -93,7 +93,7 @@ describe('the settings of a channel', () => {
 });
 
 describe('the environment of a channel', () => {
-  it('takes a Telegram token only as digits, colon, rest, and names the variable', () => {
+  it('accepts a Telegram token only as digits, colon, text, and names the variable', () => {
     for (const token of ['abc', ':x', '12:', 'a1:x'])
       expect(errorsOf({ TELEGRAM_BOT_TOKEN: token })).toContain('TELEGRAM_BOT_TOKEN: must look like');
     expect(load({ TELEGRAM_BOT_TOKEN: '1:x' }).channels.find(({ name }) => name === 'telegram')?.isOn).toBe(
@@ -182,6 +182,38 @@ describe('a fourth channel whose ids are letters and digits', () => {
     expect((await open(config, 'office')).capabilities.editIntervalMs('C0123ABC')).toBe(3);
   });
 
+  it('is listed by its label: off with the variable it needs, on with its own health', async () => {
+    const off = load({});
+    expect(channelHealth(off.channels, new Map(), (channel) => channel.health()).office).toEqual({
+      label: 'Office chat',
+      state: 'off',
+      detail: 'needs OFFICE_TOKEN',
+    });
+    const on = load({ OFFICE_TOKEN: 'xoxb-123456' });
+    const running = new Map([['office', await open(on, 'office')]]);
+    const { office: listed } = channelHealth(on.channels, running, (channel) => channel.health());
+    expect(listed).toEqual({ label: 'Office chat', ...running.get('office')?.health() });
+  });
+
+  it('costs nothing while it is off: its code is not loaded, and it has no secrets', () => {
+    let loads = 0;
+    const counting = officeWith({
+      create: async (configured, deps) => {
+        loads += 1;
+        return await officeWith({}).create(configured, deps);
+      },
+    });
+    const manifests = [...channels, counting];
+    const configured = (environment: Record<string, string>) =>
+      load(environment, {}, manifests).channels.find(({ name }) => name === 'office');
+    expect(configured({})).toMatchObject({ isOn: false, secrets: [] });
+    expect(configured({ OFFICE_TOKEN: 'xoxb-123456' })).toMatchObject({
+      isOn: true,
+      secrets: ['xoxb-123456'],
+    });
+    expect(loads).toBe(0);
+  });
+
   it('has its secrets removed from the log, the configured one and those of the same shape', () => {
     const lines: string[] = [];
     const redact = redactor(secretsOf(load({ OFFICE_TOKEN: 'xoxb-HIDDEN-one' })));
@@ -197,71 +229,5 @@ describe('a fourth channel whose ids are letters and digits', () => {
     );
     const heartbeat = { everyMinutes: 5, session: 'office:C0123ABC' };
     expect(load({}, { heartbeat }).heartbeat.session).toBe('office:C0123ABC');
-  });
-});
-
-describe('a list of manifests that cannot be used', () => {
-  const wrong: [string, ChannelManifest[], RegExp][] = [
-    ['a name twice', [office, office], /channel office: its name is taken/],
-    [
-      'a name that means something else',
-      [officeWith({ name: 'system' })],
-      /channel system: its name must be/,
-    ],
-    [
-      'a name no address can begin with',
-      [officeWith({ name: 'Office:1' })],
-      /channel Office:1: its name must be/,
-    ],
-    [
-      'a variable of another channel',
-      [office, officeWith({ name: 'second' })],
-      /channel second: env: OFFICE_TOKEN belongs to the channel office already/,
-    ],
-    [
-      'a variable of the gateway',
-      [officeWith({ env: z.object({ LOG_LEVEL: z.string().optional() }) })],
-      /channel office: env: LOG_LEVEL belongs to the gateway itself/,
-    ],
-    [
-      'a variable that must be set',
-      [officeWith({ env: z.object({ KEY: z.string() }) })],
-      /env: KEY must be optional/,
-    ],
-    [
-      'a setting without a default',
-      [officeWith({ settings: z.strictObject({ pace: z.int() }) })],
-      /settings: pace must have a default/,
-    ],
-    ['an open pattern', [withIds({ userId: /U\d+/ })], /ids.userId must match the whole id/],
-    ['a pattern with a memory', [withIds({ chatId: /^C\d+$/g })], /ids.chatId must not have the flags/],
-    ['a pattern of nothing', [withIds({ chatId: /^\d*$/ })], /ids.chatId must not match an empty text/],
-  ];
-
-  function withIds(change: Partial<NonNullable<ChannelManifest['ids']>>): ChannelManifest {
-    return officeWith({
-      ids: { ...office.ids, description: 'an id', userId: /^U$/, chatId: /^C$/, ...change },
-    });
-  }
-
-  it.each(wrong)('is refused for %s, which is named', (_, manifests, error) => {
-    expect(errorsOf({}, {}, manifests)).toMatch(error);
-  });
-
-  it('is refused with all its errors and those of the environment at once', () => {
-    const manifests = [officeWith({ name: 'system' }), withIds({ userId: /U/, chatId: /C/ })];
-    const errors = errorsOf({ LOG_LEVEL: 'loud' }, {}, manifests);
-    for (const part of [
-      'channel system: its name',
-      'belongs to the channel system',
-      'ids.userId',
-      'ids.chatId',
-      'LOG_LEVEL: ',
-    ])
-      expect(errors).toContain(part);
-  });
-
-  it('is not the list of the gateway', () => {
-    expect(manifestErrors(ALL, ['LOG_LEVEL'])).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** The suite every channel passes: what a channel promises to the gateway and to the people before it, asked over real sockets. */
+/** The contract suite that every channel passes: its promises to the gateway and to its users, tested over real sockets. */
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -9,20 +9,20 @@ import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
 
-/** A private chat of the fake platform and the person in it, as the ids the channel must give. */
+/** A private chat of the fake platform and the person in it, with the ids the channel must give. */
 export interface ContractChat {
   chatId: string;
   senderId: string;
 }
 
-/** A channel before its fake platform, with a hand for the test. Optional methods belong to the question of the same name. */
+/** A channel in front of its fake platform, and the test's control of that platform. Optional methods belong to the requirement of the same name. */
 export interface ChannelHarness {
   channel: Channel;
   /** Two private chats that exist on the platform. */
   chats: [ContractChat, ContractChat];
   /** Must be in no error the channel throws: the bot token, or any text when there is none. */
   secret: string;
-  /** The chat's person writes. Does not wait for the channel; what the platform answers the writer does not matter here. */
+  /** The chat's person writes. Does not wait for the channel. */
   says(chat: ContractChat, text: string): void;
   /** Texts visible in the chat now, oldest first, markup applied. */
   screen(chatId: string): string[];
@@ -30,11 +30,11 @@ export interface ChannelHarness {
   reads(text: string): { visible: string; length: number };
   /** Connections the platform holds open for the channel's receiving: long polls, gateway sockets, streams. */
   receiving(): number;
-  /** True when the platform believes that everything said so far has been taken. */
+  /** True when the channel has acknowledged every message so far to the platform. */
   acknowledged?(): boolean;
   /** The platform delivers the newest message once more, as it does after a lost acknowledgement or a restart. */
   redelivers?(receive: Receive): void | Promise<void>;
-  /** The bot's own message, or another bot's, comes in as an update. */
+  /** The bot's own message, or another bot's, arrives as an update. */
   echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
   /** The next call is refused with the platform's "wait this long". */
   rateLimits?(retryAfterMs: number): void;
@@ -45,8 +45,8 @@ export interface ChannelHarness {
   close(): Promise<void>;
 }
 
-/** What a channel may be excused from, each with the sentence that says why. */
-export type ChannelQuestion =
+/** Requirements that a channel may be exempt from, each with the reason. */
+export type ChannelRequirement =
   /** `send` and `edit` show something to people. */
   | 'sends'
   | 'acknowledged'
@@ -65,7 +65,7 @@ const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 
 export function channelContract(
   name: string,
   makeHarness: () => Promise<ChannelHarness>,
-  excused: Partial<Record<ChannelQuestion, string>> = {},
+  exempt: Partial<Record<ChannelRequirement, string>> = {},
 ): void {
   let harness: ChannelHarness;
   let received: InboundMessage[];
@@ -74,7 +74,7 @@ export function channelContract(
     return Promise.resolve(ACCEPTED);
   };
   const contents = (): string[] => received.map((message) => message.content);
-  const asked = (question: ChannelQuestion): boolean => excused[question] === undefined;
+  const requires = (requirement: ChannelRequirement): boolean => exempt[requirement] === undefined;
 
   describe(`the channel ${name}`, () => {
     beforeEach(async () => {
@@ -86,8 +86,8 @@ export function channelContract(
       await harness.close();
     });
 
-    it('says why for every question it is excused from', () => {
-      for (const reason of Object.values(excused)) expect(reason).toMatch(/\w+ \w+ \w+/);
+    it('gives a reason for every requirement it is exempt from', () => {
+      for (const reason of Object.values(exempt)) expect(reason).toMatch(/\w+ \w+ \w+/);
     });
 
     describe('receiving', () => {
@@ -104,7 +104,7 @@ export function channelContract(
         expect(received[0]?.id).not.toBe(received[1]?.id);
       });
 
-      it('takes the next message while the turn of the first still runs, in order', async () => {
+      it('receives the next message while the turn of the first still runs, in order', async () => {
         await harness.channel.start(receive);
         const words = ['one', 'two', 'three', 'four', 'five'];
         for (const word of words) harness.says(harness.chats[0], word);
@@ -119,8 +119,8 @@ export function channelContract(
         for (const message of received) expect(message.content.split(' ')[0]).toBe(message.chatId);
       });
 
-      it.runIf(asked('acknowledged'))(
-        'tells the platform "taken" only after the message was committed',
+      it.runIf(requires('acknowledged'))(
+        'acknowledges a message to the platform only after it was committed',
         async () => {
           const { promise, resolve } = Promise.withResolvers<Receipt>();
           await harness.channel.start(async (message) => {
@@ -136,7 +136,7 @@ export function channelContract(
         },
       );
 
-      it.runIf(asked('redelivers'))('gives a repeat the same id', async () => {
+      it.runIf(requires('redelivers'))('gives a repeat the same id', async () => {
         await harness.channel.start(receive);
         harness.says(harness.chats[0], 'again');
         await vi.waitFor(() => expect(contents()).toEqual(['again']), WAIT);
@@ -148,7 +148,7 @@ export function channelContract(
         expect(ids).not.toContain(received.at(-1)?.id);
       });
 
-      it.runIf(asked('echoes'))('ignores its own messages and those of other bots', async () => {
+      it.runIf(requires('echoes'))('ignores its own messages and those of other bots', async () => {
         await harness.channel.start(receive);
         harness.echoes?.(harness.chats[0], 'from myself', 'self');
         harness.echoes?.(harness.chats[0], 'from a bot', 'bot');
@@ -156,7 +156,7 @@ export function channelContract(
         await vi.waitFor(() => expect(contents()).toEqual(['from a person']), WAIT);
       });
 
-      it('stops twice without complaint, before a start too, and leaves nothing open', async () => {
+      it('can be stopped twice, and before a start, and leaves nothing open', async () => {
         await harness.channel.stop();
         await harness.channel.start(receive);
         harness.says(harness.chats[0], 'in time');
@@ -190,7 +190,7 @@ export function channelContract(
         return error;
       };
 
-      it.runIf(asked('sends'))('shows a message in its chat only, without being started', async () => {
+      it.runIf(requires('sends'))('shows a message in its chat only, without being started', async () => {
         const [here, there] = harness.chats;
         const sent = await harness.channel.send(part(here.chatId, 'for **one** chat'));
         expect(sent.id).toMatch(/./);
@@ -198,14 +198,17 @@ export function channelContract(
         expect(harness.screen(there.chatId)).toEqual([]);
       });
 
-      it.runIf(asked('sends'))('gives an id that edit accepts, and takes the same text twice', async () => {
-        const { chatId } = harness.chats[0];
-        const sent = await harness.channel.send(part(chatId, 'draft'));
-        for (let i = 0; i < 2; i += 1) await harness.channel.edit?.(sent, part(chatId, 'done'));
-        expect(harness.screen(chatId)).toEqual([harness.channel.capabilities.edit ? 'done' : 'draft']);
-      });
+      it.runIf(requires('sends'))(
+        'gives an id that edit accepts, and accepts the same text twice',
+        async () => {
+          const { chatId } = harness.chats[0];
+          const sent = await harness.channel.send(part(chatId, 'draft'));
+          for (let i = 0; i < 2; i += 1) await harness.channel.edit?.(sent, part(chatId, 'done'));
+          expect(harness.screen(chatId)).toEqual([harness.channel.capabilities.edit ? 'done' : 'draft']);
+        },
+      );
 
-      it.runIf(asked('sends'))('shows hostile text readable', async () => {
+      it.runIf(requires('sends'))('shows hostile text readable', async () => {
         const { chatId } = harness.chats[0];
         for (const text of HOSTILE_TEXTS) {
           const out = part(chatId, text);
@@ -218,7 +221,7 @@ export function channelContract(
         }
       });
 
-      it.runIf(asked('sends'))('sends the longest message and refuses a longer one for good', async () => {
+      it.runIf(requires('sends'))('sends the longest message and refuses a longer one for good', async () => {
         const { chatId } = harness.chats[0];
         const { maxLength } = harness.channel.capabilities;
         await harness.channel.send(part(chatId, 'y'.repeat(maxLength)));
@@ -227,7 +230,7 @@ export function channelContract(
         expect(error).toMatchObject({ code: 'rejected', retryable: false });
       });
 
-      it.runIf(asked('rateLimits'))('turns "wait this long" into rate_limited with the time', async () => {
+      it.runIf(requires('rateLimits'))('turns "wait this long" into rate_limited with the time', async () => {
         const { chatId } = harness.chats[0];
         harness.rateLimits?.(3_000);
         const error = await failure(harness.channel.send(part(chatId, 'hasty')));
@@ -236,15 +239,15 @@ export function channelContract(
         expect(harness.screen(chatId)).toEqual([]);
       });
 
-      it.runIf(asked('blocks'))('does not ask for a retry when the person blocked it', async () => {
+      it.runIf(requires('blocks'))('does not ask for a retry when the person blocked it', async () => {
         const { chatId } = harness.chats[0];
         harness.blocks?.(chatId);
         const error = await failure(harness.channel.send(part(chatId, 'hello?')));
         expect(error).toMatchObject({ code: 'blocked', retryable: false });
       });
 
-      it.runIf(asked('losesAnswer'))(
-        'shows one message when an answer was lost, or says it cannot know',
+      it.runIf(requires('losesAnswer'))(
+        'shows one message when an answer was lost, or reports outcome_unknown',
         async () => {
           const { chatId } = harness.chats[0];
           harness.losesAnswer?.();
@@ -257,7 +260,7 @@ export function channelContract(
         },
       );
 
-      it.runIf(asked('nonce'))('shows one message for one nonce', async () => {
+      it.runIf(requires('nonce'))('shows one message for one nonce', async () => {
         const { chatId } = harness.chats[0];
         const first = await harness.channel.send(part(chatId, 'only once', 'same'));
         const second = await harness.channel.send(part(chatId, 'only once', 'same'));
@@ -282,7 +285,7 @@ export function channelContract(
       });
     });
 
-    it('declares only what it does', async () => {
+    it('declares exactly the capabilities that it has', async () => {
       const { channel } = harness;
       const { capabilities } = channel;
       expect(channel.name).toBe(name);

@@ -1,11 +1,14 @@
 /** The pages with generated tables against the code that they are written from. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fileSchema } from '../../src/config.ts';
+import { channels } from '../../channels/index.ts';
+import { fileSchemaFor } from '../../src/config.ts';
 import { profileSchema } from '../../src/contracts/profile.ts';
 import { NO_DESCRIPTION, renderPage, TABLES } from './generated-pages.ts';
 import { codeBlocks, PAGES, readText, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';
+
+const fileSchema = fileSchemaFor(channels);
 
 describe.each([...new Set(TABLES.map(({ page }) => page))])('the generated page %s', (page) => {
   it('is as "npm run docs" writes it', () => {

@@ -5,12 +5,16 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { environmentSchema, fileSchema } from '../../src/config.ts';
+import { channels } from '../../channels/index.ts';
+import { environmentSchemaFor, fileSchemaFor } from '../../src/config.ts';
 import { profileSchema } from '../../src/contracts/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
 import { cellsOf, readText, ROOT } from './pages.ts';
 import { settingsOf } from './settings.ts';
+
+const environmentSchema = environmentSchemaFor(channels);
+const fileSchema = fileSchemaFor(channels);
 
 /** Stands where nothing describes a row; a test fails as long as it is there. */
 export const NO_DESCRIPTION = '(no description yet)';

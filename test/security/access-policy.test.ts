@@ -1,36 +1,42 @@
-/** Who may speak where: strangers, the paired, groups, owners, and what becomes of a pairing code. */
+/** Who may write where: strangers, paired people, groups and owners; and the life of a pairing code. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
+import { configureChannel } from '../../src/contracts/channel.ts';
 import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
 import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
+import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 
-function keeperOf(store: TestStore, rules: Partial<ChannelAccess> = {}) {
+function policyOf(
+  store: TestStore,
+  rules: Partial<ChannelAccess> = {},
+  more: readonly [string, ChannelAccess][] = [],
+) {
   const clock = { ms: 0 };
-  const keeper = createAccessPolicy({
+  const policy = createAccessPolicy({
     access: store.access,
-    channelAccess: (channel) => (channel === 'telegram' ? { ...RULES, ...rules } : undefined),
+    channelAccess: (channel) => new Map([['telegram', { ...RULES, ...rules }], ...more]).get(channel),
     now: () => clock.ms,
   });
-  const from = (senderId: string, more = {}) => keeper.authorize(inbound('m', { senderId, ...more }));
-  return { keeper, clock, from };
+  const from = (senderId: string, fields = {}) => policy.authorize(inbound('m', { senderId, ...fields }));
+  return { policy, clock, from };
 }
 
 const GROUP = { place: 'group' as const, chatId: '-5', mentioned: true };
 const codeIn = (reply: string | undefined): string => /pair approve (\w+)/.exec(reply ?? '')?.[1] ?? '';
 
-describeEachDatabase('the gatekeeper', (databases) => {
-  it('knows owners by what is configured and by the scopes of their token, and nobody else', async () => {
+describeEachDatabase('the access policy', (databases) => {
+  it('knows owners by the configuration and by the scopes of their token', async () => {
     const store = await databases.open();
     const make = (name: string, scopes: ('chat' | 'admin')[]) =>
       store.access.putToken({ hash: hashSecret(name), name, scopes });
     const admin = await make('boss', ['chat', 'admin']);
     const friend = await make('friend', ['chat']);
-    const { keeper } = keeperOf(store);
+    const { policy } = policyOf(store);
     const ids = [
       'telegram:99',
       'telegram:11',
@@ -38,17 +44,17 @@ describeEachDatabase('the gatekeeper', (databases) => {
       `token:${admin.tokenId}`,
       `token:${friend.tokenId}`,
     ];
-    const owners = await Promise.all([...ids, 'system', 'token:', '99', ''].map((id) => keeper.isOwner(id)));
+    const owners = await Promise.all([...ids, 'system', 'token:', '99', ''].map((id) => policy.isOwner(id)));
     expect(owners).toEqual([true, false, false, true, false, false, false, false, false]);
     await store.access.revokeToken(admin.tokenId);
-    expect(await keeper.isOwner(`token:${admin.tokenId}`)).toBe(false);
+    expect(await policy.isOwner(`token:${admin.tokenId}`)).toBe(false);
   });
 
-  it('keeps private and group rights apart: neither opens the other', async () => {
+  it('keeps private and group grants apart: neither implies the other', async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'dm', '21');
     await store.access.addGrant('telegram', 'group', '-6');
-    const { from } = keeperOf(store, { groups: { '-7': { mention: true }, '-8': { mention: false } } });
+    const { from } = policyOf(store, { groups: { '-7': { mention: true }, '-8': { mention: false } } });
     const table: [string, object, 'allow' | 'deny' | 'pairing'][] = [
       ['21', {}, 'allow'],
       ['21', { ...GROUP, chatId: '-5' }, 'deny'],
@@ -73,8 +79,33 @@ describeEachDatabase('the gatekeeper', (databases) => {
     }
   });
 
-  it('tells only an owner how a group is let in', async () => {
-    const { from } = keeperOf(await databases.open());
+  it('answers the people, groups and owners that a fourth channel lists, by ids of its own shape', async () => {
+    const { access } = configureChannel(
+      office,
+      { OFFICE_TOKEN: 'xoxb-123456' },
+      {
+        access: {
+          office: { dm: 'allowlist', allow: ['U0123ABC'], groups: { C0123ABC: { mention: false } } },
+          owners: { office: ['U0456DEF'] },
+        },
+        settings: {},
+      },
+    );
+    if (access === undefined) throw new Error('no access rules');
+    const { policy, from } = policyOf(await databases.open(), {}, [['office', access]]);
+    const dm = { channel: 'office', chatId: 'D0123ABC' };
+    const group = { channel: 'office', chatId: 'C0123ABC', place: 'group', mentioned: false };
+    expect(await from('U0123ABC', dm)).toEqual({ kind: 'allow', owner: false });
+    expect(await from('U0456DEF', dm)).toEqual({ kind: 'allow', owner: true });
+    expect(await from('U0789GHI', dm)).toEqual({ kind: 'deny' });
+    expect(await from('U0789GHI', group)).toEqual({ kind: 'allow', owner: false });
+    expect(await from('U0789GHI', { ...group, chatId: 'C0999XYZ' })).toEqual({ kind: 'deny' });
+    expect(await policy.isOwner('office:U0456DEF')).toBe(true);
+    expect(await policy.isOwner('office:U0123ABC')).toBe(false);
+  });
+
+  it('shows only an owner the command that allows a group', async () => {
+    const { from } = policyOf(await databases.open());
     expect(await from('99', GROUP)).toEqual({
       kind: 'deny',
       reply: expect.stringContaining('pair group telegram -5'),
@@ -83,17 +114,17 @@ describeEachDatabase('the gatekeeper', (databases) => {
     expect(await from('99', { ...GROUP, mentioned: false })).toEqual({ kind: 'deny' });
   });
 
-  it('gives strangers nothing where only the listed may write, and asks nobody where all may', async () => {
+  it('ignores strangers under dm: allowlist, and answers everyone without pairing under dm: open', async () => {
     const store = await databases.open();
-    expect(await keeperOf(store, { dm: 'allowlist' }).from('31')).toEqual({ kind: 'deny' });
-    expect(await keeperOf(store, { dm: 'open' }).from('31')).toEqual({ kind: 'allow', owner: false });
+    expect(await policyOf(store, { dm: 'allowlist' }).from('31')).toEqual({ kind: 'deny' });
+    expect(await policyOf(store, { dm: 'open' }).from('31')).toEqual({ kind: 'allow', owner: false });
     expect(await store.access.pairings()).toEqual([]);
   });
 
-  it('takes a code once, in its hour, from nobody else’s hand', async () => {
+  it('accepts a code once, and grants only the person it was made for', async () => {
     const store = await databases.open();
     const { access, sql } = store;
-    const { from } = keeperOf(store);
+    const { from } = policyOf(store);
     const first = await from('31');
     const code = 'reply' in first ? codeIn(first.reply) : '';
     expect(code).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
@@ -111,9 +142,9 @@ describeEachDatabase('the gatekeeper', (databases) => {
     expect((await from('32')).kind).toBe('pairing');
   });
 
-  it('takes no code after its hour, and gives a new one then', async () => {
+  it('accepts no code after an hour, and offers a new one then', async () => {
     const store = await databases.open();
-    const { from } = keeperOf(store);
+    const { from } = policyOf(store);
     const first = await from('31');
     await store.sql`update pairing set expires_at = now() - interval '1 second'`;
     expect(
@@ -122,16 +153,16 @@ describeEachDatabase('the gatekeeper', (databases) => {
     expect((await from('31')).kind).toBe('pairing');
   });
 
-  it(`holds ${MAX_PAIRINGS} codes of a channel and is silent to further strangers`, async () => {
-    const { from } = keeperOf(await databases.open());
+  it(`offers at most ${MAX_PAIRINGS} codes of a channel at once and ignores further strangers`, async () => {
+    const { from } = policyOf(await databases.open());
     for (let n = 0; n < MAX_PAIRINGS; n += 1) expect((await from(`${1_000 + n}`)).kind).toBe('pairing');
     expect(await from('5000')).toEqual({ kind: 'deny' });
   });
 
-  it('lets a revoked person in for two seconds at most', async () => {
+  it('stops answering a revoked person within two seconds', async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'dm', '21');
-    const { from, clock } = keeperOf(store);
+    const { from, clock } = policyOf(store);
     expect((await from('21')).kind).toBe('allow');
     await store.access.removeGrant('telegram', 'dm', '21');
     clock.ms += GRANT_CACHE_MS;

@@ -1,4 +1,4 @@
-/** The rights of a schedule's creator, who does not write at the moment it is due. */
+/** The rights of a schedule's creator at the time it is due. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { channels } from '../../channels/index.ts';
@@ -26,8 +26,8 @@ function creatorAccessOf(store: TestStore, change?: Partial<ChannelAccess>) {
   });
 }
 
-describeEachDatabase('the rights of whoever made a schedule', (databases) => {
-  it('in a private chat are those of a person: granted, listed, owner, or everybody', async () => {
+describeEachDatabase("the rights of a schedule's creator", (databases) => {
+  it('in a private chat are those of the person: granted, listed, owner, or dm: open', async () => {
     const store = await databases.open();
     const may = (id: string, change?: Partial<ChannelAccess>) =>
       creatorAccessOf(store, change).isStillAllowed(`telegram:${id}`, `telegram:${id}`, 'private');
@@ -39,7 +39,7 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
     expect(await may('7', { dm: 'open' })).toBe(true);
   });
 
-  it('in a group are those of the group, whatever the person may do elsewhere', async () => {
+  it('in a group depend on the group alone', async () => {
     const store = await databases.open();
     const may = (chat: string) =>
       creatorAccessOf(store).isStillAllowed('discord:9', `discord:${chat}`, 'group');
@@ -50,7 +50,7 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
     expect(await may('77')).toBe(false);
   });
 
-  it('of a token end with the token, and reach as far as its sessions unless it is an admin', async () => {
+  it('of a token end with the token, and cover only its own sessions unless it is an admin token', async () => {
     const store = await databases.open();
     const rights = creatorAccessOf(store);
     const friend = await store.access.putToken({ hash: 'h1', name: 'friend', scopes: ['chat'] });
@@ -66,14 +66,14 @@ describeEachDatabase('the rights of whoever made a schedule', (databases) => {
     expect(await may(friend.tokenId, 'mine')).toBe(false);
   });
 
-  it('do not cross channels, and nobody else has any', async () => {
+  it('do not cross channels, and no other user has any', async () => {
     const rights = creatorAccessOf(await databases.open());
     expect(await rights.isStillAllowed('telegram:5', 'discord:5', 'private')).toBe(false);
     expect(await rights.isStillAllowed('system', 'telegram:5', 'private')).toBe(false);
     expect(await rights.isStillAllowed('http:5', 'http:5', 'private')).toBe(false);
   });
 
-  it('tell groups from private chats, by the id where the channel can, else by the grant of a group', async () => {
+  it("distinguish groups from private chats by the id if the channel can, else by a group's grant", async () => {
     const store = await databases.open();
     const rights = creatorAccessOf(store);
     expect(await rights.placeOf('telegram:-100:7')).toBe('group');

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true }));
 
 describeEachDatabase('the first token', (databases) => {
-  it('is told to the terminal once and leaves no file', async () => {
+  it('is shown once on the terminal and written to no file', async () => {
     const { access } = await databases.open();
     const told: string[] = [];
     const announce = (token: string): void => void told.push(token);
@@ -25,7 +25,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(await access.tokenByHash(hashSecret(told[0] ?? ''))).toMatchObject({ scopes: ['chat', 'admin'] });
   });
 
-  it('is the one of GATEWAY_TOKEN when that is set: none is made, told or written', async () => {
+  it('is GATEWAY_TOKEN when that is set: none is made, shown or written', async () => {
     const { access } = await databases.open();
     const told: string[] = [];
     const fromEnvironment = 'a-token-of-my-own-choice';

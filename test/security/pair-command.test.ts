@@ -9,7 +9,7 @@ import { office } from '../fakes/office/manifest.ts';
 const ALL = [...channels, office];
 
 describeEachDatabase('parley pair', (databases) => {
-  it('lets groups of every channel in, and takes grants back, by ids of their own shapes', async () => {
+  it('allows groups of every channel and revokes grants, by ids of their own shapes', async () => {
     const { access } = await databases.open();
     const pair = (...args: string[]) => pairCommand(access, ALL, args);
     expect(await pair()).toBe('No users are paired and no requests are pending.');
@@ -25,7 +25,7 @@ describeEachDatabase('parley pair', (databases) => {
     expect(await pair('revoke', 'telegram', '-1001')).toBe('There was no grant for telegram -1001.');
   });
 
-  it('approves a person by the code that was shown to them', async () => {
+  it('approves a person by the code they were shown', async () => {
     const { access } = await databases.open();
     const code = newPairingCode();
     const request = {
@@ -43,7 +43,7 @@ describeEachDatabase('parley pair', (databases) => {
     await expect(pairCommand(access, ALL, ['approve', code])).rejects.toThrow(/unknown, used or expired/);
   });
 
-  it('refuses ids of other shapes and unknown channels, and says what it expects', async () => {
+  it('refuses ids of other shapes and unknown channels, and names what it expects', async () => {
     const { access } = await databases.open();
     const refused = (...args: string[]) => pairCommand(access, ALL, args);
     await expect(refused('group', 'office', '42')).rejects.toThrow(
@@ -62,7 +62,7 @@ describeEachDatabase('parley pair', (databases) => {
 });
 
 describe('the channels of parley pair', () => {
-  it('are those with people of their own', () => {
+  it('are those with user ids of their own', () => {
     expect(pairChannels(ALL)).toEqual(['telegram', 'discord', 'office']);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureFirstToken, hashSecret } from '../../src/security/index.ts';
-import { createAuthenticator, TOKEN_BELIEVED_MS } from '../../src/security/tokens.ts';
+import { createAuthenticator, TOKEN_CACHE_MS } from '../../src/security/tokens.ts';
 import { describeEachDatabase } from '../database.ts';
 
 const SECRET = 'a-token-of-sixteen-and-more';
@@ -25,7 +25,7 @@ describe('a token in a header', () => {
   );
   beforeEach(() => {
     known = true;
-    clock.ms += 10 * TOKEN_BELIEVED_MS;
+    clock.ms += 10 * TOKEN_CACHE_MS;
     asked.length = 0;
   });
 
@@ -50,18 +50,18 @@ describe('a token in a header', () => {
     expect(await authenticate(header)).toBeUndefined();
   });
 
-  it('names its caller, and nothing of its secret', async () => {
+  it('gives its caller, and never stores the secret', async () => {
     expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', scopes: ['chat'] });
     expect(asked).toEqual([hashSecret(SECRET)]);
   });
 
-  it('dies within a second of its revocation', async () => {
+  it('stops working within a second of its revocation', async () => {
     await authenticate(`Bearer ${SECRET}`);
     known = false;
-    clock.ms += TOKEN_BELIEVED_MS - 1;
+    clock.ms += TOKEN_CACHE_MS - 1;
     expect(await authenticate(`Bearer ${SECRET}`)).toBeDefined();
     clock.ms += 1;
-    expect(TOKEN_BELIEVED_MS).toBeLessThanOrEqual(1_000);
+    expect(TOKEN_CACHE_MS).toBeLessThanOrEqual(1_000);
     expect(await authenticate(`Bearer ${SECRET}`)).toBeUndefined();
   });
 });
@@ -73,7 +73,7 @@ describeEachDatabase('the first token', (databases) => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('is written for its owner alone where there is no terminal, and stays the same', async () => {
+  it('is written to a file only its owner can read when there is no terminal, and stays the same', async () => {
     const { access } = await databases.open();
     const options = { access, home, fromEnvironment: undefined, announce: undefined };
     const { file = '' } = await ensureFirstToken(options);
@@ -85,7 +85,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(await access.tokens()).toHaveLength(1);
   });
 
-  it('is told once on a terminal, and written nowhere', async () => {
+  it('is shown once on a terminal, and written nowhere', async () => {
     const { access, sql } = await databases.open();
     const told: string[] = [];
     const options = {
@@ -100,7 +100,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
   });
 
-  it('is the one of the environment when that names one', async () => {
+  it('is the one from the environment when that is set', async () => {
     const { access } = await databases.open();
     await ensureFirstToken({ access, home, fromEnvironment: SECRET, announce: undefined });
     expect(await access.tokenByHash(hashSecret(SECRET))).toMatchObject({ name: 'GATEWAY_TOKEN' });

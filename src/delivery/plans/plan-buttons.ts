@@ -6,8 +6,8 @@ import type { Plan } from '../../contracts/plan.ts';
 import { planButtonValue } from '../../contracts/plan-store.ts';
 
 /**
- * Gives only the buttons that work: a paused plan has its question with Resume and Stop, in teacher mode each step has one with Run and
- * Skip, and in planner mode the model follows its plan by itself.
+ * The buttons under a running plan; a paused one has none, because its question has Resume and Stop. Only agentic plans
+ * have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question with Run and Skip.
  */
 export function planButtons(plan: Plan): Button[] {
   if (plan.state !== 'running') return [];
@@ -21,7 +21,7 @@ export function planButtons(plan: Plan): Button[] {
   return [pause, { label: `Skip step ${step.index + 1}`, value }, stop];
 }
 
-/** Equal for two cards exactly when no edit is needed to make one of the other. */
+/** Equal for two cards exactly when no edit is needed to turn one into the other. */
 export function lookOf({ text }: Pick<Rendered, 'text'>, buttons: readonly Button[]): string {
   return JSON.stringify([text, buttons]);
 }

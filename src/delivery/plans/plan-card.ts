@@ -43,8 +43,8 @@ export interface CardOnScreen {
 }
 
 /**
- * Follows one turn: shows the plan as its events change it, and what happens at the moment (S-35, S-48). What it misses
- * (a crash, a busy chat) the turn's final delivery makes up for.
+ * Follows one turn: shows the plan as its events change it, and the current activity (S-35, S-48). Updates it misses
+ * (a crash, a busy chat) are made by the turn's final delivery.
  */
 export class PlanCard implements LiveEdit {
   readonly #deps: PlanCardDeps;
@@ -86,7 +86,7 @@ export class PlanCard implements LiveEdit {
 
   async show(): Promise<boolean> {
     const showing = this.#put();
-    // The scheduler hears of a failure; `release` only needs to know that the call is over.
+    // The scheduler handles the failure; `release` only needs to know that the call is over.
     this.#inFlight = showing.catch(() => undefined);
     return await showing;
   }
@@ -161,7 +161,7 @@ export class PlanCard implements LiveEdit {
   }
 }
 
-/** A thought about a failed step is marked: a card has no other place for it. */
+/** The note; a thought about a failed step is marked, because the card has no other place for it. */
 function noteOf({ note, analysedStepId }: PlanEventView): string | undefined {
   return analysedStepId === undefined ? note : `⚡ ${note}`;
 }

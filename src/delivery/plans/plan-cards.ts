@@ -1,4 +1,4 @@
-/** Cards of turns that are over, until their final delivery; and the last state that shows. */
+/** Keeps the cards of ended turns until their final delivery, which shows the last state of the plan. */
 import type { Channel } from '../../contracts/channel.ts';
 import { ChannelError } from '../../contracts/errors.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
@@ -14,7 +14,7 @@ import { renderPlan } from './render-plan.ts';
 /** Cards of ended turns remembered at once; one that is dropped is edited again, which changes nothing on screen. */
 export const MAX_CARDS = 500;
 
-/** By turn. A turn that waits for a human leaves its card here, still to be shown. */
+/** Cards by turn. The card of a parked turn stays here and may still be edited. */
 export class PlanCards {
   readonly #byTurn = new Map<string, PlanCard>();
 
@@ -30,7 +30,7 @@ export class PlanCards {
     await oldest[1].release();
   }
 
-  /** Ends the card of a turn, which goes on in another one or is delivered, and gives it: it makes no call any more. */
+  /** Removes and ends the card of a turn that continues or is being delivered; gives its state. It makes no further call. */
   async release(turnId: string): Promise<CardOnScreen | undefined> {
     const card = this.#byTurn.get(turnId);
     this.#byTurn.delete(turnId);
@@ -46,7 +46,7 @@ export interface LastCardDeps {
   log: Log;
 }
 
-/** A turn's card before its last edit: `first` when it must stand above the answer, because it is not on screen yet. */
+/** A turn's card before its last edit; `first` when it must be sent before the answer, because it is not on screen yet. */
 export interface LastCard {
   first: boolean;
   deliver(): Promise<void>;
@@ -80,7 +80,7 @@ export async function lastCard(
       try {
         await (sent === undefined ? parts.put(0, body, false) : parts.replace(0, body));
       } catch (error) {
-        // The answer matters more: only what would keep that back, too, is tried again.
+        // The answer matters more: only an error that would also delay the answer is thrown, to be retried.
         const passes = error instanceof ChannelError && !['rate_limited', 'unavailable'].includes(error.code);
         if (!passes) throw error;
         deps.log.warn({ err: error, turnId: message.turnId, ref }, 'plan_card_failed');

@@ -15,7 +15,7 @@ export const STEP_MARKS: Record<StepStatus, string> = {
   skipped: '↷',
 };
 
-/** Most that is shown of goal and steps, and of why a step was corrected, in UTF-16 units: the first that fits the message. */
+/** Longest goal and steps, and longest reason for a correction, in UTF-16 units: the first that fits the message is used. */
 const WIDTHS: readonly Widths[] = [
   { text: 600, why: 300 },
   { text: 240, why: 240 },
@@ -25,7 +25,7 @@ const WIDTHS: readonly Widths[] = [
   { text: 20, why: 20 },
   { text: 20, why: 0 },
 ];
-/** The last lines are worth as much even where steps are short. */
+/** Least width of the last lines, also where steps are cut shorter. */
 const MIN_FOOT = 100;
 
 interface Widths {
@@ -34,14 +34,14 @@ interface Widths {
   why: number;
 }
 
-/** The card in a channel's markup, never longer than its message; `note` is a last line about this moment. */
+/** The card in a channel's markup, never longer than its message; `note` is a last line about the current activity. */
 export function renderPlan(plan: Plan, target: RenderTarget, note?: string): Rendered {
   for (const widths of WIDTHS) {
     const body = target.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
     if (body.length <= target.maxLength) return body;
   }
   const least = WIDTHS.at(-1) ?? { text: 0, why: 0 };
-  // Steps that are over make room for those to come.
+  // Finished steps are left out to make room for the others.
   const open = plan.steps.filter(({ status }) => status !== 'done' && status !== 'skipped');
   return cutChunk(blocksOf(plan, open, least, note), target).chunk;
 }
@@ -87,9 +87,9 @@ function stateLine({ state, steps }: Plan): string {
 }
 
 function stepLine(step: PlanStep, width: number): PhrasingContent[] {
-  const said = text(`${STEP_MARKS[step.status]} ${step.index + 1}. ${clip(step.description, width)}`);
+  const line = text(`${STEP_MARKS[step.status]} ${step.index + 1}. ${clip(step.description, width)}`);
   const shown: PhrasingContent[] =
-    step.status === 'running' ? [{ type: 'strong', children: [said] }] : [said];
+    step.status === 'running' ? [{ type: 'strong', children: [line] }] : [line];
   const again = step.attempts > 1 ? [text(` · attempt ${step.attempts}`)] : [];
   return [...shown, ...executor(step), ...again];
 }

@@ -1,8 +1,8 @@
-/** Makes the unfinished end of a growing text readable: closes what is open, takes away what has only begun. */
+/** Makes the unfinished end of a growing text readable: closes open markup, and removes marks with nothing after them. */
 
 const EMPHASIS = /^(?:\*{1,3}|_{1,3}|~~)$/;
 
-/** The text with open emphasis and code closed and a half-written link shown as its words. Never longer than twice the text. */
+/** The text with open emphasis and code closed, and only the text of a half-written link. Never longer than twice the text. */
 export function closeOpenMarkup(text: string): string {
   const block = text.lastIndexOf('\n\n') + 1;
   return text.slice(0, block) + closeMarkup(openLinkAsWords(text.slice(block)));
@@ -38,7 +38,7 @@ function closeMarkup(text: string): string {
   return closers === '' ? text : text.trimEnd() + closers;
 }
 
-/** Takes away an opening mark that has nothing behind it yet. */
+/** Removes an opening mark that has nothing after it yet. */
 function dropEnd(text: string, mark: string): string {
   const whole = text.trimEnd();
   return whole.endsWith(mark) ? whole.slice(0, -mark.length) : text + mark;

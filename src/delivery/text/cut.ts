@@ -26,7 +26,7 @@ const clusters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
  * The first message of blocks that do not fit in one. Depends only on what comes before the cut, so a text that grows
- * keeps its cuts. A link whose target alone is too long for a message keeps its words only.
+ * keeps its cuts. A link whose target alone is too long for a message keeps only its text.
  */
 export function cutChunk(blocks: RootContent[], target: RenderTarget): Cut {
   const fitting = longestFit(blocks, target);
@@ -102,7 +102,7 @@ function pastGap(text: string, end: number): number {
   return end + (gap.exec(text)?.[0].length ?? 0);
 }
 
-/** Links and images as their words. */
+/** Links and images as their text. */
 function withoutTargets(node: RootContent): RootContent[] {
   if (node.type === 'link') return node.children.flatMap(withoutTargets);
   if (node.type === 'image') return [{ type: 'text', value: node.alt || '[image]' }];

@@ -9,7 +9,7 @@ const SOFT_SEGMENT = 2_048;
 /** A segment never grows past this many UTF-16 units, wherever that cuts. */
 export const HARD_SEGMENT = 8_192;
 
-/** Longest opening that is repeated in front of a continuation; a longer one is not known for what it opens. */
+/** Longest table head that is repeated in front of a continuation; a table with a longer one is not recognised. */
 const MAX_HEAD = 512;
 
 /** A piece of the source that parses by itself. */
@@ -28,7 +28,7 @@ interface Fence {
 
 type Kind = 'empty' | 'list' | 'table' | 'code' | 'other';
 
-/** Takes text as it comes, gives segments as they close. Every character is looked at a bounded number of times. */
+/** Takes text as it arrives, gives segments as they close. Every character is read a bounded number of times. */
 export class Segments {
   #open = '';
   /** Up to here `#open` has been read as whole lines. */
@@ -91,7 +91,7 @@ export class Segments {
     this.#enter(line, fence);
   }
 
-  /** A blank line may end a block; before the first one it is nothing at all. */
+  /** A blank line may end a block; before the first block it is dropped. */
   #skipBlank(end: number): void {
     if (this.#kind === 'empty') {
       this.#open = this.#open.slice(end);
@@ -129,7 +129,7 @@ export class Segments {
     }
   }
 
-  /** The lines that make a continuation of this segment parse as what it is. */
+  /** The lines to repeat before a continuation of this segment, so that it parses as the same kind of block. */
   #opening(): string {
     if (this.#continues) return this.#head;
     const first = this.#open.indexOf('\n', this.#block) + 1;
@@ -174,7 +174,7 @@ export class Segments {
   }
 }
 
-/** A code fence that stands at the top level; inside a list an indented one belongs to its item. */
+/** A code fence at the top level; inside a list an indented one belongs to its item. */
 function openedFence(line: string, kind: Kind): Fence | undefined {
   const match = /^( {0,3})(`{3,}|~{3,})([^\n]*)$/.exec(line);
   const [, indent = '', mark = '', info = ''] = match ?? [];

@@ -1,12 +1,12 @@
 /** A document seen as one flat text, and pieces of it by offsets in that text: how a tree is cut without breaking markup. */
 import type { List, ListItem, Nodes, Parents, RootContent, Table } from 'mdast';
 
-/** Stands after a heading and a table's header where a cut would leave them alone: no boundary to the cutter. */
+/** Separator after a heading and a table's header, where no cut may be made: it would leave them without their content. */
 const GLUE = '\u2063';
 
 const sizes = new WeakMap<Nodes, number>();
 
-/** The words of a node in reading order; blocks are separated by a blank line, items, rows and lines by a newline. */
+/** The text of a node in reading order; blocks are separated by a blank line, items, rows and lines by a newline. */
 export function flatText(node: Nodes): string {
   if ('value' in node) return node.value;
   if (!('children' in node)) return atomText(node);
@@ -35,7 +35,7 @@ function measure(node: Nodes): number {
   );
 }
 
-/** What has no words of its own still takes room, so that a cut falls before or after it. */
+/** The text of a node without text of its own: it has a length, so that a cut falls before or after it. */
 function atomText(node: Nodes): string {
   if (node.type === 'break') return '\n';
   if (node.type === 'image' && node.alt) return node.alt;
@@ -61,8 +61,8 @@ function separator(parent: Parents, index: number): string {
 
 /**
  * The part of a tree between two offsets of its flat text, as whole nodes: markup open at a cut is closed in the one
- * piece and opened in the next. A later piece of a table repeats its header, of an ordered list goes on counting, of a
- * list item stands without its marker.
+ * piece and opened in the next. A later piece of a table repeats its header, one of an ordered list continues its
+ * numbering, one of a list item has no marker.
  */
 function slice(node: RootContent, from: number, to: number): RootContent[] {
   const size = flatSize(node);

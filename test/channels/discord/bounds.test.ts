@@ -1,4 +1,4 @@
-/** What the Discord channel remembers has an end. */
+/** Bounds of what the Discord channel keeps in memory. */
 import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { Inbox, MAX_CHATS } from '../../../channels/discord/inbox.ts';
@@ -25,9 +25,9 @@ function message(channel: number, n: number): RawMessage {
 describe('the inbox', () => {
   const stop = new AbortController();
 
-  it(`closes gaps in the ${MAX_CHATS} chats heard last, and in no more`, async () => {
+  it(`closes gaps only in the ${MAX_CHATS} chats that were active last`, async () => {
     const read: string[] = [];
-    let handed = 0;
+    let published = 0;
     const inbox = new Inbox({
       history: {
         kindOf: () => Promise.resolve({ place: 'group' }),
@@ -40,14 +40,14 @@ describe('the inbox', () => {
       log: pino({ level: 'silent' }),
       signal: stop.signal,
       botId: () => '2',
-      hand: () => {
-        handed += 1;
+      publish: () => {
+        published += 1;
         return Promise.resolve(ACCEPTED);
       },
     });
     for (let n = 0; n <= MAX_CHATS; n += 1) {
-      inbox.take(message(n, n));
-      await vi.waitFor(() => expect(handed).toBe(n + 1), { interval: 0 });
+      inbox.push(message(n, n));
+      await vi.waitFor(() => expect(published).toBe(n + 1), { interval: 0 });
     }
     inbox.closeGap();
     await vi.waitFor(() => expect(read).toHaveLength(MAX_CHATS));
@@ -56,24 +56,24 @@ describe('the inbox', () => {
     await inbox.close([]);
   });
 
-  it('strands no message that comes as the last one is done', async () => {
+  it('leaves no message waiting that arrives while the last one is being finished', async () => {
     const running = new AbortController();
-    const heard: string[] = [];
+    const received: string[] = [];
     const inbox = new Inbox({
       history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
       log: pino({ level: 'silent' }),
       signal: running.signal,
       botId: () => '2',
-      hand: (inbound) => {
-        heard.push(inbound.content);
+      publish: (inbound) => {
+        received.push(inbound.content);
         return Promise.resolve(ACCEPTED);
       },
     });
     for (let ticks = 0; ticks < 20; ticks += 1) {
-      inbox.take(message(1, 2 * ticks));
+      inbox.push(message(1, 2 * ticks));
       for (let i = 0; i < ticks; i += 1) await Promise.resolve();
-      inbox.take(message(1, 2 * ticks + 1));
-      await vi.waitFor(() => expect(heard).toHaveLength(2 * ticks + 2), { timeout: 200 });
+      inbox.push(message(1, 2 * ticks + 1));
+      await vi.waitFor(() => expect(received).toHaveLength(2 * ticks + 2), { timeout: 200 });
     }
     running.abort();
     await inbox.close([]);

@@ -5,14 +5,14 @@ import { toSlashCommands } from '../../../channels/discord/commands.ts';
 
 describe('slash commands made of the list of the gateway', () => {
   it('begin with /ask, keep the order, and call an option by its argument', () => {
-    const argument = { name: 'on or off', description: 'Which of them', required: true };
+    const argument = { name: 'on or off', description: 'One of the modes', required: true };
     const made = toSlashCommands([
       { name: 'stop', description: 'End the running answer' },
       { name: 'think', description: 'Think aloud', argument },
     ]);
     expect(made.map(({ name }) => name)).toEqual(['ask', 'stop', 'think']);
     expect(made[2]?.options).toEqual([
-      { type: 3, name: 'on-or-off', description: 'Which of them', required: true },
+      { type: 3, name: 'on-or-off', description: 'One of the modes', required: true },
     ]);
   });
 

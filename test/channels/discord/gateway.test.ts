@@ -77,7 +77,7 @@ describe('the connection to the Discord gateway', () => {
     for (let i = 1; i <= 501; i += 1) says(`missed ${i}`);
     setup.discord.gateway.cut();
     await vi.waitFor(() => expect(setup.contents).toHaveLength(501), WAIT);
-    await vi.waitFor(() => expect(setup.log.join('')).toContain('more missed messages'), WAIT);
+    await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_history_truncated'), WAIT);
     expect(setup.contents.at(-1)).toBe('missed 500');
   });
 

@@ -46,7 +46,7 @@ describe('slash commands', () => {
     expect(setup.discord.platform.commands).toMatchObject([
       { name: 'ask', options: [{ name: 'prompt', required: true }] },
       { name: 'stop' },
-      { name: 'queue', options: [{ name: 'mode', description: 'Which of them', type: 3 }] },
+      { name: 'queue', options: [{ name: 'mode', description: 'One of the modes', type: 3 }] },
       { name: 'help' },
     ]);
     const reads = (): number =>
@@ -74,7 +74,7 @@ describe('slash commands', () => {
       match: /commands/,
     });
     await setup.start();
-    await vi.waitFor(() => expect(setup.log.join('')).toContain('could not be registered'), WAIT);
+    await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_commands_not_registered'), WAIT);
   });
 
   it('commits first, then defers, then grows the answer in the deferred reply (DESIGN T1)', async () => {
@@ -188,7 +188,7 @@ describe('slash commands', () => {
     await setup.channel.stop();
     expect(new Set(setup.received.map(({ id }) => id)).size).toBe(1);
     expect(setup.discord.screen(room)).toEqual([THINKING]);
-    expect(setup.log.join('')).not.toContain('not acknowledged');
+    expect(setup.log.join('')).not.toContain('discord_command_unacknowledged');
   });
 
   it('goes on in the same message by the normal route after 15 minutes, for a 20 minute turn (reliability 4.5)', async () => {
@@ -248,7 +248,7 @@ describe('slash commands', () => {
     };
     await setup.start();
     const placeholder = await ask('too late?');
-    await vi.waitFor(() => expect(setup.log.join('')).toContain('not acknowledged'), WAIT);
+    await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_command_unacknowledged'), WAIT);
     const failure = await failureOf(setup.channel.edit?.(placeholder, setup.part(room.id, 'x')));
     expect(failure.code).toBe('message_gone');
   });

@@ -1,5 +1,6 @@
 /** Buttons under messages, with Discord's limits. */
-import { Refusal } from './platform.ts';
+import { invalidForm } from './form.ts';
+import type { Refusal } from './platform.ts';
 
 /** One button as people see it, and what it sends. */
 export interface FakeButton {
@@ -16,7 +17,7 @@ const MAX_LABEL = 80;
 const MAX_CUSTOM_ID = 100;
 
 function invalid(code: string, message: string): Refusal {
-  return new Refusal(400, 50_035, 'Invalid Form Body', { components: { _errors: [{ code, message }] } });
+  return invalidForm('components', code, message);
 }
 
 /** The buttons of a body; undefined when it does not speak of components, which leaves those of an edited message. */

@@ -1,5 +1,6 @@
 /** What the fake Discord's REST calls do, each as strict as the platform: a table of method, path and effect. */
 import { componentsOf } from './components.ts';
+import { contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
 import {
   channelJson,
   FLAG_EPHEMERAL,
@@ -33,7 +34,6 @@ export interface Route {
   effect: Effect;
 }
 
-const MAX_CONTENT = 2_000;
 const MAX_NONCE = 25;
 const INTERACTION_ANSWER_MS = 3_000;
 const INTERACTION_TOKEN_MS = 15 * 60_000;
@@ -98,46 +98,6 @@ function botJson({ bot }: DiscordPlatform): object {
     avatar: null,
     bot: true,
   };
-}
-
-/** 50035 with its tree of field errors. */
-function invalidForm(field: string, code: string, message: string): Refusal {
-  return new Refusal(400, 50_035, 'Invalid Form Body', { [field]: { _errors: [{ code, message }] } });
-}
-
-/** The content as Discord keeps it: without white space at its ends, 1 to 2,000 characters. Counted in UTF-16 units, the larger of the two counts found in use. */
-function contentOf(body: Record<string, unknown>): string {
-  const { content } = body;
-  if (content === undefined || content === null)
-    throw new Refusal(400, 50_006, 'Cannot send an empty message');
-  if (typeof content !== 'string')
-    throw invalidForm('content', 'STRING_TYPE_CONVERT', 'Could not interpret value as string.');
-  const kept = content.trim();
-  if (kept === '') throw new Refusal(400, 50_006, 'Cannot send an empty message');
-  if (kept.length > MAX_CONTENT)
-    throw invalidForm('content', 'BASE_TYPE_BAD_LENGTH', `Must be ${MAX_CONTENT} or fewer in length.`);
-  return kept;
-}
-
-function flagsOf(body: Record<string, unknown>, allowed: number): number {
-  const flags = body.flags ?? 0;
-  if (typeof flags !== 'number' || (flags & ~allowed) !== 0)
-    throw invalidForm('flags', 'BITWISE_OR_INVALID', 'Invalid flags.');
-  return flags;
-}
-
-/** Whom a text pings: without `allowed_mentions` everybody it names. */
-function pingsOf(content: string, body: Record<string, unknown>): string[] {
-  const allowed: unknown = body.allowed_mentions;
-  const parse: unknown =
-    typeof allowed === 'object' && allowed !== null && 'parse' in allowed ? allowed.parse : undefined;
-  const kinds: unknown[] = Array.isArray(parse) ? parse : ['everyone', 'users', 'roles'];
-  const words = content.replaceAll(/```[\s\S]*?```|`[^`]*`/g, '');
-  const found: string[] = [];
-  if (kinds.includes('everyone')) found.push(...(words.match(/@(?:everyone|here)/g) ?? []));
-  if (kinds.includes('users')) found.push(...(words.match(/<@!?\d+>/g) ?? []));
-  if (kinds.includes('roles')) found.push(...(words.match(/<@&\d+>/g) ?? []));
-  return found;
 }
 
 function createMessage({ platform, ids: [channelId = ''], body }: Call): object {

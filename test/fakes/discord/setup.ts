@@ -1,4 +1,4 @@
-/** The Discord channel before a fake Discord and a setup that only listens: what the channel's tests share. */
+/** The Discord channel in front of a fake Discord, and a gateway that only records: shared by the channel's tests. */
 import pino from 'pino';
 import { create } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
@@ -17,8 +17,8 @@ const COMMANDS: readonly CommandListing[] = [
   { name: 'stop', description: 'End the running answer' },
   {
     name: 'queue',
-    description: 'What becomes of messages that come meanwhile',
-    argument: { name: 'mode', description: 'Which of them', required: false },
+    description: 'How to handle messages that arrive meanwhile',
+    argument: { name: 'mode', description: 'One of the modes', required: false },
   },
   { name: 'help', description: 'This list' },
 ];
@@ -33,7 +33,7 @@ export class DiscordSetup {
   readonly log: string[] = [];
   /** Sessions the gateway knows from before. */
   sessions: SessionRecord[] = [];
-  /** What the gateway says to each message. */
+  /** The gateway's receipt for each message. */
   verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
   readonly receive: Receive = async (message) => {
     this.received.push(message);
@@ -55,6 +55,7 @@ export class DiscordSetup {
       {
         identifySpacingMs: 20,
         retryBaseMs: 10,
+        closeMs: 200,
         deferAfterMs: 200,
         ...(config.now === undefined ? {} : { now: config.now }),
       },
@@ -85,7 +86,7 @@ export class DiscordSetup {
   }
 }
 
-/** The `ChannelError` a call ends with. */
+/** The `ChannelError` that a call throws. Throws when it throws none. */
 export async function failureOf(call: Promise<unknown> | undefined): Promise<ChannelError> {
   const error: unknown = await Promise.resolve(call).then(
     () => undefined,

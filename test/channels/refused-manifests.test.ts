@@ -1,0 +1,126 @@
+/** Lists of channel manifests that cannot be used: each error is named at the start, with what to write. */
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { channels } from '../../channels/index.ts';
+import { loadConfig } from '../../src/config.ts';
+import { manifestErrors, manifestFieldErrors } from '../../src/contracts/channel.ts';
+import type { ChannelManifest } from '../../src/contracts/channel.ts';
+import { ConfigError } from '../../src/contracts/errors.ts';
+import { office, officeWith } from '../fakes/office/manifest.ts';
+
+/** A folder that does not exist: there is no `config.json`. */
+const GATEWAY_HOME = path.join(tmpdir(), 'parley-without-home');
+
+function errorsOf(environment: Record<string, string>, manifests: readonly ChannelManifest[]): string {
+  try {
+    loadConfig({ GATEWAY_HOME, ...environment }, manifests);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('expected the configuration to be refused');
+}
+
+describe('a list of manifests that cannot be used', () => {
+  const wrong: [string, ChannelManifest[], RegExp][] = [
+    ['a name twice', [office, office], /channel office: its name is taken/],
+    [
+      'a name that means something else',
+      [officeWith({ name: 'system' })],
+      /channel system: its name must be/,
+    ],
+    [
+      'a name no address can begin with',
+      [officeWith({ name: 'Office:1' })],
+      /channel Office:1: its name must be/,
+    ],
+    [
+      'a variable of another channel',
+      [office, officeWith({ name: 'second' })],
+      /channel second: env: OFFICE_TOKEN belongs to the channel office already/,
+    ],
+    [
+      'a variable of the gateway',
+      [officeWith({ env: z.object({ LOG_LEVEL: z.string().optional() }) })],
+      /channel office: env: LOG_LEVEL belongs to the gateway itself/,
+    ],
+    [
+      'a variable that must be set',
+      [officeWith({ env: z.object({ KEY: z.string() }) })],
+      /env: KEY must be optional/,
+    ],
+    [
+      'a setting without a default',
+      [officeWith({ settings: z.strictObject({ pace: z.int() }) })],
+      /settings: pace must have a default/,
+    ],
+    ['a pattern that matches a part', [withIds({ userId: /U\d+/ })], /ids.userId must match the whole id/],
+    ['a pattern with flags', [withIds({ chatId: /^C\d+$/g })], /ids.chatId must not have the flags/],
+    [
+      'a pattern that matches an empty id',
+      [withIds({ chatId: /^\d*$/ })],
+      /ids.chatId must not match an empty text/,
+    ],
+  ];
+
+  function withIds(change: Partial<NonNullable<ChannelManifest['ids']>>): ChannelManifest {
+    return officeWith({
+      ids: { ...office.ids, description: 'an id', userId: /^U$/, chatId: /^C$/, ...change },
+    });
+  }
+
+  it.each(wrong)('is refused for %s, which is named', (_, manifests, error) => {
+    expect(errorsOf({}, manifests)).toMatch(error);
+  });
+
+  it.each([
+    ['label', undefined, /label is missing: write the network's name/],
+    ['needs', '', /needs has the wrong type: write the variable/],
+    ['env', undefined, /env is missing: write z\.object/],
+    ['env', {}, /env has the wrong type: write z\.object/],
+    ['settings', undefined, /settings is missing: write z\.strictObject/],
+    [
+      'settings',
+      z.object({ pace: z.int().default(1) }),
+      /settings has the wrong type: write z\.strictObject/,
+    ],
+    ['ids', { userId: '^U', chatId: /^C$/, description: 'x' }, /ids has the wrong type: write \{ userId: /],
+    ['ids', { userId: /^U$/, description: 'x' }, /ids has the wrong type/],
+    ['secretShapes', undefined, /secretShapes is missing: write a list/],
+    ['secretShapes', ['xoxb-'], /secretShapes has the wrong type/],
+    ['isOn', undefined, /isOn is missing: write a function/],
+    ['secrets', ['xoxb-123456'], /secrets has the wrong type: write a function/],
+    ['create', undefined, /create is missing: write a function/],
+  ])('is refused for a manifest whose %s is %j, with what to write', (field, value, error) => {
+    const manifest = officeWith({ [field]: value });
+    const message = errorsOf({ LOG_LEVEL: 'loud' }, [...channels, manifest]);
+    expect(message).toMatch(error);
+    expect(message).toContain('channel office: ');
+    expect(message).not.toContain('xoxb-123456');
+  });
+
+  it('is refused for a folder without a manifest, which is named by its place in the list', () => {
+    const missing = undefined as unknown as ChannelManifest;
+    expect(errorsOf({}, [office, missing])).toContain('channel number 2 of the list: name is missing');
+  });
+
+  it('is refused with all its errors and those of the environment at once', () => {
+    const manifests = [officeWith({ name: 'system' }), withIds({ userId: /U/, chatId: /C/ })];
+    const errors = errorsOf({ LOG_LEVEL: 'loud' }, manifests);
+    for (const part of [
+      'channel system: its name',
+      'belongs to the channel system',
+      'ids.userId',
+      'ids.chatId',
+      'LOG_LEVEL: ',
+    ])
+      expect(errors).toContain(part);
+  });
+
+  it('is not the list of the gateway', () => {
+    expect(manifestFieldErrors([...channels, office])).toEqual([]);
+    expect(manifestErrors([...channels, office], ['LOG_LEVEL'])).toEqual([]);
+  });
+});
