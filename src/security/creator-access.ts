@@ -1,6 +1,6 @@
 /** What somebody may do who does not write just now: asked when a schedule is made, and again whenever it is due. */
 import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
 
@@ -8,7 +8,7 @@ export interface StandingDeps {
   access: Pick<AccessStore, 'hasGrant' | 'tokens'>;
   /** How the channel treats people; undefined = a channel without people (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
-  ledger: Pick<Ledger, 'sessionOf' | 'session'>;
+  ledger: Pick<SessionStore, 'sessionOf' | 'session'>;
 }
 
 /** Makes the answers; nothing is believed from before, because schedules are rare. */

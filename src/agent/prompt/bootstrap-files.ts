@@ -14,7 +14,7 @@ const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const
 export const MAX_BOOTSTRAP_BYTES = 6_000;
 /** Skills that are listed. */
 export const MAX_SKILLS = 30;
-/** Bytes of a SKILL.md that are checked at for its name and description. */
+/** Bytes of a SKILL.md that are read for its name and description. */
 const FRONT_MATTER_BYTES = 4_096;
 /** Time that the files are cached before they are checked again, in milliseconds. */
 export const CHECK_EVERY_MS = 1_000;
@@ -43,7 +43,7 @@ export async function noBootstrapPrompt(): Promise<BootstrapPrompt> {
 }
 
 /**
- * Gives the bootstrap prompt from the files in `folder` monotonicNow. A file is read again when its time or size has changed; all
+ * Gives the bootstrap prompt from the files in `folder`. A file is read again when its time or size has changed; all
  * callers within a second share one check. Never throws: a file that cannot be read is left out and logged.
  */
 export function createBootstrapFiles(
