@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 export const MAX_JOIN_MS = 30;
 /** Event loop delay above which deltas are joined, in milliseconds. */
 export const LOAD_DELAY_MS = 5;
-/** Streams whose time is almost over are emitted together, so that there are few timers. */
+/** Turns whose time is almost over are flushed together, so that there are few timers. */
 const TIMER_SLACK_MS = 10;
 
 type DeltaBody = Extract<EventBody, { type: 'stream_chunk' | 'thinking_delta' }>;
@@ -15,40 +15,40 @@ type Publish = TurnEmitter['emit'];
 
 export interface DeltaJoinerOptions {
   clock: Clock;
-  /** Event loop delay of late, in milliseconds; asked for every delta, so it must be cheap. */
+  /** Recent event loop delay in milliseconds; asked for every delta, so it must be cheap. */
   loopDelayMs: () => number;
 }
 
-/** Stands between the emitters of turns and the event bus. Idle, every event passes at once and none is held. */
+/** Asked by the event bus about every event of a turn. While the event loop keeps up, nothing is held. */
 export class DeltaJoiner {
   readonly #options: DeltaJoinerOptions;
   /** Turns with held deltas, the longest held first. */
-  readonly #holding = new Set<TurnStream>();
+  readonly #holding = new Set<HeldDeltas>();
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: DeltaJoinerOptions) {
     this.#options = options;
   }
 
-  /** Opens the stream of one turn: what it emits reaches `publish` in order, deltas of one model call perhaps joined. */
-  open(publish: Publish): TurnEmitter {
-    return new TurnStream(publish, this);
+  /** Begins a turn, whose held deltas go to `publish`: those of one model call as one, in order with its other events. */
+  open(publish: Publish): HeldDeltas {
+    return new HeldDeltas(publish, this);
   }
 
-  /** Emits everything that is held. */
+  /** Publishes everything that is held. */
   flush(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    for (const stream of this.#holding) stream.flush();
+    for (const turn of this.#holding) turn.flush();
   }
 
   get isLoaded(): boolean {
     return this.#options.loopDelayMs() > LOAD_DELAY_MS;
   }
 
-  hold(stream: TurnStream): void {
-    stream.heldSince = this.#options.clock.monotonicMs();
-    this.#holding.add(stream);
+  hold(turn: HeldDeltas): void {
+    turn.heldSince = this.#options.clock.monotonicMs();
+    this.#holding.add(turn);
     this.#cancelTimer ??= this.#options.clock.after(MAX_JOIN_MS, () => this.#flushDue());
   }
 
@@ -57,59 +57,60 @@ export class DeltaJoiner {
     return this.#options.clock.monotonicMs() - heldSince >= MAX_JOIN_MS;
   }
 
-  release(stream: TurnStream): void {
-    this.#holding.delete(stream);
+  release(turn: HeldDeltas): void {
+    this.#holding.delete(turn);
   }
 
   #flushDue(): void {
     const { clock } = this.#options;
     this.#cancelTimer = undefined;
     const now = clock.monotonicMs();
-    for (const stream of this.#holding) {
-      const leftMs = stream.heldSince + MAX_JOIN_MS - now;
+    for (const turn of this.#holding) {
+      const leftMs = turn.heldSince + MAX_JOIN_MS - now;
       if (leftMs > TIMER_SLACK_MS) {
         this.#cancelTimer = clock.after(leftMs, () => this.#flushDue());
         return;
       }
-      stream.flush();
+      turn.flush();
     }
   }
 }
 
-/** Deltas of one model call that wait to be one. */
-interface HeldDeltas {
+/** Deltas of one model call that will be published as one. */
+interface PendingDelta {
   body: DeltaBody;
   from: { agentId: string } | undefined;
   deltas: string[];
 }
 
-class TurnStream implements TurnEmitter {
+/** The held deltas of one turn. */
+export class HeldDeltas {
   /** Monotonic time at which the oldest held delta came. */
   heldSince = 0;
   readonly #publish: Publish;
   readonly #joiner: DeltaJoiner;
-  /** By model call and agent; as few as agents speak at once. */
-  #held: HeldDeltas[] = [];
+  /** By model call and agent: as few as there are agents talking at once. */
+  #held: PendingDelta[] = [];
 
   constructor(publish: Publish, joiner: DeltaJoiner) {
     this.#publish = publish;
     this.#joiner = joiner;
   }
 
-  emit(body: EventBody, from?: { agentId: string }): void {
-    const joiner = this.#joiner;
-    if (body.type === 'stream_chunk' || body.type === 'thinking_delta') {
-      const { isLoaded } = joiner;
-      if (isLoaded || this.#held.length > 0) {
-        this.#hold(body, from);
-        if (!isLoaded || joiner.isDue(this.heldSince)) this.flush();
-        return;
-      }
-    } else if (this.#held.length > 0) this.flush();
-    this.#publish(body, from);
+  /** True when this event is a delta that is held here and published later; any other event first flushes what is held. */
+  holds(body: EventBody, from: { agentId: string } | undefined): boolean {
+    if (body.type !== 'stream_chunk' && body.type !== 'thinking_delta') {
+      if (this.#held.length > 0) this.flush();
+      return false;
+    }
+    const { isLoaded } = this.#joiner;
+    if (!isLoaded && this.#held.length === 0) return false;
+    this.#hold(body, from);
+    if (!isLoaded || this.#joiner.isDue(this.heldSince)) this.flush();
+    return true;
   }
 
-  /** Emits what is held, in the order its first deltas came. */
+  /** Publishes what is held, in the order its first deltas came. */
   flush(): void {
     const held = this.#held;
     this.#held = [];

@@ -93,7 +93,12 @@ class NodeEventBus implements EventBus {
 
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
     const ring = this.#openTurn(turn, turn.textSoFar ?? '');
-    return this.#joiner.open((body, from) => this.#publish(ring, body, from));
+    const held = this.#joiner.open((body, from) => this.#publish(ring, body, from));
+    return {
+      emit: (body, from) => {
+        if (!held.holds(body, from)) this.#publish(ring, body, from);
+      },
+    };
   }
 
   subscribe(filter: EventFilter, listener: EventListener): () => void {

@@ -1,7 +1,15 @@
 /** One worker per lane on this node: which heads run, which wait for capacity, and which must end. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneBudget } from '../contracts/bus.ts';
-import type { LaneClass, LaneFlag, LaneHead, LaneKey, LaneCapacity, LaneStore } from '../contracts/lanes.ts';
+import type {
+  LaneCapacity,
+  LaneClass,
+  LaneFlag,
+  LaneHead,
+  LaneKey,
+  LaneStep,
+  LaneStore,
+} from '../contracts/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import { attemptHead } from './attempt.ts';
 
@@ -47,6 +55,16 @@ export class LaneWorkers {
   readonly #pending = new Set<Promise<void>>();
   #closing = false;
 
+  /** Runs heads that a commit claimed for this node, now or when there is capacity. Never throws. */
+  readonly runHeads = ({ heads }: LaneStep): void => {
+    for (const head of heads) {
+      const pool = this.#poolFor(head);
+      if (pool?.starved === true) this.#release(head);
+      else if (pool !== undefined) this.#admit(pool, head);
+    }
+    this.#startWaiting();
+  };
+
   constructor(options: LaneWorkersOptions) {
     this.#options = options;
   }
@@ -83,16 +101,6 @@ export class LaneWorkers {
     return [...this.#pools.values()]
       .map((pool) => ({ class: pool.class, free: capacityOf(pool) }))
       .filter(({ free }) => free > 0);
-  }
-
-  /** Runs heads that a commit claimed for this node, now or when there is capacity. Never throws. */
-  runHeads(heads: readonly LaneHead[]): void {
-    for (const head of heads) {
-      const pool = this.#poolFor(head);
-      if (pool?.starved === true) this.#release(head);
-      else if (pool !== undefined) this.#admit(pool, head);
-    }
-    this.#startWaiting();
   }
 
   /** Runs heads that a sweep for these capacities claimed; a filled one means that there may be more. Never throws. */
@@ -189,11 +197,11 @@ export class LaneWorkers {
     if (regained) this.#options.onCapacity();
   }
 
-  #ended(pool: WorkerPool, worker: Worker, heads: readonly LaneHead[]): void {
+  #ended(pool: WorkerPool, worker: Worker, heads: LaneHead[]): void {
     this.#workers.delete(worker.head.lane);
     pool.busy -= 1;
     if (worker.next !== undefined) this.#admit(pool, worker.next);
-    this.runHeads(heads);
+    this.runHeads({ heads });
   }
 
   #attemptDeps({ handler }: WorkerPool): Parameters<typeof attemptHead>[2] {

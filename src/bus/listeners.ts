@@ -1,4 +1,4 @@
-/** Listeners by session and turn: an event finds those that asked for it, never by looking at all of them. */
+/** Listeners indexed by session and turn: an event finds those that asked for it without looking at the others. */
 import type { EventFilter, EventListener } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
@@ -12,8 +12,9 @@ interface Entry {
 
 export class Listeners {
   readonly #log: Log;
-  #everything: readonly Entry[] = [];
-  /** Lists are replaced, never changed: a listener may end or begin one while it is being walked. */
+  /** Listeners without a filter. All lists are replaced, never changed: a listener may add or remove one during a dispatch. */
+  #ofAll: readonly Entry[] = [];
+  /** By turn id where the filter names one, else by session. */
   #byKey = new Map<string, readonly Entry[]>();
   #queue: AgentEvent[] = [];
   #dispatching = false;
@@ -34,30 +35,23 @@ export class Listeners {
     };
   }
 
-  /** Calls the listeners now, one event after the other also when a listener emits. Never throws. */
+  /** Calls the listeners now; an event that one of them emits is delivered after this one, to all. Never throws. */
   dispatch(event: AgentEvent): void {
     if (this.#dispatching) {
       this.#queue.push(event);
       return;
     }
     this.#dispatching = true;
-    this.#callAll(event);
-    if (this.#queue.length > 0) {
-      for (const next of this.#queue) this.#callAll(next);
-      this.#queue = [];
+    for (let next: AgentEvent | undefined = event; next !== undefined; next = this.#queue.shift()) {
+      this.#call(this.#ofAll, next);
+      this.#call(this.#byKey.get(next.sessionKey), next);
+      if (next.turnId !== undefined) this.#call(this.#byKey.get(next.turnId), next);
     }
     this.#dispatching = false;
   }
 
-  #callAll(event: AgentEvent): void {
-    if (this.#everything.length > 0) this.#call(this.#everything, event);
-    const ofSession = this.#byKey.get(event.sessionKey);
-    if (ofSession !== undefined) this.#call(ofSession, event);
-    const ofTurn = event.turnId === undefined ? undefined : this.#byKey.get(event.turnId);
-    if (ofTurn !== undefined) this.#call(ofTurn, event);
-  }
-
-  #call(entries: readonly Entry[], event: AgentEvent): void {
+  #call(entries: readonly Entry[] | undefined, event: AgentEvent): void {
+    if (entries === undefined) return;
     for (const { filter, listener, ended } of entries) {
       if (ended || (filter.sessionKey !== undefined && filter.sessionKey !== event.sessionKey)) continue;
       try {
@@ -75,7 +69,7 @@ export class Listeners {
   }
 
   #change(key: string | undefined, change: (entries: readonly Entry[]) => Entry[]): void {
-    if (key === undefined) this.#everything = change(this.#everything);
+    if (key === undefined) this.#ofAll = change(this.#ofAll);
     else {
       const changed = change(this.#byKey.get(key) ?? []);
       if (changed.length > 0) this.#byKey.set(key, changed);

@@ -1,6 +1,6 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
-import type { LaneClass, LaneKey, LaneStep, LaneStore } from '../contracts/lanes.ts';
+import type { LaneClass, LaneKey, LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -21,7 +21,7 @@ export const FLAGS_MS = 500;
 /** Requests for a sweep or for reading the marks within this time are one. */
 const GAP_MS = 10;
 
-/** Tells the other nodes that a stop mark was set: it saves them the wait for their next read of the marks, no more. */
+/** Tells the other nodes that a stop mark was set, so that they need not wait for their next read of the marks. */
 export interface StopNotifier {
   /** Tells the other nodes. Never throws; may be lost. */
   notify(lane: LaneKey): void;
@@ -54,6 +54,7 @@ export function createMessageBus(options: MessageBusOptions): MessageBus {
 }
 
 class NodeMessageBus implements MessageBus {
+  readonly runHeads: MessageBus['runHeads'];
   readonly #options: MessageBusOptions;
   readonly #intervals: BusIntervals;
   readonly #lease: NodeLease;
@@ -79,6 +80,7 @@ class NodeMessageBus implements MessageBus {
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
     const onCapacity = (): void => this.sweepSoon();
     this.#workers = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onCapacity });
+    this.runHeads = this.#workers.runHeads;
   }
 
   register(budget: LaneBudget): void {
@@ -105,10 +107,6 @@ class NodeMessageBus implements MessageBus {
   stop(drainMs: number): Promise<void> {
     this.#stopped ??= this.#drain(drainMs);
     return this.#stopped;
-  }
-
-  runHeads(step: LaneStep): void {
-    this.#workers.runHeads(step.heads);
   }
 
   claimingNode(laneClass: LaneClass): string | undefined {

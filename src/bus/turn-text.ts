@@ -4,8 +4,10 @@ import type { EventBody } from '../contracts/event.ts';
 /** The text of one model call, as far as no other call's came in between. */
 interface CallText {
   msgId: string;
-  /** Joined when the text is asked for: a delta costs one array slot, not one string node. */
+  /** Deltas as they came, behind pieces that were joined from earlier ones: a delta costs one array slot. */
   parts: string[];
+  /** Number of parts that are joined pieces. */
+  pieces: number;
 }
 
 /** As long as the stored text, which the model's own limits bound. */
@@ -27,7 +29,7 @@ export class TurnText {
     if (body.type === 'stream_chunk') {
       const last = this.#calls.at(-1);
       if (last?.msgId === body.msgId) last.parts.push(body.delta);
-      else this.#calls.push({ msgId: body.msgId, parts: [body.delta] });
+      else this.#calls.push({ msgId: body.msgId, parts: [body.delta], pieces: 0 });
     } else if (body.type === 'stream_reset') {
       this.#calls = this.#calls.filter((call) => call.msgId !== body.msgId);
     } else if (body.type === 'snapshot') {
@@ -36,14 +38,16 @@ export class TurnText {
     }
   }
 
-  /** Joins what has come since the last time, so that no delta is kept by itself for long. */
+  /** Joins what came since the last time to one piece: no delta is kept by itself for long, and no text is copied again. */
   compact(): void {
-    for (const call of this.#calls) if (call.parts.length > 1) call.parts = [call.parts.join('')];
+    for (const call of this.#calls) {
+      if (call.parts.length - call.pieces > 1) call.parts.push(call.parts.splice(call.pieces).join(''));
+      call.pieces = call.parts.length;
+    }
   }
 
   /** The base and all deltas of model calls that were not reset, in the order they came. */
   toString(): string {
-    this.compact();
-    return this.#base + this.#calls.map((call) => call.parts[0] ?? '').join('');
+    return this.#base + this.#calls.map((call) => call.parts.join('')).join('');
   }
 }

@@ -1,6 +1,6 @@
 /** Commands: messages that begin with `/` and act at once, past the queue, without a model. */
 import { GatewayError } from './errors.ts';
-import type { Ledger } from './ledger.ts';
+import type { SessionStore } from './ledger.ts';
 import type { Address, SessionKey } from './message.ts';
 import type { SessionRecord } from './records.ts';
 
@@ -47,9 +47,9 @@ export interface Command extends CommandListing {
  * writes. Throws `GatewayError('try_again')` when somebody else made it at this moment, or `StoreError`.
  */
 export async function changeSession(
-  ledger: Pick<Ledger, 'updateSession'>,
+  ledger: Pick<SessionStore, 'updateSession'>,
   { session, tokenId }: Pick<CommandCall, 'session' | 'tokenId'>,
-  change: Parameters<Ledger['updateSession']>[1],
+  change: Parameters<SessionStore['updateSession']>[1],
 ): Promise<SessionRecord> {
   const changed = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
   if (changed !== undefined) return changed;

@@ -1,9 +1,9 @@
-/** Every transaction in the life of a message, one function each (DESIGN: T1-T7), and the reads the doors need. */
+/** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
 import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from './message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
 import type { ExecutionMode, Plan } from './plan.ts';
-import type { PlanningRecord } from './plan-store.ts';
 import type { Usage } from './provider.ts';
+import type { PlanningRecord } from './plan-store.ts';
 import type {
   ContextEntry,
   JournalRow,
@@ -19,7 +19,7 @@ import type { UsageNote } from './usage.ts';
 
 export type { DeliveryPayload } from './message.ts';
 
-/** Pending messages a session may hold (DESIGN §8). */
+/** Messages that may wait in one session. */
 export const MAX_PENDING = 200;
 
 export type AcceptResult =
@@ -30,7 +30,7 @@ export type AcceptResult =
       laneSeq: number;
       seq: number;
       position: number;
-      /** What runs is to end for this message: its owner should look at once. */
+      /** The running turn is to end for this message: the node that runs it should be notified at once. */
       interrupts: boolean;
     } & LaneStep)
   | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number }
@@ -38,10 +38,10 @@ export type AcceptResult =
   /** The session belongs to another token. */
   | { kind: 'foreign' };
 
-/** How a head's lane looks from the head. `messages` are as they were accepted. */
+/** The messages that wait behind a head, as they were accepted. */
 export interface WaitingBehind {
   mode: QueueMode;
-  /** Since the newest message of the lane came, and since the head's turn could have begun, in milliseconds. */
+  /** Milliseconds since the lane's newest message was accepted, and since the head's turn could have begun. */
   quietMs: number;
   waitedMs: number;
   messages: { seq: number; payload: unknown }[];
@@ -52,7 +52,7 @@ export interface TurnPayload {
   turnId: string;
   address: Address;
   message: InboundMessage;
-  /** How the door wants the turn run: `run` without planning (cron, `stream:false`), else `runStream`. */
+  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first. */
   entry: 'runStream' | 'run';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
@@ -70,39 +70,37 @@ export interface AcceptRequest {
   model?: string | undefined;
   profileId?: string | undefined;
   mode?: ExecutionMode | undefined;
-  /** The token that makes an `http:` session its own; another token's session takes nothing from it. */
+  /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */
   ownerTokenId?: string | undefined;
-  /** The token may write to other tokens' sessions, too (scope `admin`). */
+  /** The token may also write to sessions of other tokens (scope `admin`). */
   anyOwner?: boolean | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
 }
 
 /**
- * The ledger. Throws only `StoreError`; connection losses and serialisation faults are retried inside for up to 30 s,
- * and each function is safe to repeat: a commit whose answer was lost is recognised, not done twice. Nothing here is
- * held open while anybody waits.
+ * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are retried inside for
+ * up to 30 s, and each function is safe to repeat: a commit whose answer was lost is recognised, not done twice. No
+ * connection is held while a model, a tool or a person is waited for.
  */
-export interface Ledger {
-  /** How a session begins that a message or a command makes. */
-  readonly newSessions: SessionStart;
+export interface Ledger extends SessionStore {
   /**
-   * T1: the message, its user row and its turn; on a repeated id the first one's ids. With a quiet token there is no user
-   * row, `seq` is the session's newest message, and the session does not rise in lists.
+   * T1: stores the message, its user row and its turn; a repeated id gives the ids of the first. With a `silentToken`
+   * there is no user row, `seq` is the session's newest message, and the session does not move up in lists.
    */
   accept(request: AcceptRequest): Promise<AcceptResult>;
-  /** Reads what a turn needs and marks it running; `userId` is who is answered. Fenced. */
+  /** Reads what a turn needs and marks it running; `userId` names the user who is answered. Fenced. */
   openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;
-  /** T2: one model answer. Iteration 1 brings the user's entry (iteration 0) along. Repeating a row is a no-op. */
+  /** T2: one model answer. Iteration 1 also stores the user's entry (iteration 0). A repeated row is a no-op. */
   journalAnswer(fence: Fence, turnId: string, rows: JournalRow[]): Promise<void>;
   /**
-   * A plan and all that belongs to it: its row, what the model and what people read of it, the todo list, and what the
-   * planning calls cost, once per turn. Without a plan only the cost. Fenced; the same plan again is a no-op.
+   * Stores a plan with its context entry, its message, the todo list and the usage of the planning calls, once per turn;
+   * without a plan only the usage. Fenced; the same plan again is a no-op.
    */
   storePlan(fence: Fence, turnId: string, planning: PlanningRecord): Promise<void>;
   /** Replaces a plan of this session, and the todo list where `todos` is given. Fenced. */
   updatePlan(fence: Fence, plan: Plan, todos?: readonly Todo[]): Promise<void>;
-  /** The `part`-th fact of a plan under way, the plan as it is after it, and its todo list. Fenced; a part that is there stays. */
+  /** Stores the `part`-th fact of a running plan with the plan and the todo list as they are after it. Fenced; a repeated part is a no-op. */
   planFact(
     fence: Fence,
     turnId: string,
@@ -110,14 +108,14 @@ export interface Ledger {
     plan: Plan,
     todos: readonly Todo[],
   ): Promise<void>;
-  /** T3: before a tool that is not `pure` runs. */
+  /** T3: stored before a tool that is not `pure` runs. */
   toolIntent(
     fence: Fence,
     turnId: string,
     iteration: number,
     entry: ContextEntry & { kind: 'tool_intent' },
   ): Promise<void>;
-  /** T4: after it ran. */
+  /** T4: stored after a tool ran. */
   toolResult(
     fence: Fence,
     turnId: string,
@@ -125,34 +123,42 @@ export interface Ledger {
     entry: ContextEntry & { kind: 'tool_result' },
     tokens: number,
   ): Promise<void>;
-  /** T5: the platform ids of the growing message's parts, as far as they exist. */
+  /** T5: stores the platform ids of the live message's parts that were sent so far. */
   notePlaceholder(fence: Fence, turnId: string, sent: SentMessage[]): Promise<void>;
-  /** What waits behind a held head and may become part of its turn, oldest first; nothing in other modes than `steer` and `collect`. */
+  /** The messages behind a running head that may join its turn, oldest first; none unless the queue mode is `steer` or `collect`. */
   waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
   /**
-   * Takes messages that wait behind the head into its turn: what the model reads of them is journaled, their own turns
-   * are over (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before: then nothing is done.
+   * Joins messages that wait behind the head to its turn: their context entries are stored, their own turns end
+   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before; then nothing changes.
    */
   joinTurn(
     fence: Fence,
     turnId: string,
     join: { rows: JournalRow[]; joined: { seq: number; turnId: string }[] },
   ): Promise<boolean>;
-  /** T6: ends the head, stores final rows and usage, queues the delivery; claims the session's next message and the delivery. */
+  /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
   finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;
   /** Stores the platform ids of a delivery's parts that are on screen so far. Fenced by the `out:` head. */
   noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<void>;
   /** Platform ids known for `ref` (a turn id or a notice's ref). */
   sentParts(ref: string): Promise<SentMessage[]>;
-  /** The newest plan of a turn as it stands, for its card. */
+  /** The newest plan of a turn in its current state, for the plan card. */
   planOf(turnId: string): Promise<Plan | undefined>;
-  /** True while something queued for the address is not delivered: what begins meanwhile must not be seen above it. */
+  /** True while a delivery for the address is queued: a live message that starts meanwhile must not appear above it. */
   undelivered(address: Address): Promise<boolean>;
   /** T7: ends the `out:` head with the ids of all parts. */
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep>;
-  /** Queues a message outside any turn (a notice, a command's reply); the same `key`, else `ref`, is queued once. */
+  /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
   enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
-  /** The session an address speaks to. */
+  /** Records the usage of a call that no `finishTurn` accounts for. */
+  noteUsage(note: UsageNote): Promise<void>;
+}
+
+/** Sessions with their messages and turns, as channels, commands and schedules read and change them. Throws only `StoreError`. */
+export interface SessionStore {
+  /** Settings of a session that a message or a command creates. */
+  readonly newSessions: SessionStart;
+  /** The session that messages from an address belong to. */
   sessionOf(address: Address): Promise<SessionKey>;
   session(key: SessionKey): Promise<SessionRecord | undefined>;
   /** Newest first; `ownerTokenId` limits to sessions that token made. */
@@ -161,7 +167,7 @@ export interface Ledger {
     ownerTokenId?: string | undefined;
     before?: Date | undefined;
   }): Promise<SessionRecord[]>;
-  /** Undefined when there is no such session, unless `make` says whose it is to be when it is made for this. */
+  /** Changes a session. A missing one is created when `make` is given; otherwise the result is undefined. */
   updateSession(
     key: SessionKey,
     change: {
@@ -172,30 +178,28 @@ export interface Ledger {
     },
     make?: { ownerTokenId?: string | undefined },
   ): Promise<SessionRecord | undefined>;
-  /** Forgets a session: its messages, context, turns and queue. False when there is none. */
+  /** Deletes a session with its messages, context, turns and queue. False when there is none. */
   deleteSession(key: SessionKey): Promise<boolean>;
   /** The newest `limit` messages before `before`, ascending. */
   messages(
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[]>;
-  /** How a turn stands: its final message once it is done. */
+  /** The state of a turn, with its final message once it is done. */
   turn(turnId: string): Promise<
     | {
         session: SessionKey;
         state: 'queued' | 'running' | 'parked' | 'done';
         reason?: string | undefined;
         final?: MessageRecord | undefined;
-        /** Of all model calls made for a finished turn together, whatever for; undefined when none was made. */
+        /** Sum of all model calls of a finished turn; undefined when there were none. */
         usage?: Usage | undefined;
       }
     | undefined
   >;
-  /** Records the usage of a call that no `finishTurn` accounts for. */
-  noteUsage(note: UsageNote): Promise<void>;
-  /** Whether a turn of the session is under way (running or parked), and how many messages wait behind it. */
+  /** Whether a turn of the session is running or parked, and how many messages wait behind it. */
   queue(key: SessionKey): Promise<{ busy: boolean; waiting: number }>;
-  /** Queue depth and counts for status and metrics; `gateways` are those that run on this database now. */
+  /** Queue depth and counts for status and metrics; `gateways` counts the processes that run on this database now. */
   counts(): Promise<{
     pending: number;
     running: number;

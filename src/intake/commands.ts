@@ -2,7 +2,7 @@
 import type { MessageBus } from '../contracts/bus.ts';
 import type { Command, CommandListing } from '../contracts/command.ts';
 import type { LaneStore, StopResult } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { oneLine } from '../lib/text.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
@@ -10,7 +10,7 @@ import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
 export interface CommandDeps {
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
-  ledger: Pick<Ledger, 'session' | 'queue' | 'newSessions'>;
+  ledger: Pick<SessionStore, 'session' | 'queue' | 'newSessions'>;
   subagents: Pick<SubagentStore, 'working'>;
   /** Epoch milliseconds. */
   epochNow(): number;

@@ -3,14 +3,14 @@ import type { EventBus } from '../contracts/bus.ts';
 import { changeSession } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { MODES, readMode } from '../contracts/plan.ts';
 import type { ExecutionMode } from '../contracts/plan.ts';
 import type { PlanStore } from '../contracts/plan-store.ts';
 
 export interface ModeDeps {
-  ledger: Pick<Ledger, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
+  ledger: Pick<SessionStore, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
   plans: Pick<PlanStore, 'latestPlan'>;
   events: Pick<EventBus, 'emit'>;
 }

@@ -4,7 +4,7 @@ import type { MessageBus } from '../contracts/bus.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import type { LaneStore } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { isOpenPlan, openStep } from '../contracts/plan.ts';
 import { readPlanButton } from '../contracts/plan-store.ts';
 import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../contracts/plan-store.ts';
@@ -17,7 +17,7 @@ import type { ModeDeps } from './modes.ts';
 export interface PlanControlDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
   approvals: Approvals;
-  ledger: Pick<Ledger, 'turn' | 'sessionOf'>;
+  ledger: Pick<SessionStore, 'turn' | 'sessionOf'>;
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
 }

@@ -2,7 +2,7 @@
 import { changeSession } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import type { QueueMode } from '../contracts/records.ts';
 
 /** Every mode as users read it. */
@@ -28,7 +28,7 @@ function modes(): QueueMode[] {
 }
 
 export interface QueueDeps {
-  ledger: Pick<Ledger, 'session' | 'updateSession' | 'newSessions'>;
+  ledger: Pick<SessionStore, 'session' | 'updateSession' | 'newSessions'>;
 }
 
 /** Makes the command. It throws `GatewayError` for an unknown mode. */

@@ -1,5 +1,5 @@
-/** `receive`: strangers, buttons, commands and floods are answered at once; any other message is committed, then acknowledged. */
-import type { AccessPolicy } from '../contracts/access.ts';
+/** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
+import type { AccessPolicy, Verdict } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { PressHandler } from '../contracts/receive.ts';
@@ -36,67 +36,57 @@ export interface IntakeDeps {
   monotonicNow: () => number;
 }
 
+type Refusal = Extract<Receipt, { kind: 'refused' }>;
+
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
-  const rules: Rules = { limit: createRateLimiter(deps.monotonicNow), read: readCommands(deps.commands) };
+  const limit = createRateLimiter(deps.monotonicNow);
+  const readCommand = readCommands(deps.commands);
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
-    const receipt =
-      (await answerAtOnce(deps, rules, message, options)) ?? (await accept(deps, message, options));
-    if (receipt.kind === 'refused') {
-      const { channel, chatId } = message;
-      deps.log.info({ channel, chatId, code: receipt.code }, 'message_refused');
+    const verdict = await deps.accessPolicy.authorize(message, options.caller);
+    if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict));
+    if (message.button !== undefined) {
+      return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
-    return hasReply(receipt) ? await queueReply(deps, message, receipt) : receipt;
+    // A forwarded message is not an instruction of its sender.
+    const use = message.forwarded === true ? undefined : readCommand(message.content);
+    if (use !== undefined) {
+      return await reply(deps, message, await runCommand(deps, use, message, options, verdict.owner));
+    }
+    const refusal = refuseContent(message) ?? refuseRate(message, limit);
+    return await reply(deps, message, refusal ?? (await accept(deps, message, options)));
   };
 }
 
-/** A receipt with a text for the sender. */
-type WithReply = Extract<Receipt, { kind: 'handled' | 'refused' }> & { reply: string };
-
-function hasReply(receipt: Receipt): receipt is WithReply {
-  return 'reply' in receipt && receipt.reply !== undefined;
+/** Refuses a sender who has no access, or asks for pairing. */
+function refuseSender({ kind, reply: text }: Exclude<Verdict, { kind: 'allow' }>): Refusal {
+  const code = kind === 'pairing' ? 'pairing' : 'denied';
+  return text === undefined ? { kind: 'refused', code } : { kind: 'refused', code, reply: text };
 }
 
-/** Kept from message to message. */
-interface Rules {
-  limit: ReturnType<typeof createRateLimiter>;
-  read: CommandReader;
-}
-
-/** Receipt of a message that starts no turn; undefined for one that is to be accepted. */
-async function answerAtOnce(
-  deps: IntakeDeps,
-  rules: Rules,
-  message: InboundMessage,
-  options: ReceiveOptions,
-): Promise<Receipt | undefined> {
-  const verdict = await deps.accessPolicy.authorize(message, options.caller);
-  if (verdict.kind !== 'allow') {
-    const code = verdict.kind === 'pairing' ? 'pairing' : 'denied';
-    return verdict.reply === undefined
-      ? { kind: 'refused', code }
-      : { kind: 'refused', code, reply: verdict.reply };
-  }
-  if (message.button !== undefined) return await press(deps, message, message.button, verdict.owner);
-  if (message.content.trim() === '') {
+/** Refuses a message without text, or with too much of it. */
+function refuseContent({ content }: InboundMessage): Refusal | undefined {
+  if (content.trim() === '') {
     return { kind: 'refused', code: 'empty', reply: 'I can only read text so far; this message had none.' };
   }
-  // A forwarded message is not an instruction of its sender.
-  const use = message.forwarded === true ? undefined : rules.read(message.content);
-  if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
-  if (message.content.length > MAX_MESSAGE_LENGTH) {
-    return {
-      kind: 'refused',
-      code: 'too_large',
-      reply: `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`,
-    };
-  }
-  if (message.channel !== 'http') {
-    const rate = rules.limit(`${message.channel}:${message.senderId}`, message.timestamp);
-    if (!rate.allowed) return tooFast(rate.retryAfterMs, rate.tellUser);
-  }
-  return undefined;
+  if (content.length <= MAX_MESSAGE_LENGTH) return undefined;
+  const text = `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`;
+  return { kind: 'refused', code: 'too_large', reply: text };
+}
+
+/** Refuses a sender who writes too fast. Clients over HTTP hold a token: only the length of their queue limits them. */
+function refuseRate(
+  { channel, senderId, timestamp }: InboundMessage,
+  limit: ReturnType<typeof createRateLimiter>,
+): Refusal | undefined {
+  if (channel === 'http') return undefined;
+  const rate = limit(`${channel}:${senderId}`, timestamp);
+  if (rate.allowed) return undefined;
+  if (!rate.tellUser) return { kind: 'refused', code: 'rate_limited' };
+  const seconds = Math.ceil(rate.retryAfterMs / 1_000);
+  const text = `That was too fast, so I did not accept it. Please send it again in ${seconds} s.`;
+  return { kind: 'refused', code: 'rate_limited', reply: text };
 }
 
 /** Acts on a button; its effect is committed, and the reply is for the user who pressed it. */
@@ -137,16 +127,6 @@ async function runCommand(
     if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
     return { kind: 'handled', reply: error.message };
   }
-}
-
-function tooFast(retryAfterMs: number, tellUser: boolean): Receipt {
-  if (!tellUser) return { kind: 'refused', code: 'rate_limited' };
-  const seconds = Math.ceil(retryAfterMs / 1_000);
-  return {
-    kind: 'refused',
-    code: 'rate_limited',
-    reply: `That was too fast, so I did not accept it. Please send it again in ${seconds} s.`,
-  };
 }
 
 /** Commits the message (T1), then emits its events and runs its lane. */
@@ -190,29 +170,18 @@ async function accept(deps: IntakeDeps, message: InboundMessage, options: Receiv
 }
 
 /**
- * Queues the reply as a delivery, so that it is not lost either. Where the channel answers in place (HTTP, a Discord
- * interaction, a pressed button), the reply stays in the receipt and the channel shows it.
+ * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
+ * not lost; where the channel answers in place (HTTP, a Discord interaction, a pressed button) it stays in the receipt.
  */
-async function queueReply(deps: IntakeDeps, message: InboundMessage, receipt: WithReply): Promise<Receipt> {
-  const answersInPlace = message.channel === 'http' || message.placeholder !== undefined;
-  if (answersInPlace || message.button !== undefined) return receipt;
+async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
   const { channel, chatId, threadId } = message;
-  const outbound = {
-    channel,
-    chatId,
-    threadId,
-    content: receipt.reply,
-    replyTo: undefined,
-    media: [],
-    buttons: [],
-  };
-  const ref = `reply:${channel}:${message.id}`;
-  const step = await deps.ledger.enqueue(
-    addressOf(message),
-    { ref, message: outbound },
-    deps.bus.claimingNode('out'),
-  );
-  deps.bus.runHeads(step);
-  const { reply: _queued, ...rest } = receipt;
+  if (receipt.kind === 'refused') deps.log.info({ channel, chatId, code: receipt.code }, 'message_refused');
+  if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
+  const answersInPlace = channel === 'http' || message.placeholder !== undefined;
+  if (answersInPlace || message.button !== undefined) return receipt;
+  const { reply: content, ...rest } = receipt;
+  const outbound = { channel, chatId, threadId, content, replyTo: undefined, media: [], buttons: [] };
+  const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
+  deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;
 }

@@ -1,7 +1,7 @@
 /** How the gateway is doing: cheap to ask, however often probes ask it. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 
 /** How long the answers of the store and of the model server are kept. */
@@ -11,7 +11,7 @@ const MODEL_KEPT_MS = 15_000;
 const MODEL_TIMEOUT_MS = 3_000;
 
 export interface HealthDeps {
-  ledger: Pick<Ledger, 'counts'>;
+  ledger: Pick<SessionStore, 'counts'>;
   /** Throws when the model server is away or has no model. */
   askModel: (signal: AbortSignal) => Promise<unknown>;
   channels: () => HealthReport['channels'];
@@ -25,7 +25,7 @@ export interface HealthDeps {
   monotonicNow: () => number;
 }
 
-type Counts = Awaited<ReturnType<Ledger['counts']>>;
+type Counts = Awaited<ReturnType<SessionStore['counts']>>;
 
 /** What is known of the counts; `undefined` while the store does not answer. */
 export interface Health {

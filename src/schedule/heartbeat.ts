@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Address } from '../contracts/message.ts';
@@ -29,7 +29,7 @@ const FOR_ALL =
 export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
   announce: SendSystemMessage;
-  ledger: Pick<Ledger, 'queue' | 'sessionOf'>;
+  ledger: Pick<SessionStore, 'queue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
   /** Absolute path of `HEARTBEAT.md`. */

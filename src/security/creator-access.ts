@@ -1,6 +1,6 @@
 /** The rights of a schedule's creator: checked when it is made, and again whenever it is due. */
 import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
 
@@ -8,7 +8,7 @@ export interface CreatorAccessDeps {
   access: Pick<AccessStore, 'hasGrant' | 'tokens'>;
   /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
-  ledger: Pick<Ledger, 'sessionOf' | 'session'>;
+  ledger: Pick<SessionStore, 'sessionOf' | 'session'>;
 }
 
 /** Makes the checks. Nothing is cached: schedules are rare. */

@@ -1,6 +1,6 @@
 /** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
 import { z } from 'zod';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/ledger.ts';
 import { SWITCH_PROFILE } from '../contracts/profile.ts';
 import type { Profile } from '../contracts/profile.ts';
 import { defineTool } from '../contracts/tool.ts';
@@ -12,7 +12,7 @@ export interface ProfileSwitching {
   isOwner: (userId: string) => Promise<boolean>;
   /** Throws `GatewayError` when no model would answer under that profile, and waiting does not mend it. */
   check: (id: string, signal: AbortSignal) => Promise<void>;
-  ledger: Pick<Ledger, 'updateSession'>;
+  ledger: Pick<SessionStore, 'updateSession'>;
 }
 
 const parameters = z.strictObject({

@@ -78,7 +78,7 @@ describe('the event bus', () => {
     expect({ calls, left }).toEqual({ calls: 1, left: 0 });
   });
 
-  it('goes on past a listener that throws, now or later, and logs it', async () => {
+  it('goes on past a listener that throws, now or later, and logs it (B-41)', async () => {
     const { bus, lines } = busOnOneNode();
     let heard = 0;
     bus.subscribe({}, () => {
@@ -94,7 +94,7 @@ describe('the event bus', () => {
     expect(lines.filter((line) => line.includes('event_listener_failed'))).toHaveLength(2);
   });
 
-  it('waits for no listener: a slow one misses nothing and delays nobody', async () => {
+  it('waits for no listener: a slow one misses nothing and delays no other (B-41)', async () => {
     const { bus } = busOnOneNode();
     const slow: number[] = [];
     let fast = 0;

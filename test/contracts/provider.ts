@@ -68,7 +68,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       return collectChat(stream(undefined, more));
     };
 
-    it('gives deltas that add up, thinking before text, and one done at the end (B-09, N-48)', async () => {
+    it('gives deltas that add up, thinking before text, and one done at the end (N-48)', async () => {
       gateway.answer({ thinking: ['hm ', 'well'], text: ['a ', 'b ', 'c'] });
       const { chunks } = await drain(stream(undefined, { think: true }));
       expect(joined(chunks, 'thinking')).toBe('hm well');

@@ -94,7 +94,26 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(fixture().telegram.screen(chat).join('')).toContain('<b>&');
   });
 
-  it('keeps 50 chats at once apart: no word of one reaches another (B-04, B-06)', async () => {
+  it('keeps one chat id on two channels apart: two sessions, two histories (B-03)', async () => {
+    const chat = people.next().value ?? '';
+    const { telegram } = fixture();
+    telegram.says(chat, `the word is apple ${chat}`, chat);
+    await vi.waitFor(() => expect(telegram.screen(chat)).toHaveLength(1), WAIT);
+    await ask(chat, `the word is pear ${chat}`);
+    await fixture().post(chat, `which word over HTTP ${chat}?`);
+    telegram.says(chat, `which word on Telegram ${chat}?`, chat);
+    const said = async (question: string): Promise<string> =>
+      JSON.stringify((await fixture().modelCall(question)).body.messages);
+    expect(await said('over HTTP')).toContain('pear');
+    expect(await said('over HTTP')).not.toContain('apple');
+    expect(await said('on Telegram')).toContain('apple');
+    expect(await said('on Telegram')).not.toContain('pear');
+    await fixture().idle(`telegram:${chat}`);
+    const sessions = await fixture().sql`select key from session where key like ${`%:${chat}`} order by key`;
+    expect(sessions.map(({ key }) => key)).toEqual([`http:${chat}`, `telegram:${chat}`]);
+  });
+
+  it('keeps 50 chats at once apart: no word of one reaches another (B-06)', async () => {
     const chats = Array.from({ length: 25 }, () => people.next().value ?? '');
     const sessions = Array.from({ length: 25 }, (_, n) => `apart-${n}`);
     fixture().ollama.answer(

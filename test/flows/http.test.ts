@@ -86,7 +86,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(await fixture().dump()).not.toContain('stateless one');
   });
 
-  it('resumes an event stream that broke in the middle: the deltas joined are the stored text (B-41)', async () => {
+  it('resumes an event stream that broke in the middle: the deltas joined are the stored text', async () => {
     fixture().ollama.answer({ text: words(60), perSecond: 40 }, { when: 'resume me' });
     await fixture().post('resumed', 'resume me');
     const cut = new AbortController();
@@ -107,6 +107,33 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(deltas.join('')).toBe(words(60));
     expect(await answer('resumed')).toBe(words(60));
     expect(events.at(-1)).toMatchObject({ type: 'turn_ended', reason: 'completed' });
+  });
+
+  it('emits an answer while its tokens arrive: a start, chunks that add up, an end with the whole text (B-09)', async () => {
+    fixture().ollama.answer({ text: words(40), perSecond: 40 }, { when: 'watch the tokens' });
+    await fixture().post('tokens', 'hello');
+    await fixture().idle('http:tokens');
+    const response = await fixture().call('/v1/sessions/http:tokens/events');
+    const turn = await fixture().post('tokens', 'watch the tokens');
+    const call = await fixture().modelCall('watch the tokens');
+    let modelEnded = false;
+    const closed = call.closed.then(() => (modelEnded = true));
+    let chunksBeforeEnd = 0;
+    const { events } = await eventsUntil(response, ({ type, turnId }) => {
+      if (type === 'stream_chunk' && !modelEnded) chunksBeforeEnd += 1;
+      return type === 'turn_ended' && turnId === turn;
+    });
+    await closed;
+    const streamed = events.filter(({ type, turnId }) => turnId === turn && type.startsWith('stream_'));
+    const msgId = streamed.flatMap((event) => ('msgId' in event ? [event.msgId] : []))[0];
+    const deltas = streamed.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
+    expect(streamed.at(0)).toMatchObject({ type: 'stream_start', msgId });
+    expect(streamed.slice(1, -1)).toEqual(
+      deltas.map((delta) => expect.objectContaining({ type: 'stream_chunk', msgId, delta })),
+    );
+    expect(streamed.at(-1)).toMatchObject({ type: 'stream_end', msgId, content: words(40) });
+    expect(deltas.join('')).toBe(words(40));
+    expect(chunksBeforeEnd).toBeGreaterThan(10);
   });
 
   it('keeps an event stream open over a stop, and shows the next turn on it (N-59)', async () => {

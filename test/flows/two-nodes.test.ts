@@ -18,7 +18,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     await a.close();
   });
 
-  it('streams on one the turn that the other runs, whole (B-41)', async () => {
+  it('streams on one the turn that the other runs, whole', async () => {
     a.ollama.answer({ text: words(40), perSecond: 40 }, { when: 'watch me' });
     await a.post('across', 'hello');
     await a.idle('http:across');

@@ -3,7 +3,7 @@ import type { EventBus } from '../../contracts/bus.ts';
 import { changeSession } from '../../contracts/command.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { Ledger } from '../../contracts/ledger.ts';
+import type { SessionStore } from '../../contracts/ledger.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
@@ -15,7 +15,7 @@ const MODELS_SHOWN = 30;
 
 export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'errors'>;
-  ledger: Pick<Ledger, 'session' | 'updateSession'>;
+  ledger: Pick<SessionStore, 'session' | 'updateSession'>;
   events: Pick<EventBus, 'emit'>;
   models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
 }

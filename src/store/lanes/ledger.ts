@@ -1,5 +1,5 @@
-/** The ledger over a database: every transaction of a message's life, and the counts beside them. */
-import type { Ledger } from '../../contracts/ledger.ts';
+/** The ledger over a database: every transaction of a message's life, and the session store beside them. */
+import type { Ledger, SessionStore } from '../../contracts/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import { SESSION_START } from '../../contracts/records.ts';
 import type { SessionStart } from '../../contracts/records.ts';
@@ -19,7 +19,7 @@ import { noteUsage } from '../tables/usage.ts';
 /** The `Ledger` over a database. */
 export function createLedger(database: Database, newSessions: SessionStart = SESSION_START): Ledger {
   return {
-    newSessions,
+    ...createSessionStore(database, newSessions),
     accept: (request) => accept(database, request, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
       database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
@@ -29,15 +29,21 @@ export function createLedger(database: Database, newSessions: SessionStart = SES
     ...createDeliveries(database),
     ...createJoining(database),
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
+    noteUsage: (note) => noteUsage(database, note),
+  };
+}
+
+function createSessionStore(database: Database, newSessions: SessionStart): SessionStore {
+  return {
+    newSessions,
     ...createSessions(database, newSessions),
     deleteSession: (key) => deleteSession(database, key),
-    noteUsage: (note) => noteUsage(database, note),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),
   };
 }
 
-async function queue(sql: Sql, lane: string): ReturnType<Ledger['queue']> {
+async function queue(sql: Sql, lane: string): ReturnType<SessionStore['queue']> {
   const [row] = await sql<{ busy: boolean; waiting: number }[]>`
     with found as (
       select *, owner is not null or exists (
@@ -49,8 +55,8 @@ async function queue(sql: Sql, lane: string): ReturnType<Ledger['queue']> {
   return row ?? { busy: false, waiting: 0 };
 }
 
-async function counts(sql: Sql): ReturnType<Ledger['counts']> {
-  const [row] = await sql<Awaited<ReturnType<Ledger['counts']>>[]>`
+async function counts(sql: Sql): ReturnType<SessionStore['counts']> {
+  const [row] = await sql<Awaited<ReturnType<SessionStore['counts']>>[]>`
     select
       (select coalesce(sum(tail - ${over(sql)}), 0)::int from lane where tail > head and class = 'in') as pending,
       (select count(*)::int from lane where owner is not null and class = 'in') as running,

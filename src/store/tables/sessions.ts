@@ -1,5 +1,5 @@
-/** Sessions and what people see of them: lists, pages, changes. */
-import type { Ledger } from '../../contracts/ledger.ts';
+/** Sessions and their messages: lists, pages, changes. */
+import type { SessionStore } from '../../contracts/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionStart } from '../../contracts/records.ts';
 import type { Database } from '../database/database.ts';
@@ -8,13 +8,12 @@ import { address as addresses, message, session, turn } from '../database/schema
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
 
-type SessionWords = Pick<
-  Ledger,
-  'sessionOf' | 'session' | 'sessions' | 'updateSession' | 'messages' | 'turn'
->;
-
-export function createSessions(database: Database, newSessions: SessionStart): SessionWords {
-  const find: Ledger['session'] = (key) =>
+/** Makes the functions of `SessionStore` that read and write rows of single tables. */
+export function createSessions(
+  database: Database,
+  newSessions: SessionStart,
+): Omit<SessionStore, 'newSessions' | 'deleteSession' | 'queue' | 'counts'> {
+  const find: SessionStore['session'] = (key) =>
     database.query(async (orm) => {
       const [row] = await orm
         .select()
@@ -53,7 +52,7 @@ export function createSessions(database: Database, newSessions: SessionStart): S
         if (row !== undefined || make === undefined) return row && toSession(row);
         const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
         const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
-        // Somebody else made it meanwhile: what may be done to it is asked anew.
+        // Another call created it meanwhile: the caller must check again who owns it.
         return made && toSession(made);
       });
     },

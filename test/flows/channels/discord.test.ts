@@ -36,7 +36,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
   };
   const idle = (channel: FakeChannel): Promise<unknown> => fixture().idle(`discord:${channel.id}`);
 
-  it('lets a private answer grow by edits and end as exactly the stored text (B-01, B-43)', async () => {
+  it('lets a private answer grow by edits and end as exactly the stored text (B-43)', async () => {
     const { channel, person, tag } = await friend();
     answers(tag, { text: words(60), perSecond: 20 });
     fixture().discord.says(channel, tag, person);

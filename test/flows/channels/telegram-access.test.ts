@@ -85,7 +85,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(screen('-1004004')).toEqual([]);
   });
 
-  it('one session for a whole group, and none for another of the same people (B-03)', async () => {
+  it('one session for a whole group, and none for another of the same people', async () => {
     const messages = await fixture().messages(`telegram:${LISTED_GROUP}`);
     expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
       `${NAME} a`,

@@ -47,13 +47,14 @@ describeEachDatabase('ledger', (databases) => {
     expect(await store.ledger.turn(turnId)).toMatchObject({ state: 'done', usage: used });
   });
 
-  it('gives a repeated id the first ids, and no gap when repeats race', async () => {
+  it('makes one session of racing first messages, and gives a repeated id the first ids without a gap (B-04)', async () => {
     const { ledger, sql } = await databases.open();
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => ledger.accept(request(`m${i % 8}`))),
     );
     const first = results.flatMap((result) => (result.kind === 'accepted' ? [result] : []));
     expect(first.map((result) => result.laneSeq).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await sql`select key from session`).toEqual([{ key: 'telegram:42' }]);
     const again = await ledger.accept(request('m3'));
     const original = await sql`select id from turn where id = ${'turnId' in again ? again.turnId : ''}`;
     expect(again.kind).toBe('duplicate');
