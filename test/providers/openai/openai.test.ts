@@ -1,23 +1,17 @@
 /** The provider contract over any OpenAI-compatible server, against a llama-server that behaves like the real one. */
-import { createProviders } from '../../../src/providers/index.ts';
-import type { LLMProvider } from '../../../src/contracts/provider.ts';
+import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { providerContract } from '../../contracts/provider.ts';
 import type { ContractReply } from '../../contracts/provider.ts';
 import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import type { LlamaFailure, LlamaReply } from '../../fakes/llama-server/reply.ts';
 import { harnessOf } from '../harness.ts';
+import { OPENAI_SERVER } from '../servers.ts';
 
 providerContract('openai', async () => {
   const fake = await startFakeLlama({ window: 2_048 });
+  const providerAt = (baseUrl: string) => createOpenai({ ...OPENAI_SERVER, baseUrl });
   return harnessOf(fake, providerAt, (reply) => fake.answer(toReply(reply)));
 });
-
-function providerAt(baseUrl: string): LLMProvider {
-  const ollama = { host: 'http://127.0.0.1:1' };
-  const provider = createProviders({ ollama, openai: { baseUrl } }).get('openai');
-  if (provider === undefined) throw new Error('the list has no openai');
-  return provider;
-}
 
 function toReply({ tooLong, failure, ...same }: ContractReply): LlamaReply {
   return {
