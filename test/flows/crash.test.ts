@@ -37,7 +37,7 @@ describe.each([
         moments: MOMENTS,
       });
       expect(verdict).toMatchObject(NOTHING);
-      expect(messages).toBe(MESSAGES);
+      expect(messages).toBeGreaterThanOrEqual(MESSAGES);
       expect(strikes.filter(({ running }) => running >= 10).length).toBeGreaterThanOrEqual(
         MOMENTS.length / 2,
       );

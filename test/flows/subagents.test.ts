@@ -142,7 +142,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     answers('long task', { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] });
     fixture().ollama.answer({ text: 'lost with the process', hold: true }, { when: 'long task' });
     fixture().ollama.answer({ text: 'finished after all' }, { when: 'long task' });
-    fixture().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long errand/ });
+    fixture().ollama.answer({ text: 'Told.' }, { when: /Report of the subagent[^]*long task/ });
     await fixture().post('restarted', 'over the restart');
     await vi.waitFor(() => {
       const calls = fixture().ollama.calls.filter(({ body }) =>

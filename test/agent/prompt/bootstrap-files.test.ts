@@ -89,7 +89,7 @@ describe('bootstrap files', () => {
     expect(Buffer.byteLength(content)).toBeLessThan(2 * MAX_BOOTSTRAP_BYTES + 200);
     pass(CHECK_EVERY_MS);
     await words();
-    expect(log.filter((line) => line.includes('too long'))).toHaveLength(1);
+    expect(log.filter((line) => line.includes('prompt_file_truncated'))).toHaveLength(1);
   });
 
   it('that cannot be read are left out, and named in the log once', async () => {
@@ -101,7 +101,7 @@ describe('bootstrap files', () => {
     expect((await words()).bootstrap.content).toBe('## USER.md\n\nAnn.');
     pass(CHECK_EVERY_MS);
     await words();
-    expect(log.filter((line) => line.includes('cannot be read'))).toHaveLength(3);
+    expect(log.filter((line) => line.includes('prompt_file_unreadable'))).toHaveLength(3);
   });
 });
 
@@ -137,7 +137,7 @@ describe('skills', () => {
     expect(content).not.toContain('od d');
     pass(CHECK_EVERY_MS);
     await words();
-    expect(log.filter((line) => line.includes('not listed'))).toHaveLength(1);
+    expect(log.filter((line) => line.includes('skills_not_listed'))).toHaveLength(1);
   });
 
   it.each([

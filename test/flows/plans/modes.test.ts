@@ -150,7 +150,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     }, WAIT);
     const refused = await patch('http:busy', { mode: 'agentic' });
     expect([refused.status, await refused.json()]).toMatchObject([409, { error: { code: 'plan_running' } }]);
-    expect(await command('busy', '/mode agentic')).toContain('A plan is being carried out');
+    expect(await command('busy', '/mode agentic')).toContain('A plan is running');
     const own = { content: 'behind it', mode: 'agentic' };
     const posted = await fixture().call('/v1/sessions/http:busy/messages', { json: own });
     expect(posted.status).toBe(202);

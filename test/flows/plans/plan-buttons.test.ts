@@ -118,11 +118,11 @@ describeGateway(
       const other = people.next().value ?? '';
       expect(await presses(`plan-stop:${id}`, other, other)).toContain('another chat');
       expect(await presses(`plan-stop:${id}`, '555', '555')).not.toContain('stopped');
-      expect(await presses(`plan-stop:${id}x`)).toContain('not known');
-      expect(await presses(`plan-stop:${id.replaceAll(/.$/g, 'z')}`)).toContain('no longer there');
-      expect(await presses(`plan-skip:${id}`)).toContain('not known');
+      expect(await presses(`plan-stop:${id}x`)).toContain('unknown');
+      expect(await presses(`plan-stop:${id.replaceAll(/.$/g, 'z')}`)).toContain('no longer exists');
+      expect(await presses(`plan-skip:${id}`)).toContain('unknown');
       expect(await presses(`plan-skip:${id}:s2`)).toContain('at another step');
-      expect(await presses(`plan-explode:${id}`)).toContain('not known');
+      expect(await presses(`plan-explode:${id}`)).toContain('unknown');
       expect(await fixture().store.plans.planRequests(id)).toEqual({});
       gate.release();
       await room.follow();

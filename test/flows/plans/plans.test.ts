@@ -100,7 +100,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     fixture().telegram.says(chat, 'tidy up', chat);
     await shows(/Next: step 1.*First we look/s);
     fixture().telegram.says(chat, '/mode agentic', chat);
-    await shows(/mode cannot change/);
+    await shows(/mode can change once it has ended/);
     fixture().telegram.press(chat, 'Run', chat);
     await shows(/Next: step 2.*Then we think/s);
     fixture().telegram.says(chat, '/skip', chat);

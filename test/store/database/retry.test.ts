@@ -40,8 +40,8 @@ describe('retry', () => {
   it('keeps the values of a failed statement out of its words', async () => {
     const drizzle = new Error('Failed query: insert … params: a secret', { cause: failure('22P02') });
     const error = await withRetry(() => Promise.reject(drizzle)).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ message: 'The database refused a statement: fault 22P02' });
-    expect(error).toMatchObject({ cause: { message: 'fault 22P02' } });
+    expect(error).toMatchObject({ message: 'The database refused a statement: failure 22P02' });
+    expect(error).toMatchObject({ cause: { message: 'failure 22P02' } });
   });
 
   it('gives up when the time is over, also on a call that never answers', async () => {
