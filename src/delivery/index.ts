@@ -74,7 +74,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
 
   const open = (start: LiveTurnStart): LiveTurn => {
     const channel = channels.get(parseAddress(start.address).channel);
-    if (channel === undefined) return { settle: () => Promise.resolve() };
+    // A channel that neither edits nor types has nothing to show before the delivery: it follows the events itself.
+    const follows = channel?.edit !== undefined || channel?.typing !== undefined;
+    if (channel === undefined || !follows) return { settle: () => Promise.resolve() };
     const scheduler = schedulerOf(channel);
     const message = new LiveMessage(start, {
       channel,

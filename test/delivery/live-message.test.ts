@@ -229,6 +229,18 @@ describe('typing', () => {
   });
 });
 
+it('follows no events for a channel that shows nothing before the delivery', async () => {
+  const gateway = buildDelivery({ edit: false, typing: false });
+  const turn = gateway.open('t');
+  expect(gateway.listeners.size).toBe(0);
+  gateway.say('t', 'Hello');
+  await gateway.clock.advance(10_000);
+  expect([gateway.channel.screen('1'), gateway.channel.calls]).toEqual([[], []]);
+  await turn.settle();
+  const { value } = await gateway.deliver('Hello', { turnId: 't' });
+  expect([value?.kind, gateway.channel.screen('1')]).toEqual(['finished', ['Hello']]);
+});
+
 describe('settling', () => {
   it('waits for the call in flight and lets nothing follow', async () => {
     const gateway = buildDelivery();

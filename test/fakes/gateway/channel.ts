@@ -22,6 +22,7 @@ export interface FakeChannelOptions {
   maxLength?: number;
   editIntervalMs?: number;
   edit?: boolean;
+  typing?: boolean;
   limits?: HiddenLimits;
   /** How long the platform takes to answer. */
   latencyMs?: number;
@@ -51,6 +52,7 @@ export class FakeChannel implements Channel {
   readonly name: string;
   readonly capabilities: Capabilities;
   readonly edit?: (sent: SentMessage, part: OutboundPart) => Promise<void>;
+  readonly typing?: (place: Place) => Promise<void>;
   /** Every call answered, in order. */
   readonly calls: { kind: 'send' | 'edit' | 'typing'; chatId: string; at: number; part?: OutboundPart }[] =
     [];
@@ -68,13 +70,20 @@ export class FakeChannel implements Channel {
   #gate: Promise<void> | undefined;
 
   constructor(options: FakeChannelOptions) {
-    const { clock: _clock, name = 'fake', maxLength = 500, editIntervalMs = 1_000, edit = true } = options;
+    const {
+      clock: _clock,
+      name = 'fake',
+      maxLength = 500,
+      editIntervalMs = 1_000,
+      edit = true,
+      typing = true,
+    } = options;
     this.#options = options;
     this.name = name;
     this.capabilities = {
       edit,
       draft: false,
-      typing: true,
+      typing,
       reactions: false,
       buttons: true,
       media: false,
@@ -84,6 +93,7 @@ export class FakeChannel implements Channel {
       typingMs: 5_000,
     };
     if (edit) this.edit = (sent, part) => this.#edit(sent, part);
+    if (typing) this.typing = async ({ chatId }) => void (await this.#call('typing', chatId));
   }
 
   start(): Promise<void> {
@@ -113,10 +123,6 @@ export class FakeChannel implements Channel {
     }
     if (failure?.lost === true) throw new ChannelError('outcome_unknown', 'The answer was lost.');
     return { id };
-  }
-
-  async typing(place: Place): Promise<void> {
-    await this.#call('typing', place.chatId);
   }
 
   /** What the user sees in a chat, oldest first. */
