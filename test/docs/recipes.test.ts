@@ -44,6 +44,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^git clone /, 'this is the clone'],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
   [/^npm run check && npm test$/, 'the gate (.ci/run) is this and more'],
+  [/^npm run docs$|^npm run check$|^npm test -- /, 'test/docs/extending.test.ts runs them in a copy'],
   [/^npm run demo$/, 'test/flows/demo.test.ts runs it'],
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
@@ -171,7 +172,7 @@ describe('a command for a container or a service', () => {
 
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'js', 'ts', 'ini', 'md', 'text', ''];
+    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );
