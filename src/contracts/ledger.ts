@@ -1,4 +1,4 @@
-/** Every transaction in the life of a message, one function each (DESIGN: T1-T7), and the reads the doors need. */
+/** Every transaction in the life of a message, one function each (T1-T7), and the reads that channels need. */
 import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from './message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
 import type { ExecutionMode, Plan } from './plan.ts';
@@ -19,7 +19,7 @@ import type { UsageNote } from './usage.ts';
 
 export type { DeliveryPayload } from './message.ts';
 
-/** Pending messages a session may hold (DESIGN §8). */
+/** Pending messages a session may hold. */
 export const MAX_PENDING = 200;
 
 export type AcceptResult =
