@@ -18,10 +18,14 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   '/verify NUMBER': '/verify 1',
 };
 
-const commandRows = tableRows('docs/chatting.md').filter(([cell = '']) => cell.startsWith('`/'));
-const written = commandRows.flatMap(([cell = '']) =>
-  [...cell.matchAll(/`(\/[^`]+)`/g)].map(([, text = '']) => text),
-);
+const commandRows = ['docs/chatting.md', 'README.md']
+  .flatMap((page) => tableRows(page))
+  .filter(([cell = '']) => cell.startsWith('`/'));
+const written = [
+  ...new Set(
+    commandRows.flatMap((row) => [...row.join(' ').matchAll(/`(\/[^`]+)`/g)].map(([, text = '']) => text)),
+  ),
+];
 const profile = exampleOf('docs/profiles-and-planning.md', 'json');
 const skill = exampleOf('docs/profiles-and-planning.md', 'md');
 
@@ -59,7 +63,7 @@ const models = [
 ];
 
 describeGateway('a gateway set up as the pages say', { furnish, model: { models } }, (fixture) => {
-  it('has the commands of the page about chatting, and no other', async () => {
+  it('has the commands of the pages, and no other', async () => {
     const answer = await fixture().call('/v1/commands');
     const { commands }: { commands: { name: string }[] } = await answer.json();
     const names = new Set(written.map((text) => text.slice(1).split(' ')[0]));
