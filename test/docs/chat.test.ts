@@ -66,9 +66,9 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
   it('has the commands of the pages, and no other', async () => {
     const answer = await fixture().call('/v1/commands');
     const { commands }: { commands: { name: string }[] } = await answer.json();
-    const names = new Set(written.map((text) => text.slice(1).split(' ')[0]));
+    const names = new Set(written.map((text) => text.slice(1).split(' ')[0] ?? ''));
     expect(names.size).toBeGreaterThan(15);
-    expect([...names].toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
+    expect(names).toEqual(new Set(commands.map(({ name }) => name)));
   });
 
   it.each(written)('answers %s at once, without a model', async (text) => {
@@ -88,7 +88,7 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
     const others = [...prose.matchAll(/`("[^"]+")`/g)].map(([, when]) => `/schedule add ${when} ${task}`);
     expect(others.length).toBeGreaterThan(2);
     for (const command of [first, ...others])
-      expect(await replyTo(fixture(), 'schedules', command), command).toContain(task);
+      expect(await replyTo(fixture(), 'schedules', command)).toContain(task);
     expect(await replyTo(fixture(), 'schedules', '/schedule')).toMatch(/2\. /);
     expect(await replyTo(fixture(), 'schedules', '/schedule remove 2')).toMatch(/removed/i);
   });
