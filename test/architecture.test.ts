@@ -216,10 +216,12 @@ describe('whatever is listed is under its contract', () => {
     );
     const kinds = sources.filter((file) => /^src\/providers\/[^/]+\/kind\.ts$/.test(file.path));
     expect(kinds.length).toBeGreaterThan(1);
-    for (const kind of kinds)
-      expect(list, `src/providers/index.ts names ${kind.path}`).toContain(
-        `./${path.posix.relative('src/providers', kind.path)}`,
-      );
+    for (const kind of kinds) {
+      const name = path.posix.basename(path.posix.dirname(kind.path));
+      expect(list, `src/providers/index.ts names ${kind.path}`).toContain(`./${name}/kind.ts`);
+      const suite = `test/providers/${name}/${name}.test.ts`;
+      expect(textOf(suite), suite).toContain('providerContract(');
+    }
     for (const provider of providers) {
       const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');
       const folder = path.posix.dirname(provider.path);

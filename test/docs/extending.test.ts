@@ -8,6 +8,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parley, startGatewayProcess } from '../child.ts';
 import { makeEmbeddedHome } from '../database.ts';
+import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
 import { listFiles } from '../imports.ts';
@@ -70,7 +71,7 @@ describe('who follows the page about extending', () => {
     const known = new Set(listFiles());
     expect(steps.filter(({ file, kind }) => known.has(file) === (kind === 'file'))).toEqual([]);
     const changed = new Set(steps.filter(({ kind }) => kind === 'change').map(({ file }) => file));
-    expect([...changed]).toEqual(['channels/index.ts', 'src/tools/index.ts']);
+    expect([...changed]).toEqual(['channels/index.ts', 'src/tools/index.ts', 'src/providers/index.ts']);
   });
 
   it(
@@ -87,20 +88,23 @@ describe('who follows the page about extending', () => {
     CHECK_MS,
   );
 
-  it('has a gateway whose new channel answers with the new tool, and pairs people by the ids of its network', async () => {
+  it('has a gateway that answers on the new channel, with the new tool, from a server of the new kind', async () => {
     const program = await startProgram();
     const model = await startFakeOllama({ fallback: askTheTime });
+    const lab = await startFakeLlama();
     const home = await makeEmbeddedHome();
     onTestFinished(async () => {
       await program.close();
       await model.close();
+      await lab.close();
       await rm(home, { recursive: true, force: true });
     });
-    const settings = {
-      ...JSON.parse(codeBlocks(PAGE).find(({ language }) => language === 'json')?.text ?? ''),
-      access: { bridge: { allow: [OWNER.senderId] } },
-    };
-    writeFileSync(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+    const settings = codeBlocks(PAGE).filter(({ language }) => language === 'json');
+    const file: object = Object.assign(
+      { access: { bridge: { allow: [OWNER.senderId] }, owners: { bridge: [OWNER.senderId] } } },
+      ...settings.map(({ text }) => JSON.parse(text.replace('http://127.0.0.1:1234/v1', lab.url))),
+    );
+    writeFileSync(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
     const environment = {
       GATEWAY_HOME: home,
       OLLAMA_HOST: model.url,
@@ -111,22 +115,28 @@ describe('who follows the page about extending', () => {
     const gateway = await startGatewayProcess(environment, copy);
     const channelUrl = (): string =>
       /"url":"([^"]+)"[^\n]*"bridge_listening"/.exec(gateway.stdout())?.[1] ?? '';
-    const shows = async ({ chatId }: typeof OWNER, text: RegExp): Promise<string> =>
-      await vi.waitFor(() => {
-        const shown = program.screen(chatId).join('\n');
-        expect(shown).toMatch(text);
+    const says = async (from: typeof OWNER, text: string, answer: RegExp): Promise<string> => {
+      program.post(channelUrl, { ...from, text });
+      return await vi.waitFor(() => {
+        const shown = program.screen(from.chatId).at(-1) ?? '';
+        expect(shown).toMatch(answer);
         return shown;
       }, WAIT);
+    };
 
-    program.post(channelUrl, { ...OWNER, text: 'What time is it?' });
-    await shows(OWNER, /The tool says: \w+day,? \d+ \w+ 20\d\d at [\d:]+ UTC/);
+    await says(OWNER, 'What time is it?', /^The tool says: \w+day,? \d+ \w+ 20\d\d at [\d:]+ UTC$/);
+    await says(OWNER, '/model lab/fake', /lab\/fake/);
+    lab.answer({ toolCalls: [{ name: 'current_time', args: { timeZone: 'Asia/Tokyo' } }] });
+    lab.answer(
+      ({ messages }) => `The lab has heard: ${messages.findLast(({ role }) => role === 'tool')?.content}`,
+    );
+    await says(OWNER, 'And in Tokyo?', /^The lab has heard: .* at [\d:]+ GMT\+9$/);
 
-    program.post(channelUrl, { ...STRANGER, text: 'May I?' });
-    const [, code = ''] = /pair approve ([A-Z0-9]{8})/.exec(await shows(STRANGER, /pair approve/)) ?? [];
+    const [, code = ''] =
+      /pair approve ([A-Z0-9]{8})/.exec(await says(STRANGER, 'May I?', /pair approve/)) ?? [];
     const paired = await parley(['pair', 'approve', code], { GATEWAY_HOME: home }, copy);
     expect(paired.stdout + paired.stderr).toContain(STRANGER.senderId);
-    program.post(channelUrl, { ...STRANGER, text: 'And now?' });
-    await shows(STRANGER, /The tool says: /);
+    await says(STRANGER, 'And now?', /^The tool says: /);
   }, 120_000);
 });
 
