@@ -13,17 +13,13 @@ import { isTimeZone } from './lib/time-zone.ts';
 import type { Address } from './contracts/message.ts';
 import { MODES } from './contracts/plan.ts';
 import { SESSION_START } from './contracts/records.ts';
-
-const providerSettings = z.strictObject({ concurrency: z.int().min(1).max(1_024).default(32) });
+import { providerKinds } from './providers/index.ts';
+import { configureServers, presentProviders, providersSchemaFor } from './providers/servers.ts';
+import type { ModelServer } from './providers/servers.ts';
 
 /** The fields of `config.json` that belong to no channel. */
 const gatewayFile = z.strictObject({
-  providers: z
-    .strictObject({
-      ollama: providerSettings.prefault({}),
-      openai: providerSettings.extend({ stream: z.boolean().default(true) }).prefault({}),
-    })
-    .prefault({}),
+  providers: providersSchemaFor(providerKinds),
   tools: z
     .strictObject({
       // Checked against the list of tools once it is made.
@@ -82,7 +78,7 @@ const gatewayEnvironment = z.object({
     .optional(),
   MODEL: z
     .string()
-    .refine((model) => model !== '' && model !== 'openai/', 'must name a model')
+    .refine((model) => !model.endsWith('/'), 'must name a model')
     .optional(),
   BRAVE_API_KEY: z
     .string()
@@ -121,14 +117,14 @@ export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
 
 export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;
 
-export interface Config extends z.infer<typeof gatewayFile> {
+export interface Config extends Omit<z.infer<typeof gatewayFile>, 'providers'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
   /** Absolute path of `GATEWAY_HOME`. */
   home: string;
-  /** `OLLAMA_HOST` is set, not only assumed. */
-  namesOllama: boolean;
+  /** The model servers of the environment and the file. */
+  modelServers: readonly ModelServer[];
   /** Things that work but should be changed, for the log. */
   warnings: string[];
 }
@@ -152,11 +148,13 @@ export function loadConfig(
   if (!env.success) errors.push(...describe(env.error, ''));
   const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
   const file = path.join(home, 'config.json');
-  const content = withoutMovedFields(readConfigFile(file, errors, warnings), file, errors);
+  const content = inPresentShape(readConfigFile(file, errors, warnings), file, errors);
   const parsed = fileSchemaFor(manifests).safeParse(content);
   if (!parsed.success) errors.push(...describe(parsed.error, `${file}: `));
   if (!env.success || !parsed.success || errors.length > 0) throw refusal(errors);
-  const { access, channels: settings, ...rest } = parsed.data;
+  const { access, channels: settings, providers, ...rest } = parsed.data;
+  const models = configureServers(providerKinds, { env: set, file: providers });
+  if (models.errors.length > 0) throw refusal(models.errors.map((error) => `${file}: ${error}`));
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
@@ -165,10 +163,10 @@ export function loadConfig(
   }
   return Object.freeze({
     ...rest,
-    env: { ...env.data, OLLAMA_HOST: withScheme(env.data.OLLAMA_HOST) },
+    env: env.data,
     channels,
     home,
-    namesOllama: set['OLLAMA_HOST'] !== undefined,
+    modelServers: models.servers,
     warnings,
   });
 }
@@ -194,23 +192,25 @@ function readConfigFile(file: string, errors: string[], warnings: string[]): unk
 /** Fields of earlier versions, and where each is written now. */
 const MOVED_FIELDS: Readonly<Record<string, string>> = { http: 'channels.http' };
 
-/** The content without fields that have moved; each is an error that names its new place. */
-function withoutMovedFields(content: unknown, file: string, errors: string[]): unknown {
+/** The content with what it leaves out, and without fields that have moved; each of those is an error that names its new place. */
+function inPresentShape(content: unknown, file: string, errors: string[]): unknown {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
   const moved = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
   for (const field of moved)
     errors.push(`${file}: ${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
-  return Object.fromEntries(Object.entries(content).filter(([field]) => !moved.includes(field)));
+  const kept = Object.fromEntries(Object.entries(content).filter(([field]) => !moved.includes(field)));
+  if (kept['providers'] === undefined) return kept;
+  const { providers, errors: found } = presentProviders(kept['providers'], providerKinds);
+  errors.push(...found.map((error) => `${file}: ${error}`));
+  return { ...kept, providers };
 }
 
 /** One line per error: where, what; never the value, which may be a secret. */
 function describe(error: z.ZodError, prefix: string): string[] {
-  return error.issues.map((issue) => `${prefix}${issue.path.join('.') || 'the file'}: ${issue.message}`);
-}
-
-/** Ollama's own variable often has no scheme: `127.0.0.1:11434`. */
-function withScheme(host: string): string {
-  return /^https?:\/\//.test(host) ? host : `http://${host}`;
+  return error.issues.map((issue) => {
+    const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
+    return `${prefix}${issue.path.join('.') || 'the file'}: ${why.message}`;
+  });
 }
 
 /** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
@@ -261,11 +261,27 @@ export function limitsOf({ env, approvals }: Config): {
   };
 }
 
+/** The password in an address, which may lack its scheme; undefined when there is none. */
+function passwordOf(address: string | undefined): string | undefined {
+  const password =
+    address === undefined
+      ? undefined
+      : URL.parse(address.includes('://') ? address : `http://${address}`)?.password;
+  return password && decodeURIComponent(password);
+}
+
 /** Every secret of the configuration, and the shapes of others, for the log's redactor. */
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
-  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, DATABASE_URL } = config.env;
-  const password = DATABASE_URL === undefined ? undefined : URL.parse(DATABASE_URL)?.password;
-  const own = [GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, password && decodeURIComponent(password)];
+  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, DATABASE_URL, OLLAMA_HOST } = config.env;
+  const keys = config.modelServers.map(({ apiKey }) => apiKey);
+  const own = [
+    GATEWAY_TOKEN,
+    OPENAI_API_KEY,
+    BRAVE_API_KEY,
+    ...keys,
+    passwordOf(DATABASE_URL),
+    passwordOf(OLLAMA_HOST),
+  ];
   return {
     secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],
     shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),

@@ -157,7 +157,7 @@ async function openAgentRuntime(
   });
   const profiles = createProfiles({ folder: path.join(home, 'profiles'), log });
   const listProfiles = () => profiles.list();
-  const { provider, model, usual } = openModelServers(config);
+  const { provider, model, usual, modelProblem } = await openModelServers(config);
   const models = createModels({ provider, profiles: listProfiles, model, usualServer: usual });
   const builtIn = {
     egress: createEgress({ ports: config.tools.ports }),
@@ -185,6 +185,7 @@ async function openAgentRuntime(
   await profiles.open({
     usual: { ...defaultProfile(config.persona), enabledTools },
     toolNames: tools.map((tool) => tool.name),
+    modelProblem,
   });
   const agent = createAgent({
     ledger,

@@ -214,9 +214,19 @@ describe('whatever is listed is under its contract', () => {
         /streamChat\(/.test(file.text) &&
         /: LLMProvider/.test(file.text),
     );
+    const kinds = sources.filter((file) => /^src\/providers\/[^/]+\/kind\.ts$/.test(file.path));
+    expect(kinds.length).toBeGreaterThan(1);
+    for (const kind of kinds) {
+      const name = path.posix.basename(path.posix.dirname(kind.path));
+      expect(list, `src/providers/index.ts names ${kind.path}`).toContain(`./${name}/kind.ts`);
+      const suite = `test/providers/${name}/${name}.test.ts`;
+      expect(textOf(suite), suite).toContain('providerContract(');
+    }
     for (const provider of providers) {
       const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');
-      expect(list, `src/providers/index.ts names ${name}`).toContain(`./${name}.ts`);
+      const folder = path.posix.dirname(provider.path);
+      const loader = folder === 'src/providers' ? 'src/providers/index.ts' : `${folder}/kind.ts`;
+      expect(textOf(loader), `${loader} loads ${name}`).toContain(`./${path.posix.basename(provider.path)}`);
       expect(textOf(`test/providers/${name}.test.ts`), `test/providers/${name}.test.ts`).toContain(
         'providerContract(',
       );

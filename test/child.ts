@@ -1,10 +1,11 @@
 /** Parley as a process of its own, for tests of what only a whole process shows: signals, exit codes, output, files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 
-const LAUNCH = fileURLToPath(new URL('../src/launch.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** Long enough for a first start on a busy machine. */
 const READY = { timeout: 60_000, interval: 50 };
@@ -23,10 +24,13 @@ export interface RunningGateway extends Child {
   url: string;
 }
 
-/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends. */
-export function startParley(args: string[], environment: Record<string, string>): Child {
+/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends. `root` is the repository. */
+export function startParley(args: string[], environment: Record<string, string>, root = ROOT): Child {
   const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
-  const child = spawn(process.execPath, [LAUNCH, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
@@ -48,15 +52,19 @@ export function startParley(args: string[], environment: Record<string, string>)
 export async function parley(
   args: string[],
   environment: Record<string, string>,
+  root = ROOT,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = startParley(args, environment);
+  const child = startParley(args, environment, root);
   const code = await child.ended;
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
 
 /** Starts a gateway on a free port and waits until it says it is ready. */
-export async function startGatewayProcess(environment: Record<string, string>): Promise<RunningGateway> {
-  const child = startParley(['start'], { PORT: '0', ...environment });
+export async function startGatewayProcess(
+  environment: Record<string, string>,
+  root = ROOT,
+): Promise<RunningGateway> {
+  const child = startParley(['start'], { PORT: '0', ...environment }, root);
   const url = (): string | undefined => /Parley is ready: (http:\S+)/.exec(child.stdout())?.[1];
   let over = false;
   const ended = child.ended.finally(() => (over = true));

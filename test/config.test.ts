@@ -85,10 +85,6 @@ describe('the configuration', () => {
     expect(load({ TELEGRAM_BOT_TOKEN: '', DATABASE_URL: '' }).env.DATABASE_URL).toBeUndefined();
   });
 
-  it('takes OLLAMA_HOST without a scheme, as Ollama itself does', () => {
-    expect(load({ OLLAMA_HOST: '10.0.0.2:11434' }).env.OLLAMA_HOST).toBe('http://10.0.0.2:11434');
-  });
-
   it('determines the chat of the heartbeat, or reports what is missing', () => {
     const owners = { access: { owners: { telegram: ['9'] } } };
     const bot = { TELEGRAM_BOT_TOKEN: '1:abc' };

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take longest, the longest first; names below `test/`. */
 const LONGEST = [
   'flows/crash.test.ts',
+  'docs/extending.test.ts',
   'process.test.ts',
   'flows/plans/plan-killed.test.ts',
   'cli.test.ts',

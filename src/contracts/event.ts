@@ -1,4 +1,4 @@
-/** The events of the gateway: one union, `type` in snake_case, the same in process and on the wire (DESIGN: event bus). */
+/** The events of the gateway: one union, `type` in snake_case, the same in process and on the wire. */
 import type { SessionKey } from './message.ts';
 import type { Plan, PlanStep } from './isomorphic/plan-types.ts';
 import type { Usage } from './provider.ts';

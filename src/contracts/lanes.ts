@@ -1,4 +1,4 @@
-/** The durable keyed lane: what must be ordered, exclusive and never lost, as the store keeps it (DESIGN: lanes). */
+/** The durable keyed lane: what must be ordered, exclusive and never lost, as the store keeps it. */
 import type { ApprovalDecision } from './records.ts';
 import type { DeliveryPayload, SessionKey } from './message.ts';
 

@@ -1,4 +1,4 @@
-/** What travels: inbound and outbound messages and the keys that name chats and sessions (DESIGN: addresses, sessions). */
+/** What travels: inbound and outbound messages and the keys that name chats and sessions. */
 import { GatewayError } from './errors.ts';
 import type { TextSource } from './risk.ts';
 

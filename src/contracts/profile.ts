@@ -11,7 +11,7 @@ export const SWITCH_PROFILE = 'switch_profile';
 export const profileSchema = z.strictObject({
   /** What it is for, in lists of profiles. */
   description: z.string().max(200).optional(),
-  /** Model name, `openai/<name>` for one of the OpenAI-compatible server; unset = the gateway's model. */
+  /** Model name, `<provider>/<model>` for one of a named server; unset = the gateway's model. */
   model: z.string().min(1).optional(),
   /** Iterations of the tool-calling loop in one turn (N-42, B-08). */
   maxIterations: z.int().min(1).max(200).default(20),

@@ -3,7 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { LaneStore } from '../contracts/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** Platforms repeat for a day at most; a week leaves room for a gateway that was off (DESIGN: lanes). */
+/** Platforms repeat for a day at most; a week leaves room for a gateway that was off. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** Messages deleted in one statement, and the pause before the next one while there are more. */
 const PURGE_BATCH = 1_000;

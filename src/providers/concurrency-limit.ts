@@ -3,8 +3,6 @@ import { ProviderError } from '../contracts/errors.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { ChatRequest } from '../contracts/provider.ts';
 
-/** Calls that run at once when nothing else is set. */
-export const DEFAULT_CONCURRENCY = 32;
 /** Calls that may wait for a place; one more is told that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;
 

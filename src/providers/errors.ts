@@ -1,14 +1,14 @@
 /** What can go wrong on the way to any model server, said in the family's words and with the variable that mends it. */
 import { ProviderError } from '../contracts/errors.ts';
 
-/** Where a fault happened. */
+/** The server that an error is about. */
 export interface Where {
   /** What kind of server it is, as in "Ollama". */
   server: string;
   /** Its address, without credentials. */
   host: string;
-  /** The variable that holds the address. */
-  variable: string;
+  /** Names the setting that holds the address. */
+  setting: string;
   /** How such a server is started. */
   start: string;
   /** The model, if one was asked. */
@@ -30,7 +30,7 @@ export function overflowIn({ model }: Where, said: string): ProviderError | unde
 /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
 export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
-  const { server, host, variable, start } = where;
+  const { server, host, setting, start } = where;
   if (codeOf(error) === 'UND_ERR_DESTROYED') {
     return new ProviderError('aborted', `The connections to ${server} were closed.`, { cause: error });
   }
@@ -45,12 +45,12 @@ export function lostConnection(where: Where, error: unknown, answered: boolean):
     );
   }
   if (codeOf(error).startsWith('HPE_')) {
-    const message = `${host} does not speak HTTP: ${variable} must name ${server}.`;
+    const message = `${host} does not speak HTTP: ${setting} must name ${server}.`;
     return new ProviderError('bad_response', message, { cause: error });
   }
   return new ProviderError(
     'unavailable',
-    `No model server answers at ${host} (${codeOf(error) || 'connection failed'}): ${start}, or set ${variable} to where it runs.`,
+    `No model server answers at ${host} (${codeOf(error) || 'connection failed'}): ${start}, or set ${setting} to where it runs.`,
     { retryable: true, cause: error },
   );
 }
@@ -66,10 +66,10 @@ export function toProviderError({ server, host }: Where, error: unknown): Provid
 }
 
 /** The error for a question that was not answered in time. */
-export function silent({ server, host, variable }: Where, afterMs: number, cause: unknown): ProviderError {
+export function silent({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
   return new ProviderError(
     'unavailable',
-    `${server} at ${host} did not answer within ${afterMs / 1000} s: check the server ${variable} names.`,
+    `${server} at ${host} did not answer within ${afterMs / 1000} s: check the server ${setting} names.`,
     { retryable: true, cause },
   );
 }

@@ -1,73 +1,79 @@
-/** The list of model servers Parley knows. */
+/** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
 import { ConfigError } from '../contracts/errors.ts';
 import type { LLMProvider } from '../contracts/provider.ts';
-import { createOllama } from './ollama/ollama.ts';
-import type { OllamaOptions } from './ollama/ollama.ts';
-import { createOpenai } from './openai/openai.ts';
-import type { OpenaiOptions } from './openai/openai.ts';
-import { createRouter, OPENAI_PREFIX } from './router.ts';
+import type { ProviderKind } from './kind.ts';
+import { BARE_PROVIDER, createModelNames } from './model-names.ts';
+import type { ModelNames } from './model-names.ts';
+import { ollamaKind } from './ollama/kind.ts';
+import { openaiKind } from './openai/kind.ts';
+import { createRouter } from './router.ts';
+import type { ModelServer } from './servers.ts';
 
-export interface ProvidersOptions {
-  ollama: OllamaOptions;
-  /** Undefined when no OpenAI-compatible server is configured. */
-  openai?: OpenaiOptions | undefined;
-}
-
-/** Makes every provider that is configured, by name. Throws `ConfigError` when an address cannot be used. */
-export function createProviders(options: ProvidersOptions): ReadonlyMap<string, LLMProvider> {
-  const all = [createOllama(options.ollama), ...(options.openai ? [createOpenai(options.openai)] : [])];
-  return new Map(all.map((provider) => [provider.name, provider]));
-}
+/** The kinds that `providers.<name>.kind` in `config.json` may name. A kind is its folder and one line here. */
+export const providerKinds: readonly ProviderKind[] = [ollamaKind, openaiKind];
 
 /** What the configuration says of model servers. */
 export interface ModelSettings {
-  env: {
-    OLLAMA_HOST: string;
-    OPENAI_BASE_URL?: string | undefined;
-    OPENAI_API_KEY?: string | undefined;
-    MODEL?: string | undefined;
-  };
-  /** OLLAMA_HOST is set, not only assumed. */
-  namesOllama: boolean;
-  providers: { ollama: { concurrency: number }; openai: { concurrency: number } };
+  modelServers: readonly ModelServer[];
+  env: { MODEL?: string | undefined };
 }
 
 /** The model servers, and what answers when nothing names a model. */
 export interface ModelServers {
   provider: LLMProvider;
-  /** `MODEL`, with its prefix. */
+  /** `MODEL`, with the name of its provider where it needs one. */
   model: string | undefined;
   /** Without `MODEL`: the server of a model named so gives its first. */
   usual: string;
+  /** Why no configured server can have a model of that name; undefined when one may. */
+  modelProblem: (model: string) => string | undefined;
 }
-
-/** Where a key without OPENAI_BASE_URL belongs. */
-const OPENAI_OWN_URL = 'https://api.openai.com/v1';
 
 /**
- * Makes all that is configured. `MODEL` means Ollama unless it begins with `openai/`, or OPENAI_BASE_URL is the only
- * server that is named; without `MODEL`, the server that OPENAI_BASE_URL names gives its first model, else Ollama does.
- * Throws `ConfigError`.
+ * Makes a provider for each server, and the router over them. Without `MODEL`, a server beside Ollama that the
+ * environment names (OPENAI_BASE_URL) gives its first model, else the default server does. Throws `ConfigError`.
  */
-export function openModelServers({ env, namesOllama, providers: settings }: ModelSettings): ModelServers {
-  const { OPENAI_BASE_URL: openaiBaseUrl, OPENAI_API_KEY: apiKey, MODEL: named } = env;
-  const baseUrl = openaiBaseUrl ?? (apiKey === undefined ? undefined : OPENAI_OWN_URL);
-  const onlyOpenai = openaiBaseUrl !== undefined && !namesOllama;
-  const model = named !== undefined && onlyOpenai ? prefixed(named) : named;
-  if (model?.startsWith(OPENAI_PREFIX) && baseUrl === undefined) {
-    throw new ConfigError(
-      'bad_config',
-      'MODEL begins with openai/: set OPENAI_BASE_URL to the server that has it (or OPENAI_API_KEY for OpenAI itself).',
-    );
-  }
-  const providers = createProviders({
-    ollama: { ...settings.ollama, host: env.OLLAMA_HOST },
-    openai: baseUrl === undefined ? undefined : { ...settings.openai, baseUrl, apiKey },
-  });
-  const usual = openaiBaseUrl === undefined ? '' : OPENAI_PREFIX;
-  return { provider: createRouter(providers), model, usual };
+export async function openModelServers(
+  { modelServers: servers, env }: ModelSettings,
+  kinds: readonly ProviderKind[] = providerKinds,
+): Promise<ModelServers> {
+  const names = createModelNames(servers, kinds);
+  const usual = defaultServer(servers);
+  const model = env.MODEL === undefined ? undefined : defaultModel(env.MODEL, names, usual);
+  const providers = new Map<string, LLMProvider>();
+  for (const server of servers) providers.set(server.name, await createProvider(server, kinds));
+  const beside = servers.find(({ name, namedBy }) => namedBy === 'environment' && name !== BARE_PROVIDER);
+  return {
+    provider: createRouter(providers, names),
+    model,
+    usual: prefixOf(beside?.name ?? usual),
+    modelProblem(name) {
+      const found = names.find(name);
+      return 'problem' in found ? found.problem : undefined;
+    },
+  };
 }
 
-function prefixed(model: string): string {
-  return model.startsWith(OPENAI_PREFIX) ? model : OPENAI_PREFIX + model;
+/** Ollama where something names it or nothing names another server, else the first one that is named. */
+function defaultServer(servers: readonly ModelServer[]): string {
+  const named = servers.filter(({ namedBy }) => namedBy !== 'nobody');
+  return named.some(({ name }) => name === BARE_PROVIDER) ? BARE_PROVIDER : (named[0]?.name ?? BARE_PROVIDER);
+}
+
+/** `MODEL` is a model of the default server unless it names another. */
+function defaultModel(model: string, names: ModelNames, usual: string): string {
+  const found = names.find(model);
+  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${found.problem}`);
+  const isBare = found.provider === BARE_PROVIDER && found.model === model;
+  return isBare ? prefixOf(usual) + model : model;
+}
+
+function prefixOf(provider: string): string {
+  return provider === BARE_PROVIDER ? '' : `${provider}/`;
+}
+
+async function createProvider(server: ModelServer, kinds: readonly ProviderKind[]): Promise<LLMProvider> {
+  const kind = kinds.find((known) => known.kind === server.kind);
+  if (kind !== undefined) return await kind.create(server, server.settings);
+  throw new ConfigError('bad_config', `providers.${server.name}.kind: there is no kind "${server.kind}".`);
 }

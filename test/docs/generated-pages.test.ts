@@ -40,7 +40,10 @@ describe('the example of the configuration page', () => {
 });
 
 describe('every settings file on any page', () => {
-  const examples = PAGES.flatMap((page) => codeBlocks(page)).filter(({ language }) => language === 'json');
+  // Those of the page about extending need its code; test/docs/extending.test.ts starts a gateway with them.
+  const examples = PAGES.filter((page) => page !== 'docs/extending.md')
+    .flatMap((page) => codeBlocks(page))
+    .filter(({ language }) => language === 'json');
 
   it.each(examples)('is accepted: $page, line $line', ({ text }) => {
     const content: unknown = JSON.parse(text);

@@ -1,8 +1,9 @@
 /** Every command that a page tells its reader to type: run word by word beside a whole gateway, or excused with a reason. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import project from '../../package.json' with { type: 'json' };
@@ -13,7 +14,9 @@ import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import { codeBlocks, PAGES, readText, ROOT } from './pages.ts';
+import { listFiles } from '../imports.ts';
+import { stepsOf } from './page-files.ts';
+import { codeBlocks, PAGES, proseOf, readText, ROOT } from './pages.ts';
 
 const TOKEN = 'a-token-for-the-recipes';
 const ANSWER = 'Hello from the model.';
@@ -43,7 +46,14 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^export TOKEN=\.\.\.$/, 'stands for the token of the reader; the test exports its own'],
   [/^git clone /, 'this is the clone'],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
+  [/^npm ci && npm test$|^npm start$/, 'the gate (.ci/run) does the same'],
+  [/^npm run (format|rows)$/, 'the gate (.ci/run) does the same'],
+  [/^[A-Z_]+=\S+ npm start$/, 'the settings before it are tried below'],
+  [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
+  [/^TOKEN=… node chat\.mjs$/, 'test/docs/http-api.test.ts runs it'],
+  [/^(chmod|apt install) /, 'changes the machine of the reader'],
   [/^npm run check && npm test$/, 'the gate (.ci/run) is this and more'],
+  [/^npm run docs$|^npm run check$|^npm test -- /, 'test/docs/extending.test.ts runs them in a copy'],
   [/^npm run demo$/, 'test/flows/demo.test.ts runs it'],
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
@@ -58,9 +68,17 @@ function commandsOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-const recipes = PAGES.flatMap((page) => codeBlocks(page))
-  .filter(({ language }) => language === 'sh')
-  .flatMap((block) => commandsOf(block.text).map((command) => ({ page: block.page, command })));
+/** Commands within a sentence. */
+function inlineCommands(page: string): string[] {
+  const command = /`((?:[A-Z_]+=\S+ )*(?:npm|npx|node|curl|ollama|docker|chmod|apt) [^`]+)`/g;
+  return [...proseOf(page).matchAll(command)].map(([, text = '']) => text);
+}
+
+const recipes = PAGES.flatMap((page) => {
+  const blocks = codeBlocks(page).filter(({ language }) => language === 'sh');
+  const commands = [...blocks.flatMap(({ text }) => commandsOf(text)), ...inlineCommands(page)];
+  return commands.map((command) => ({ page, command }));
+});
 const run = recipes.filter(({ command }) => !EXCUSED.some(([excused]) => excused.test(command)));
 
 describe('a command on a page', () => {
@@ -132,7 +150,8 @@ describe('a command on a page', () => {
   it.each(different)('does what it says: $command ($page)', async ({ command }) => {
     const expected = EXPECTED.find(([pattern]) => pattern.test(command))?.[1];
     if (expected === undefined) throw new Error('add what a reader should see of it to EXPECTED');
-    const typed = command.endsWith(' CODE') ? command.replace('CODE', await pairingCode()) : command;
+    const named = command.replace(/ NAME( \[--admin\])?$/, ' reader');
+    const typed = named.endsWith(' CODE') ? named.replace('CODE', await pairingCode()) : named;
     const { code, output } = await type(typed);
     expect(output).toMatch(expected);
     expect(code, `it printed: ${output}`).toBe(0);
@@ -169,9 +188,37 @@ describe('a command for a container or a service', () => {
   });
 });
 
+describe('a start with settings before it', () => {
+  const starts = recipes.filter(({ command }) => command.endsWith(' npm start') && !command.includes('&&'));
+
+  it.each(starts.filter(({ page }) => page !== 'docs/extending.md'))(
+    'is accepted: $command ($page)',
+    ({ command }) => {
+      const home = mkdtempSync(path.join(tmpdir(), 'parley-start-'));
+      const [variable = '', value = ''] = command.split(' ')[0]?.split('=') ?? [];
+      const config = loadConfig({ GATEWAY_HOME: home, [variable]: value });
+      const set = Object.entries(config.env).find(([name]) => name === variable);
+      expect(String(set?.[1])).toBe(value);
+      const network = config.channels.find(({ needs }) => needs === variable);
+      expect(network?.isOn ?? true).toBe(true);
+    },
+  );
+
+  it('is on several pages', () => expect(starts.length).toBeGreaterThan(4));
+});
+
+describe('a file that is named', () => {
+  it('as a test to run exists', () => {
+    const files = recipes.flatMap(({ command }) => /^npm test -- (.*)$/.exec(command)?.[1]?.split(' ') ?? []);
+    const known = new Set([...listFiles(), ...stepsOf('docs/extending.md').map(({ file }) => file)]);
+    expect(files.length).toBeGreaterThan(2);
+    expect(files.filter((file) => ![...known].some((name) => name.startsWith(file)))).toEqual([]);
+  });
+});
+
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'js', 'ts', 'ini', 'md', 'text', ''];
+    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );

@@ -1,10 +1,12 @@
 /** What the pages say of the code, compared with the code: links, paths, commands, events, tables and behaviours. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { PermissionFlagsBits } from 'discord.js';
 import { describe, expect, it } from 'vitest';
 import project from '../../package.json' with { type: 'json' };
 import { listFiles } from '../imports.ts';
 import { rowsIn } from '../rows.ts';
+import { stepsOf } from './page-files.ts';
 import { anchorsOf, PAGES, proseOf, readText, relativeLinks, ROOT, tableRows } from './pages.ts';
 
 function everyMatch(text: string, pattern: RegExp): string[] {
@@ -30,7 +32,9 @@ describe('the pages', () => {
       })),
     );
     expect(places.length).toBeGreaterThan(20);
-    expect(places.filter(({ place }) => !existsSync(path.join(ROOT, place)))).toEqual([]);
+    const told = new Set(stepsOf('docs/extending.md').map(({ file }) => file));
+    const missing = places.filter(({ place }) => !existsSync(path.join(ROOT, place)) && !told.has(place));
+    expect(missing).toEqual([]);
   });
 
   it('name only npm scripts that exist', () => {
@@ -50,6 +54,48 @@ describe('the pages', () => {
   it('are all linked from the README', () => {
     const linked = relativeLinks('README.md').map((link) => link.split('#')[0]);
     expect(PAGES.filter((page) => page !== 'README.md' && !linked.includes(page))).toEqual([]);
+  });
+});
+
+describe('the repository', () => {
+  it('points to no document outside of it', () => {
+    const outside = /\b(DESIGN|STYLE)\b(\.md| §|:| T\d)/;
+    const strays = listFiles()
+      .filter(
+        (file) => /\.(ts|js|md|css|html|yml|json)$/.test(file) && file !== 'test/docs/reference.test.ts',
+      )
+      .filter((file) => outside.test(readText(file)));
+    expect(strays).toEqual([]);
+  });
+});
+
+describe('the page about operating', () => {
+  it('quotes only messages that the gateway has', () => {
+    const sources = listFiles()
+      .filter((file) => /^(src|channels)\/.*\.(ts|js)$/.test(file))
+      .map(readText)
+      .join('\n');
+    const quoted = tableRows('docs/operating.md').flatMap(([cell = '']) => everyMatch(cell, /\*([^*]+)\*/g));
+    expect(quoted.length).toBeGreaterThan(8);
+    const parts = quoted.flatMap((text) => text.split(/…|\bN\b|\b\d{2,4}\b/).map((part) => part.trim()));
+    expect(parts.filter((part) => part.length > 3 && !sources.includes(part))).toEqual([]);
+  });
+});
+
+describe('the page about Discord', () => {
+  it('has a link with the permissions that it names', () => {
+    const text = readText('docs/discord.md').replaceAll(/\s+/g, ' ');
+    const [, list = ''] = /the permissions (.*?)\. With/.exec(text) ?? [];
+    const names = list.split(', ').map((name) => name.replaceAll(' ', '').toLowerCase());
+    expect(names).toHaveLength(4);
+    const bits = Object.entries(PermissionFlagsBits).flatMap(([flag, bit]) =>
+      names.some((name) => [flag, `${flag}s`].map((known) => known.toLowerCase()).includes(name))
+        ? [bit]
+        : [],
+    );
+    expect(bits).toHaveLength(names.length);
+    const sum = bits.reduce((all, bit) => all | bit, 0n);
+    expect(text).toContain(`&permissions=${sum} `);
   });
 });
 

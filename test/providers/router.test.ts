@@ -2,8 +2,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
 import type { LLMProvider } from '../../src/contracts/provider.ts';
-import { createProviders } from '../../src/providers/index.ts';
+import { providerKinds } from '../../src/providers/index.ts';
+import { createModelNames } from '../../src/providers/model-names.ts';
+import { createOllama } from '../../src/providers/ollama/ollama.ts';
 import { createRouter } from '../../src/providers/router.ts';
+import { configureServers } from '../../src/providers/servers.ts';
 import { providerContract } from '../contracts/provider.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
@@ -11,6 +14,7 @@ import { startRawServer } from '../fakes/raw-server.ts';
 import { toReply } from './ollama/setup.ts';
 import { never, question } from './request.ts';
 import { harnessOf } from './harness.ts';
+import { OLLAMA_SERVER, openRouter } from './servers.ts';
 
 describe('the router over two servers', () => {
   const open: { close(): Promise<void> }[] = [];
@@ -21,8 +25,7 @@ describe('the router over two servers', () => {
   async function start() {
     const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
     const llama = await startFakeLlama();
-    const options = { ollama: { host: ollama.url }, openai: { baseUrl: llama.url } };
-    const router = createRouter(createProviders(options));
+    const router = await openRouter({ OLLAMA_HOST: ollama.url, OPENAI_BASE_URL: llama.url });
     open.push(ollama, llama, router);
     return { ollama, llama, router };
   }
@@ -55,15 +58,15 @@ describe('the router over two servers', () => {
   it('does not wait for a server that hangs', async () => {
     const ollama = await startFakeOllama();
     const mute = await startRawServer();
-    const options = { ollama: { host: ollama.url }, openai: { baseUrl: `${mute.url}/v1` } };
-    const router = createRouter(createProviders(options), 200);
+    const env = { OLLAMA_HOST: ollama.url, OPENAI_BASE_URL: `${mute.url}/v1` };
+    const router = await openRouter(env, 200);
     open.push(mute, ollama, router);
     expect(await router.models(never)).toEqual(['fake:latest', 'plain:latest']);
   });
 
   it('names the variable of a server that is not configured, and goes on with the one that is (S-43)', async () => {
     const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
-    const router = createRouter(createProviders({ ollama: { host: ollama.url } }));
+    const router = await openRouter({ OLLAMA_HOST: ollama.url });
     open.push(ollama, router);
     await expect(ask(router, 'openai/gpt')).rejects.toThrow(/"openai\/gpt".*OPENAI_BASE_URL/);
     await expect(router.capabilities('openai/gpt', never)).rejects.toMatchObject({ code: 'unknown_model' });
@@ -74,6 +77,9 @@ describe('the router over two servers', () => {
 
 providerContract('router', async () => {
   const fake = await startFakeOllama();
-  const routerTo = (host: string): LLMProvider => createRouter(createProviders({ ollama: { host } }));
+  const { servers } = configureServers(providerKinds, { env: { OLLAMA_HOST: fake.url }, file: {} });
+  const names = createModelNames(servers, providerKinds);
+  const routerTo = (baseUrl: string): LLMProvider =>
+    createRouter(new Map([['ollama', createOllama({ ...OLLAMA_SERVER, baseUrl })]]), names);
   return harnessOf(fake, routerTo, (reply) => fake.answer(toReply(reply)));
 });

@@ -21,6 +21,8 @@ export interface ProfileRules {
   usual: Profile;
   /** Names of the tools that exist. */
   toolNames: readonly string[];
+  /** Why no server can have a model of that name; undefined when one may. */
+  modelProblem?: (model: string) => string | undefined;
 }
 
 /** One folder. `profile` is undefined when it has errors; the same `source` always gives an equal profile. */
@@ -108,7 +110,7 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead
 function readSettings(
   config: string,
   id: string,
-  { usual, toolNames }: ProfileRules,
+  { usual, toolNames, modelProblem }: ProfileRules,
   report: (text: string) => void,
 ): ReturnType<typeof profileSchema.parse> | undefined {
   let given: unknown;
@@ -128,6 +130,8 @@ function readSettings(
       report(`${field}: there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
     }
   }
+  const problem = data.model === undefined ? undefined : modelProblem?.(data.model);
+  if (problem !== undefined) report(`model: ${problem}`);
   // The tools of the default profile are set in the gateway's config.json, unless its folder names them.
   const named = typeof given === 'object' && given !== null && 'enabledTools' in given;
   return id === 'default' && !named ? { ...data, enabledTools: usual.enabledTools } : data;

@@ -3,9 +3,9 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { clip, overflowIn } from '../errors.ts';
 import type { Where } from '../errors.ts';
 
-/** An Ollama for the faults to name; `host` is without credentials. */
-export function ollamaAt(host: string): Where {
-  return { server: 'Ollama', host, variable: 'OLLAMA_HOST', start: 'start it with `ollama serve`' };
+/** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
+export function ollamaAt(host: string, setting: string): Where {
+  return { server: 'Ollama', host, setting, start: 'start it with `ollama serve`' };
 }
 
 /** The error for an answer that is not 200. */
@@ -15,7 +15,7 @@ export function refusedBy(where: Where, status: number, body: string): ProviderE
   if (said === undefined && status < 500) {
     return new ProviderError(
       'bad_response',
-      `${where.host} answered ${status} and not as Ollama would: OLLAMA_HOST must name an Ollama server.`,
+      `${where.host} answered ${status} and not as Ollama would: ${where.setting} must name an Ollama server.`,
     );
   }
   const overflow = status === 400 ? overflowIn(where, said ?? body) : undefined;

@@ -10,31 +10,26 @@ import { createDocumentFilter } from '../line-filter.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
 import { createOllamaFilter } from './lines.ts';
 import { createAnswerReader, readCapabilities, readModels, toWire } from './wire.ts';
-import { createConcurrencyLimit, DEFAULT_CONCURRENCY } from '../concurrency-limit.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { DEFAULT_CONCURRENCY } from '../kind.ts';
+import type { ServerOptions } from '../kind.ts';
 import { requestWithin } from '../request.ts';
 import { createTransport } from '../transport.ts';
 import type { OpenCall } from '../transport.ts';
 
-export interface OllamaOptions {
-  /** OLLAMA_HOST: a URL or `host:port`; user and password in it become basic authorization. */
-  host: string;
-  /** Calls that may run at once; more wait, fair over sessions. */
-  concurrency?: number;
-  /** Milliseconds that only rise; for the age of what was discovered. */
-  now?: () => number;
-  /** How long the server may take to say what it has and what a model can, in milliseconds. */
-  answerWithinMs?: number;
-}
-
-/** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `host` is no address. */
-export function createOllama(options: OllamaOptions): LLMProvider {
+/**
+ * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
+ * password in it become basic authorization. Throws `ConfigError` when it is no address.
+ */
+export function createOllama(options: ServerOptions): LLMProvider {
   const patience = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
-  const { url, headers } = readHost(options.host);
+  const { url, headers } = readHost(options);
+  const at = ollamaAt(url, options.addressSetting);
   const transport = createTransport();
   const enter = createConcurrencyLimit(
     options.concurrency ?? DEFAULT_CONCURRENCY,
     'Ollama',
-    'providers.ollama.concurrency',
+    `providers.${options.name}.concurrency`,
   );
   /** The window each model was last asked to hold. */
   const askedWindow = new Map<string, number>();
@@ -59,7 +54,7 @@ export function createOllama(options: OllamaOptions): LLMProvider {
     model: string | undefined,
     question: (client: Ollama) => Promise<T>,
   ): Promise<T> => {
-    const where = { ...ollamaAt(url), model };
+    const where = { ...at, model };
     return await requestWithin(where, patience, signal, async (until) => {
       const { client, call } = open(where, until, createDocumentFilter());
       try {
@@ -91,10 +86,10 @@ export function createOllama(options: OllamaOptions): LLMProvider {
     return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : told;
   };
 
-  const known = createDiscovery(discover, options.now);
+  const known = createDiscovery(discover, options.monotonicNow);
 
   async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> {
-    const where = { ...ollamaAt(url), model: request.model };
+    const where = { ...at, model: request.model };
     const leave = await enter(request, signal);
     let call: OpenCall | undefined;
     try {
@@ -122,7 +117,7 @@ export function createOllama(options: OllamaOptions): LLMProvider {
   }
 
   return {
-    name: 'ollama',
+    name: options.name,
     models: (signal) =>
       ask(signal, undefined, async (client) => readModels(await client.list()).map((model) => model.name)),
     capabilities: known.capabilities,
@@ -133,9 +128,13 @@ export function createOllama(options: OllamaOptions): LLMProvider {
 
 const DEFAULT_PORT = '11434';
 
-/** Reads OLLAMA_HOST the way Ollama's own tools do; credentials go into a header, so that no message shows them. */
-function readHost(host: string): { url: string; headers: Record<string, string> } {
-  const spelled = host.startsWith(':') ? `127.0.0.1${host}` : host.trim() || '127.0.0.1';
+/** Reads the address as Ollama's own tools do; credentials go into a header, so that no message shows them. */
+function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
+  url: string;
+  headers: Record<string, string>;
+} {
+  const given = baseUrl.trim();
+  const spelled = given.startsWith(':') ? `127.0.0.1${given}` : given || '127.0.0.1';
   const explicit = spelled.includes('://');
   let parsed: URL;
   try {
@@ -143,14 +142,15 @@ function readHost(host: string): { url: string; headers: Record<string, string> 
   } catch {
     throw new ConfigError(
       'bad_ollama_host',
-      'OLLAMA_HOST is not an address: write http://host:port or host:port.',
+      `${addressSetting} is not an address: write http://host:port or host:port.`,
     );
   }
   if (parsed.port === '' && !explicit) parsed.port = DEFAULT_PORT;
   // 0.0.0.0 is where a server listens, not where one can be reached everywhere.
   if (parsed.hostname === '0.0.0.0') parsed.hostname = '127.0.0.1';
   const secret = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`;
-  const headers: Record<string, string> =
-    parsed.username === '' ? {} : { authorization: `Basic ${Buffer.from(secret).toString('base64')}` };
+  const basic = parsed.username === '' ? undefined : `Basic ${Buffer.from(secret).toString('base64')}`;
+  const authorization = apiKey === undefined ? basic : `Bearer ${apiKey}`;
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
   return { url: `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`, headers };
 }

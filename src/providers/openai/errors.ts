@@ -7,22 +7,32 @@ import type { Where } from '../errors.ts';
 /** Names of models repeated in a message. */
 const MAX_NAMED = 5;
 
-/** A server for the faults to name; `host` is OPENAI_BASE_URL without anything secret. */
-export function openaiAt(host: string): Where {
+/** A server as error messages name it. */
+export interface OpenaiPlace extends Where {
+  /** Names the setting that holds the key. */
+  keySetting: string;
+}
+
+/** An OpenAI-compatible server as error messages name it; `host` holds nothing secret. */
+export function openaiAt(
+  host: string,
+  { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
+): OpenaiPlace {
   return {
     server: 'an OpenAI-compatible server',
     host,
-    variable: 'OPENAI_BASE_URL',
+    setting: addressSetting,
+    keySetting,
     start: 'start the server',
   };
 }
 
 /** The error for an answer that is not 200. */
-export function refusedBy(where: Where, status: number, body: string): ProviderError {
-  const { host, model } = where;
+export function refusedBy(where: OpenaiPlace, status: number, body: string): ProviderError {
+  const { host, model, setting, keySetting } = where;
   // Not in the server's words: some repeat a part of the key.
   if (status === 401 || status === 403) {
-    return new ProviderError('unavailable', `${host} refused the key (${status}): set OPENAI_API_KEY.`);
+    return new ProviderError('unavailable', `${host} refused the key (${status}): set ${keySetting}.`);
   }
   const said = errorText(body);
   if (status === 404 && model !== undefined && said !== undefined && /model/i.test(said)) {
@@ -31,14 +41,14 @@ export function refusedBy(where: Where, status: number, body: string): ProviderE
   if (status === 404 || (said === undefined && status < 500 && status !== 429)) {
     return new ProviderError(
       'bad_response',
-      `${host} answered ${status}: OPENAI_BASE_URL must name an OpenAI-compatible API, usually an address that ends in /v1.`,
+      `${host} answered ${status}: ${setting} must name an OpenAI-compatible API, usually an address that ends in /v1.`,
     );
   }
   const overflow = status === 400 || status === 413 ? overflowIn(where, said ?? body) : undefined;
   if (overflow !== undefined) return overflow;
   const quoted = `${status}: ${clip(said ?? body)}`;
   if ((status >= 500 && status !== 501) || status === 429 || status === 499) {
-    const message = `The model server at ${host} (OPENAI_BASE_URL) answered ${quoted}`;
+    const message = `The model server at ${host} (${setting}) answered ${quoted}`;
     return new ProviderError('unavailable', message, { retryable: true });
   }
   return new ProviderError('bad_request', `The model server at ${host} refused the call with ${quoted}`);
@@ -51,9 +61,9 @@ export function failedMidway(where: Where, data: string): ProviderError {
   return overflowIn(where, said) ?? new ProviderError('bad_response', broken, { retryable: true });
 }
 
-/** The error for a model the server does not list; `has` is what it does. */
+/** The error for a model the server does not list; `has` is what it does, as others call those. */
 export function unknownModel({ host, model }: Where, has: readonly string[]): ProviderError {
-  const named = has.slice(0, MAX_NAMED).map((name) => `openai/${name}`);
+  const named = has.slice(0, MAX_NAMED);
   const choice =
     named.length === 0 ? 'name another in MODEL' : `set MODEL to one it has: ${named.join(', ')}`;
   return new ProviderError(

@@ -5,30 +5,23 @@ import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
 import type { BodyFilter } from '../exchange.ts';
 import { lostConnection, toProviderError } from '../errors.ts';
-import type { Where } from '../errors.ts';
 import { createDocumentFilter } from '../line-filter.ts';
 import { createEventFilter } from './events.ts';
 import { failedMidway, openaiAt, refusedBy, unknownModel } from './errors.ts';
+import type { OpenaiPlace } from './errors.ts';
 import { createAnswerReader, eventOfWhole, findModel, readModels, toWire } from './wire.ts';
 import type { ListedModel } from './wire.ts';
-import { createConcurrencyLimit, DEFAULT_CONCURRENCY } from '../concurrency-limit.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { DEFAULT_CONCURRENCY } from '../kind.ts';
+import type { ServerOptions } from '../kind.ts';
 import { requestWithin } from '../request.ts';
 import { createTransport } from '../transport.ts';
 import type { OpenCall } from '../transport.ts';
 
-export interface OpenaiOptions {
-  /** OPENAI_BASE_URL: where the API begins, usually ending in `/v1`. */
-  baseUrl: string;
-  /** OPENAI_API_KEY, sent as a bearer token; undefined sends none. */
-  apiKey?: string | undefined;
+/** `baseUrl` is where the API begins, usually ending in `/v1`. */
+export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer comes whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
-  /** Calls that may run at once; more wait, fair over sessions. */
-  concurrency?: number;
-  /** Milliseconds that only rise; for the age of what was discovered. */
-  now?: () => number;
-  /** How long the server may take to say what it has, in milliseconds. */
-  answerWithinMs?: number;
 }
 
 /** The client has a limit of its own on silence: as long as a timer can be, for the turn has the real ones. */
@@ -38,16 +31,16 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { apiKey } = options;
   const patience = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
-  const url = readBaseUrl(options.baseUrl);
-  const at = openaiAt(url);
+  const url = readBaseUrl(options);
+  const at = openaiAt(url, options);
   const transport = createTransport();
   const limit = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const enter = createConcurrencyLimit(limit, 'the model server', 'providers.openai.concurrency');
+  const enter = createConcurrencyLimit(limit, 'the model server', `providers.${options.name}.concurrency`);
   /** What a server says may hold the key it was sent. */
   const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
 
   const open = async (
-    where: Where,
+    where: OpenaiPlace,
     signal: AbortSignal,
     filter: BodyFilter,
   ): Promise<{ client: OpenAI; call: OpenCall }> => {
@@ -60,7 +53,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     return { call, client: await makeClient({ baseURL: url, apiKey, fetch: call.fetch }) };
   };
 
-  const list = async (signal: AbortSignal | undefined, where: Where): Promise<ListedModel[]> => {
+  const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> => {
     return await requestWithin(where, patience, signal, async (until) => {
       const { client, call } = await open(where, until, createDocumentFilter());
       try {
@@ -77,7 +70,10 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     const found = findModel(models, model);
     if (found === undefined && models.length > 0) {
       const ids = models.map(({ id }) => id);
-      throw unknownModel({ ...at, model }, ids);
+      throw unknownModel(
+        { ...at, model },
+        ids.map((id) => `${options.name}/${id}`),
+      );
     }
     return {
       contextWindow: found?.window ?? UNKNOWN_WINDOW,
@@ -87,7 +83,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       vision: false,
     };
   };
-  const known = createDiscovery(discover, options.now);
+  const known = createDiscovery(discover, options.monotonicNow);
 
   async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> {
     const where = { ...at, model: request.model };
@@ -120,7 +116,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   }
 
   return {
-    name: 'openai',
+    name: options.name,
     models: async (signal) => (await list(signal, at)).map(({ id }) => id),
     capabilities: known.capabilities,
     streamChat,
@@ -150,18 +146,18 @@ async function makeClient(given: {
   });
 }
 
-function readBaseUrl(given: string): string {
-  const parsed = URL.parse(given);
+function readBaseUrl({ baseUrl, addressSetting, keySetting }: ServerOptions): string {
+  const parsed = URL.parse(baseUrl);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new ConfigError(
       'bad_openai_base_url',
-      'OPENAI_BASE_URL is not an address: write http://host:port/v1.',
+      `${addressSetting} is not an address: write http://host:port/v1.`,
     );
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw new ConfigError(
       'bad_openai_base_url',
-      'OPENAI_BASE_URL must hold no user or password: put the key into OPENAI_API_KEY.',
+      `${addressSetting} must hold no user or password: put the key into ${keySetting}.`,
     );
   }
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/$/, '')}`;

@@ -5,6 +5,7 @@ import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { OLLAMA_SERVER } from '../../providers/servers.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const loadedModels = z.object({ models: z.array(z.object({ name: z.string() })) });
@@ -14,7 +15,7 @@ describeEachDatabase('a stop in mid-answer', (databases) => {
     const fake = await startFakeOllama();
     onTestFinished(() => fake.close());
     fake.answer({ text: ['Once ', 'upon'], failure: { kind: 'hang', after: 1 } });
-    const provider = createOllama({ host: fake.url });
+    const provider = createOllama({ ...OLLAMA_SERVER, baseUrl: fake.url });
     const scenario = await openScenario(databases, { provider, model: 'fake:latest' });
     const { head, turnId } = await scenario.say('Tell me a story');
     const stop = new AbortController();

@@ -33,7 +33,8 @@ async function open(pollMs = NEVER_MS): Promise<Profiles> {
   const toolNames = ['list_dir', 'read_file', 'memory', 'exec'];
   const profiles = createProfiles({ folder, log: testLog(logged), pollMs });
   opened.push(profiles);
-  await profiles.open({ usual, toolNames });
+  const modelProblem = (model: string) => (model.startsWith('gpo/') ? `no provider has ${model}` : undefined);
+  await profiles.open({ usual, toolNames, modelProblem });
   return profiles;
 }
 
@@ -117,6 +118,8 @@ it('names every error at once by file and field, and does not start with any', a
   await write('broken', 'config.json', '{"model": ');
   await write('long', 'system_prompt.md', 'x'.repeat(MAX_PROFILE_FILE_BYTES + 1));
   await write('list', 'config.json', []);
+  await write('far', 'config.json', { model: 'gpo/qwen3' });
+  await write('near', 'config.json', { model: 'gpu/qwen3' });
   const error = await open().catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: 'bad_profiles' });
   const text = String(error);
@@ -130,8 +133,10 @@ it('names every error at once by file and field, and does not start with any', a
     /profiles\/broken\/config\.json: is not JSON/,
     /profiles\/long\/system_prompt\.md: is too long: 65537 bytes, and 65536 are allowed/,
     /profiles\/list\/config\.json: the file: /,
+    /profiles\/far\/config\.json: model: no provider has gpo\/qwen3/,
   ])
     expect(text).toMatch(part);
+  expect(text).not.toContain('profiles/near');
 });
 
 it('ignores hidden folders, plain files and folders that hold no file of a profile', async () => {

@@ -77,7 +77,7 @@ describe('slash commands', () => {
     await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_commands_not_registered'), WAIT);
   });
 
-  it('commits first, then defers, then grows the answer in the deferred reply (DESIGN T1)', async () => {
+  it('commits first, then defers, then grows the answer in the deferred reply', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();

@@ -20,7 +20,7 @@ describe('what is known of a model', () => {
 
   it('is asked for once in five minutes, however many ask (B-26)', async () => {
     let clock = 0;
-    const { fake, ollama } = await pairs.start({ now: () => clock });
+    const { fake, ollama } = await pairs.start({ monotonicNow: () => clock });
     const asked = (): number => fake.requests.filter((request) => request === 'POST /api/show').length;
     await Promise.all(Array.from({ length: 50 }, () => ollama.capabilities('fake', never)));
     expect(asked()).toBe(1);
@@ -42,7 +42,7 @@ describe('what is known of a model', () => {
 
   it('does not take a smaller window that somebody asked for as the limit', async () => {
     let clock = 0;
-    const { ollama } = await pairs.start({ now: () => clock });
+    const { ollama } = await pairs.start({ monotonicNow: () => clock });
     await collectChat(ollama.streamChat(question('hi', { contextWindow: 1_024 }), never));
     clock = DISCOVERY_TTL_MS;
     expect((await ollama.capabilities('fake', never)).contextWindow).toBe(32_768);
@@ -58,7 +58,7 @@ describe('what is known of a model', () => {
 
   it('is not waited for longer than the server may take', async () => {
     const raw = await startRawServer();
-    const ollama = pairs.providerAt({ host: raw.url, answerWithinMs: 50 });
+    const ollama = pairs.providerAt({ baseUrl: raw.url, answerWithinMs: 50 });
     const silent = { code: 'unavailable', message: expect.stringContaining('0.05 s') };
     await expect(ollama.capabilities('fake', never)).rejects.toMatchObject(silent);
     await expect(ollama.models(never)).rejects.toMatchObject(silent);

@@ -29,8 +29,8 @@ describe('a failure of Ollama', () => {
 
   it.each(['http://127.0.0.1:1', 'http://no-such-host.invalid:11434'])(
     'tells what to start when nobody is at %s',
-    async (host) => {
-      const { error } = await drain(pairs.providerAt({ host }).streamChat(question('hi'), never));
+    async (baseUrl) => {
+      const { error } = await drain(pairs.providerAt({ baseUrl }).streamChat(question('hi'), never));
       expect(error).toMatchObject({ code: 'unavailable', retryable: true });
       expect(String(error)).toContain('OLLAMA_HOST');
       expect(String(error)).toContain('ollama serve');
@@ -126,28 +126,37 @@ describe('a failure of Ollama', () => {
 
   it('shows no password of OLLAMA_HOST, and sends it as a header', async () => {
     const { fake } = await pairs.start();
-    const host = fake.url.replace('http://', 'http://me:s3cret@');
-    expect((await collectChat(pairs.providerAt({ host }).streamChat(question('hi'), never))).content).toBe(
+    const baseUrl = fake.url.replace('http://', 'http://me:s3cret@');
+    expect((await collectChat(pairs.providerAt({ baseUrl }).streamChat(question('hi'), never))).content).toBe(
       'echo: hi',
     );
     expect(fake.authorizations.at(-1)).toBe(`Basic ${Buffer.from('me:s3cret').toString('base64')}`);
-    const nobody = pairs.providerAt({ host: 'http://me:s3cret@127.0.0.1:1' });
+    const nobody = pairs.providerAt({ baseUrl: 'http://me:s3cret@127.0.0.1:1' });
     const { error } = await drain(nobody.streamChat(question('hi'), never));
     expect(String(error)).toContain('127.0.0.1:1');
     expect(String(error)).not.toContain('s3cret');
   });
 
   it('refuses an OLLAMA_HOST that is no address when it is made', () => {
-    expect(() => pairs.providerAt({ host: 'http://[nobody' })).toThrow(ConfigError);
-    expect(() => pairs.providerAt({ host: 'http://[nobody' })).toThrow('OLLAMA_HOST');
+    expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow(ConfigError);
+    expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow('OLLAMA_HOST');
   });
 
   it.each(['127.0.0.1:PORT', ':PORT', '0.0.0.0:PORT', 'localhost:PORT', ' http://127.0.0.1:PORT/ '])(
     'understands OLLAMA_HOST=%s as other tools do',
     async (spelled) => {
       const { fake } = await pairs.start();
-      const host = spelled.replace('PORT', new URL(fake.url).port);
-      expect(await pairs.providerAt({ host }).models(never)).toEqual(['fake:latest', 'plain:latest']);
+      const baseUrl = spelled.replace('PORT', new URL(fake.url).port);
+      expect(await pairs.providerAt({ baseUrl }).models(never)).toEqual(['fake:latest', 'plain:latest']);
     },
   );
+
+  it.each([
+    ['10.0.0.2', '10.0.0.2:11434'],
+    ['10.0.0.2:11434', '10.0.0.2:11434'],
+    ['https://ollama.test', 'https://ollama.test'],
+  ])('reads OLLAMA_HOST=%s as %s', async (baseUrl, address) => {
+    const provider = pairs.providerAt({ baseUrl, answerWithinMs: 20 });
+    await expect(provider.models(never)).rejects.toThrow(address);
+  });
 });

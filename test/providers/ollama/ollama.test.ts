@@ -1,18 +1,13 @@
 /** That the Ollama provider keeps the contract of all providers over the fake's real socket. */
-import { createProviders } from '../../../src/providers/index.ts';
-import type { LLMProvider } from '../../../src/contracts/provider.ts';
+import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { providerContract } from '../../contracts/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { toReply } from './setup.ts';
 import { harnessOf } from '../harness.ts';
+import { OLLAMA_SERVER } from '../servers.ts';
 
 providerContract('ollama', async () => {
   const fake = await startFakeOllama();
+  const providerAt = (baseUrl: string) => createOllama({ ...OLLAMA_SERVER, baseUrl });
   return harnessOf(fake, providerAt, (reply) => fake.answer(toReply(reply)));
 });
-
-function providerAt(host: string): LLMProvider {
-  const provider = createProviders({ ollama: { host } }).get('ollama');
-  if (provider === undefined) throw new Error('the list has no ollama');
-  return provider;
-}

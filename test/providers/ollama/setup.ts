@@ -1,10 +1,11 @@
 /** A fake Ollama and a provider for it, closed together after the test. */
-import { createProviders } from '../../../src/providers/index.ts';
-import type { OllamaOptions } from '../../../src/providers/ollama/ollama.ts';
+import type { ServerOptions } from '../../../src/providers/kind.ts';
+import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import type { LLMProvider } from '../../../src/contracts/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
 import type { ContractReply } from '../../contracts/provider.ts';
+import { OLLAMA_SERVER } from '../servers.ts';
 
 export interface Pair {
   fake: FakeOllama;
@@ -14,18 +15,17 @@ export interface Pair {
 /** Makes pairs and single providers, and closes whatever it made. */
 export function createPairs() {
   const open: { close(): Promise<void> }[] = [];
-  const providerAt = (options: OllamaOptions): LLMProvider => {
-    const ollama = createProviders({ ollama: options }).get('ollama');
-    if (ollama === undefined) throw new Error('the list has no ollama');
+  const providerAt = (options: Partial<ServerOptions> & { baseUrl: string }): LLMProvider => {
+    const ollama = createOllama({ ...OLLAMA_SERVER, ...options });
     open.push(ollama);
     return ollama;
   };
   return {
     providerAt,
-    async start(options: Partial<OllamaOptions> = {}, server: FakeOllamaOptions = {}): Promise<Pair> {
+    async start(options: Partial<ServerOptions> = {}, server: FakeOllamaOptions = {}): Promise<Pair> {
       const fake = await startFakeOllama(server);
       open.unshift(fake);
-      return { fake, ollama: providerAt({ host: fake.url, ...options }) };
+      return { fake, ollama: providerAt({ baseUrl: fake.url, ...options }) };
     },
     async closeAll(): Promise<void> {
       for (const thing of open.splice(0).toReversed()) await thing.close();

@@ -1,16 +1,16 @@
 /** A fake llama-server and a provider for it, closed together after the test. */
-import { createProviders } from '../../../src/providers/index.ts';
+import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import type { OpenaiOptions } from '../../../src/providers/openai/openai.ts';
 import type { LLMProvider } from '../../../src/contracts/provider.ts';
 import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import type { FakeLlama, FakeLlamaOptions } from '../../fakes/llama-server/llama-server.ts';
+import { OPENAI_SERVER } from '../servers.ts';
 
 /** Makes pairs and single providers, and closes whatever it made. */
 export function createLlamaPairs() {
   const open: { close(): Promise<void> }[] = [];
-  const providerAt = (options: OpenaiOptions): LLMProvider => {
-    const openai = createProviders({ ollama: { host: '' }, openai: options }).get('openai');
-    if (openai === undefined) throw new Error('the list has no openai');
+  const providerAt = (options: Partial<OpenaiOptions> & { baseUrl: string }): LLMProvider => {
+    const openai = createOpenai({ ...OPENAI_SERVER, ...options });
     open.push(openai);
     return openai;
   };

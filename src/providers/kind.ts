@@ -1,0 +1,108 @@
+/** A kind of model server: what `config.json` may say of one, and how its provider is made. */
+import { z } from 'zod';
+import type { LLMProvider } from '../contracts/provider.ts';
+
+/** Calls to one server that run at once when nothing else is set. */
+export const DEFAULT_CONCURRENCY = 32;
+
+/** What every provider is made from, whatever its kind. */
+export interface ServerOptions {
+  /** Name of the provider: its models are called `<name>/<model>`. */
+  name: string;
+  /** Address of the server. */
+  baseUrl: string;
+  /** Sent as a bearer token; undefined sends none. */
+  apiKey?: string | undefined;
+  /** Names the setting that holds the address, for error messages. */
+  addressSetting: string;
+  /** Names the setting that holds the key, for error messages. */
+  keySetting: string;
+  /** Calls that may run at once; more wait, fair over sessions. */
+  concurrency?: number;
+  /** Milliseconds that only rise; for the age of what was discovered. */
+  monotonicNow?: () => number;
+  /** How long the server may take to list its models and say what one can do, in milliseconds. */
+  answerWithinMs?: number;
+}
+
+/** A server as the environment names it. */
+export type EnvironmentServer = Pick<
+  ServerOptions,
+  'baseUrl' | 'apiKey' | 'addressSetting' | 'keySetting'
+> & {
+  /** False: no variable names the server, the address is only assumed. */
+  named: boolean;
+};
+
+/** The environment, without variables that are empty. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How the environment names one server of a kind: the provider that has the kind's own name. */
+export interface EnvironmentRule {
+  /** Completes "set …" for a user who asks for such a model while no server is configured. */
+  needs: string;
+  /** The server that the environment names; undefined when it names none. */
+  read(env: Environment): EnvironmentServer | undefined;
+}
+
+/** One line of the list in `index.ts`. */
+export interface ProviderKind {
+  /** The value of `kind` in `config.json`. */
+  readonly kind: string;
+  /** Fields of an entry of this kind. */
+  readonly settings: z.ZodObject;
+  readonly environment?: EnvironmentRule;
+  /**
+   * Loads the kind's code and makes a provider; `settings` were read by the kind's schema. Nothing is connected before the
+   * first call. Throws `ConfigError` when the address cannot be used.
+   */
+  create(server: ServerOptions, settings: Record<string, unknown>): Promise<LLMProvider>;
+}
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The fields that every kind has; a kind extends them. */
+export function settingsFor<Kind extends string>(kind: Kind) {
+  return z.strictObject({
+    kind: z.literal(kind).describe('kind of server: `ollama`, or `openai` for any OpenAI-compatible one'),
+    baseUrl: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .refine(withoutCredentials, 'must hold no user or password: name the variable of a key in apiKeyEnv')
+      .optional()
+      .describe('address of the server; for `openai` the one where its API begins, usually ending in `/v1`'),
+    apiKeyEnv: z
+      .string()
+      .regex(VARIABLE, 'must be the name of an environment variable')
+      .optional()
+      .describe(
+        'environment variable that holds the key of the server; the key itself never stands in the file',
+      ),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(1_024)
+      .default(DEFAULT_CONCURRENCY)
+      .describe('concurrent calls to the server; more wait, fair over sessions'),
+  });
+}
+
+function withoutCredentials(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed === null || (parsed.username === '' && parsed.password === '');
+}
+
+/** Makes a kind whose settings keep their types on the way to `create`. */
+export function defineKind<Settings extends z.ZodObject>(given: {
+  kind: string;
+  settings: Settings;
+  environment?: EnvironmentRule;
+  create: (server: ServerOptions, settings: z.output<Settings>) => Promise<LLMProvider>;
+}): ProviderKind {
+  const { kind, settings, environment } = given;
+  return {
+    kind,
+    settings,
+    ...(environment && { environment }),
+    create: (server, own) => given.create(server, settings.parse(own)),
+  };
+}

@@ -1,0 +1,148 @@
+/** The model servers that the environment and `providers` in `config.json` name, checked. */
+import { z } from 'zod';
+import type { Environment, EnvironmentServer, ProviderKind, ServerOptions } from './kind.ts';
+
+/** A configured server; `settings` are the fields of its kind. */
+export interface ModelServer extends ServerOptions {
+  kind: string;
+  settings: Record<string, unknown>;
+  /** `nobody` for an assumed address: Ollama's on this machine when nothing names another. */
+  namedBy: 'environment' | 'file' | 'nobody';
+  apiKey: string | undefined;
+}
+
+/** Names of providers; with a slash and a model behind it, such a name says which server is meant. */
+const PROVIDER_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+/** What a header can carry. */
+const API_KEY = /^[\x21-\x7e]+$/;
+
+/** Fields of other programs and earlier versions, and what to write now. */
+const MOVED_FIELDS: Readonly<Record<string, string>> = {
+  host: 'write the address as baseUrl',
+  url: 'write the address as baseUrl',
+  baseURL: 'write the address as baseUrl',
+  apiKey: 'put the key into an environment variable and write its name as apiKeyEnv',
+  type: 'write it as kind',
+};
+
+/** `providers` in `config.json` for the given kinds. */
+export function providersSchemaFor(kinds: readonly ProviderKind[]) {
+  const [first, ...others] = kinds.map(({ settings }) => settings);
+  if (first === undefined) throw new Error('the list of provider kinds is empty');
+  const known = kinds.map(({ kind }) => JSON.stringify(kind)).join(' or ');
+  const entry = z.discriminatedUnion('kind', [first, ...others], { error: `must be ${known}` });
+  const name = z
+    .string()
+    .regex(PROVIDER_NAME, 'a name has 1 to 32 of the characters a-z, 0-9, "-" and "_", a letter first');
+  return z
+    .record(name, entry)
+    .prefault({})
+    .describe(
+      'model servers by name; their models are called `<name>/<model>`, see [Model servers](#model-servers)',
+    );
+}
+
+/**
+ * `providers` as the file has it, ready for the schema: with the kinds that names imply, and without fields that have
+ * other names now; each of those is an error, a sentence that begins with the field.
+ */
+export function presentProviders(
+  given: unknown,
+  kinds: readonly ProviderKind[],
+): { providers: unknown; errors: string[] } {
+  if (!isRecord(given)) return { providers: given, errors: [] };
+  const errors: string[] = [];
+  const present = ([name, entry]: [string, unknown]): [string, unknown] => {
+    if (!isRecord(entry)) return [name, entry];
+    const moved = Object.keys(entry).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
+    errors.push(...moved.map((field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`));
+    const kept = Object.entries(entry).filter(([field]) => !moved.includes(field));
+    const implied = kinds.some(({ kind }) => kind === name) ? { kind: name } : {};
+    return [name, { ...implied, ...Object.fromEntries(kept) }];
+  };
+  return { providers: Object.fromEntries(Object.entries(given).map(present)), errors };
+}
+
+/** An entry of the file, as the schema of its kind gives it. */
+const entryOf = z.looseObject({
+  kind: z.string(),
+  baseUrl: z.string().optional(),
+  apiKeyEnv: z.string().optional(),
+});
+
+/**
+ * Joins the environment and the file, those that the environment names first. `errors` are sentences that begin with the
+ * field or variable; none repeats a value.
+ */
+export function configureServers(
+  kinds: readonly ProviderKind[],
+  { env, file }: { env: Environment; file: Readonly<Record<string, unknown>> },
+): { servers: ModelServer[]; errors: string[] } {
+  const errors: string[] = [];
+  const servers: ModelServer[] = [];
+  const fromEnvironment = new Map<string, EnvironmentServer>();
+  for (const { kind, environment } of kinds) {
+    const server = environment?.read(env);
+    if (server !== undefined) fromEnvironment.set(kind, server);
+  }
+  for (const name of new Set([...fromEnvironment.keys(), ...Object.keys(file)])) {
+    const named = { name, server: fromEnvironment.get(name), entry: file[name], env };
+    const { server, error } = joinServer(kinds, named);
+    if (server !== undefined) servers.push(server);
+    if (error !== undefined) errors.push(error);
+  }
+  return { servers, errors };
+}
+
+/** One provider: what the environment says of it, and its entry in the file. */
+interface NamedServer {
+  name: string;
+  server: EnvironmentServer | undefined;
+  entry: unknown;
+  env: Environment;
+}
+
+function joinServer(
+  kinds: readonly ProviderKind[],
+  { name, server, entry, env }: NamedServer,
+): { server?: ModelServer; error?: string } {
+  const field = (last: string): string => `providers.${name}.${last}`;
+  const { kind, baseUrl, apiKeyEnv, ...settings } = entryOf.parse(entry ?? { kind: name });
+  const ownKind = kinds.find((known) => known.kind === name);
+  if (ownKind !== undefined && kind !== name) {
+    return { error: `${field('kind')}: a server of this name is of kind "${name}": choose another name` };
+  }
+  if (server?.named === true && baseUrl !== undefined) {
+    return { error: `${field('baseUrl')}: ${server.addressSetting} names this server already: remove one` };
+  }
+  const address = baseUrl ?? server?.baseUrl;
+  // Settings of a server that the environment may name another time are no error.
+  if (address === undefined && ownKind?.environment !== undefined) return {};
+  if (address === undefined) {
+    return { error: `${field('baseUrl')}: is missing: write the address, such as http://127.0.0.1:8080/v1` };
+  }
+  const apiKey = apiKeyEnv === undefined ? server?.apiKey : env[apiKeyEnv];
+  if (apiKeyEnv !== undefined && apiKey === undefined) {
+    return { error: `${field('apiKeyEnv')}: the environment variable ${apiKeyEnv} is not set` };
+  }
+  if (apiKey !== undefined && !API_KEY.test(apiKey)) {
+    const variable = apiKeyEnv ?? server?.keySetting ?? field('apiKeyEnv');
+    return { error: `${variable}: may hold only visible ASCII characters` };
+  }
+  const inFile = baseUrl !== undefined;
+  const full: ModelServer = {
+    name,
+    kind,
+    settings: { kind, ...settings },
+    baseUrl: address,
+    apiKey,
+    addressSetting: inFile ? field('baseUrl') : (server?.addressSetting ?? field('baseUrl')),
+    keySetting: apiKeyEnv ?? server?.keySetting ?? field('apiKeyEnv'),
+    namedBy: inFile ? 'file' : server?.named === true ? 'environment' : 'nobody',
+  };
+  return { server: full };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
