@@ -79,7 +79,7 @@ export function isAnswerLost(error: unknown): boolean {
   return error instanceof ChannelError && error.code === 'unavailable' && !(error.cause instanceof HTTPError);
 }
 
-/** Gateway close codes after which a reconnect cannot help, and what mends each. */
+/** Gateway close codes after which a reconnect cannot help, and what to do about each. */
 const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
   [GatewayCloseCodes.AuthenticationFailed, ['unauthorized', BAD_TOKEN]],
   [

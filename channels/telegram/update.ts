@@ -1,4 +1,4 @@
-/** The parts of a Telegram update that the channel reads, checked once at the door; everything else passes unseen. */
+/** The parts of a Telegram update that the channel reads, checked once when it arrives; everything else is ignored. */
 import { z } from 'zod';
 
 /** Telegram promises 52 significant bits; a number beyond a double's precision names some other chat and is refused. */

@@ -1,4 +1,4 @@
-/** Every transaction in the life of a message, one function each (DESIGN: T1-T7), and the reads the doors need. */
+/** Every transaction in the life of a message, one function each (T1-T7), and the reads that channels need. */
 import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from './message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
 import type { ExecutionMode, Plan } from './plan.ts';
@@ -52,7 +52,7 @@ export interface TurnPayload {
   turnId: string;
   address: Address;
   message: InboundMessage;
-  /** How the door wants the turn run: `run` without planning (cron, `stream:false`), else `runStream`. */
+  /** How the channel wants the turn run: `run` without planning (cron, `stream:false`), else `runStream`. */
   entry: 'runStream' | 'run';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
@@ -79,7 +79,7 @@ export interface AcceptRequest {
 }
 
 /**
- * The ledger. Throws only `StoreError`; connection losses and serialisation faults are retried inside for up to 30 s,
+ * The ledger. Throws only `StoreError`; connection losses and serialisation failures are retried inside for up to 30 s,
  * and each function is safe to repeat: a commit whose answer was lost is recognised, not done twice. Nothing here is
  * held open while anybody waits.
  */

@@ -1,7 +1,7 @@
-/** What can go wrong on the way to any model server, said in the family's words and with the variable that mends it. */
+/** What can go wrong on the way to any model server, as errors of the family that name the variable to change. */
 import { ProviderError } from '../contracts/errors.ts';
 
-/** Where a fault happened. */
+/** Where an error happened. */
 export interface Where {
   /** What kind of server it is, as in "Ollama". */
   server: string;

@@ -9,11 +9,11 @@ import { createAuthenticator } from './tokens.ts';
 const PAIRING_TTL_MS = 3_600_000;
 /** Live codes a channel may hold; further strangers hear nothing until one is used or expires. */
 export const MAX_PAIRINGS = 100;
-/** How long a grant is believed without asking the store: a revoked grant dies within this time. */
+/** How long a grant is cached without asking the store: a revoked grant dies within this time. */
 export const GRANT_CACHE_MS = 2_000;
-const MAX_BELIEVED = 10_000;
+const MAX_CACHED = 10_000;
 
-export interface GatekeeperDeps {
+export interface AccessPolicyDeps {
   access: AccessStore;
   /** How the channel treats people; undefined = a channel without people (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
@@ -21,15 +21,15 @@ export interface GatekeeperDeps {
   now: () => number;
 }
 
-/** Makes the gatekeeper. */
-export function createAccessPolicy(deps: GatekeeperDeps): AccessPolicy {
-  const believed = new Recent<true>(GRANT_CACHE_MS, MAX_BELIEVED, deps.now);
+/** Makes the access policy. */
+export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
+  const grants = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED, deps.now);
 
   async function granted(channel: string, kind: 'dm' | 'group', id: string): Promise<boolean> {
     const key = `${channel}:${kind}:${id}`;
-    if (believed.get(key) !== undefined) return true;
+    if (grants.get(key) !== undefined) return true;
     const found = await deps.access.hasGrant(channel, kind, id);
-    if (found) believed.set(key, true);
+    if (found) grants.set(key, true);
     return found;
   }
 

@@ -11,7 +11,7 @@ export interface StandingDeps {
   ledger: Pick<Ledger, 'sessionOf' | 'session'>;
 }
 
-/** Makes the answers; nothing is believed from before, because schedules are rare. */
+/** Makes the checks; nothing is cached, because schedules are rare. */
 export function createCreatorAccess(deps: StandingDeps): CreatorAccess {
   return {
     async placeOf(address) {

@@ -6,9 +6,9 @@ import type { AccessStore, Caller } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret, newToken } from './secrets.ts';
 
-/** How long a found token is believed without asking the store: a revoked token dies within this time. */
-export const TOKEN_BELIEVED_MS = 1_000;
-const MAX_BELIEVED = 10_000;
+/** How long a found token is cached without asking the store: a revoked token dies within this time. */
+export const TOKEN_CACHE_MS = 1_000;
+const MAX_CACHED = 10_000;
 /** Longest `Authorization` value that is looked at. */
 const MAX_HEADER = 512;
 
@@ -17,17 +17,17 @@ export function createAuthenticator(
   access: Pick<AccessStore, 'tokenByHash'>,
   now: () => number,
 ): (authorization: string | undefined) => Promise<Caller | undefined> {
-  const believed = new Recent<Caller>(TOKEN_BELIEVED_MS, MAX_BELIEVED, now);
+  const callers = new Recent<Caller>(TOKEN_CACHE_MS, MAX_CACHED, now);
   return async (authorization) => {
     const token = bearerToken(authorization);
     if (token === undefined) return undefined;
     const hash = hashSecret(token);
-    const known = believed.get(hash);
+    const known = callers.get(hash);
     if (known !== undefined) return known;
     const record = await access.tokenByHash(hash);
     if (record === undefined) return undefined;
     const caller: Caller = { tokenId: record.tokenId, scopes: record.scopes };
-    believed.set(hash, caller);
+    callers.set(hash, caller);
     return caller;
   };
 }

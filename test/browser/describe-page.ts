@@ -84,7 +84,7 @@ export function describeEntrance(name: string, tests: (guest: Guest, at: Visited
     let api: OpenApi;
     let turns: FakeTurn[];
     beforeEach(async () => {
-      // A port of its own: some doors close and must come back at the same address.
+      // A port of its own: some servers close and must come back at the same address.
       api = await openApi({ port: await freePort() });
       turns = [];
       api.gateway.script = (turn) => void turns.push(turn);

@@ -72,7 +72,7 @@ describeEntrance("a plan's panel", (guest, at) => {
   }
 
   describe('tells', () => {
-    it('why a step was changed and what is left to mend with, a little at the end as a warning (S-24, S-35)', async () => {
+    it('why a step was changed and how many corrections are left, few of them as a warning (S-24, S-35)', async () => {
       const turn = await follow(RUNNING);
       expect(await panel().locator('.plan-budget').isVisible()).toBe(false);
       const changed = (corrections: number, revision: string): Plan => ({

@@ -49,7 +49,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(ann, 'who barks now')).not.toContain('Rex');
   });
 
-  it('is marked when it was learned among words of others, until its owner vouches for it', async () => {
+  it('is marked when it was learned beside untrusted text, until its owner confirms it', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
       { when: 'look around' },

@@ -16,7 +16,7 @@ const FILE = {
 };
 
 /** Two looks and two turns, on a slow machine. */
-const PATIENCE = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 
 describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, file: FILE }, (fixture) => {
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
@@ -49,7 +49,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect(await stored(`telegram:${ada}`)).toEqual(['The news: none.']);
       expect(asked('[A task scheduled earlier in this chat')).toBe(1);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -72,7 +72,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       });
       expect(schedule?.creatorId).toBe(`discord:${person.id}`);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -104,7 +104,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect(last).toEqual(['system', 'assistant']);
       expect(modelCalls('Ring the bell')).toBe(1);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -139,7 +139,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect((await call(other, `/v1/schedules/${made.id}`, undefined, 'DELETE')).status).toBe(404);
       expect((await call(mine, `/v1/schedules/${made.id}`, undefined, 'DELETE')).status).toBe(200);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -163,7 +163,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect(screen(bo)).toHaveLength(2);
       expect(asked('Wake Bo')).toBe(1);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -181,7 +181,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       expect(asked('Spy on them')).toBe(0);
       await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule switched off'), WAIT);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -213,7 +213,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
         `telegram:${supergroup}`,
       );
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -225,7 +225,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       await vi.waitFor(() => expect(screen(cy)[1]).toMatch(/^Removed: every hour/), WAIT);
       expect(await fixture().store.schedules.schedules({ session: `telegram:${cy}`, limit: 9 })).toEqual([]);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 
   it(
@@ -233,7 +233,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     async () => {
       const workspace = path.join(fixture().home, 'workspace');
       await mkdir(workspace, { recursive: true });
-      await writeFile(path.join(workspace, 'HEARTBEAT.md'), '# Every beat\n- mind the plants');
+      await writeFile(path.join(workspace, 'HEARTBEAT.md'), '# Every interval\n- water the plants');
       const chat = `telegram:${owner}`;
       const calls = (): number =>
         fixture().telegram.count('sendMessage') + fixture().telegram.count('sendChatAction');
@@ -242,20 +242,20 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       await fixture().idle(chat);
 
       const before = calls();
-      fixture().ollama.answer({ text: '**HEARTBEAT_OK**', perSecond: 10 }, { when: 'mind the plants' });
+      fixture().ollama.answer({ text: '**HEARTBEAT_OK**', perSecond: 10 }, { when: 'water the plants' });
       await comes('heartbeat');
-      await vi.waitFor(() => expect(asked('mind the plants')).toBe(1), LOOKED);
+      await vi.waitFor(() => expect(asked('water the plants')).toBe(1), LOOKED);
       await fixture().idle(chat);
       expect(calls()).toBe(before);
       expect(await said(chat)).toEqual(['hello', 'echo: hello']);
 
-      fixture().ollama.answer({ text: 'The plants are dry.', perSecond: 10 }, { when: 'mind the plants' });
+      fixture().ollama.answer({ text: 'The plants are dry.', perSecond: 10 }, { when: 'water the plants' });
       await comes('heartbeat');
       await vi.waitFor(() => expect(screen(owner)).toEqual(['echo: hello', 'The plants are dry.']), LOOKED);
       await fixture().idle(chat);
       expect(await said(chat)).toEqual(['hello', 'echo: hello', 'The plants are dry.']);
       const last = fixture().ollama.calls.findLast(({ body }) =>
-        lastUserText(body).includes('mind the plants'),
+        lastUserText(body).includes('water the plants'),
       );
       // What was quiet is not in the way of what comes later.
       expect(last?.body.messages.filter(({ role }) => role === 'user')).toHaveLength(2);
@@ -264,6 +264,6 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
         .flatMap((message) => message.shown);
       expect(shown.filter((text) => text.includes('HEART'))).toEqual([]);
     },
-    PATIENCE,
+    TEST_TIMEOUT_MS,
   );
 });

@@ -127,10 +127,10 @@ describe('a planned turn with subagents', () => {
       const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
       const seen = follow('pat', screen, /Knead[^]*knead for pat/);
       await page.getByText('knead for pat').first().waitFor();
-      await guest.look('mind-at-work');
+      await guest.look('plan-running');
       await seen;
       await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
-      await guest.look('mind-done');
+      await guest.look('plan-done');
       fixture.ollama.answer('Ding.', { when: 'Ring for pat' });
       const at = new Date(Date.now() + 1_500).toISOString();
       const made = await fixture.call('/v1/schedules', {
@@ -138,7 +138,7 @@ describe('a planned turn with subagents', () => {
       });
       expect(made.ok).toBe(true);
       await page.locator('.md', { hasText: 'Ding.' }).waitFor({ timeout: 30_000 });
-      await guest.look('mind-scheduled');
+      await guest.look('scheduled');
     }, 90_000);
   });
 });

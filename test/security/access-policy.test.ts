@@ -9,28 +9,28 @@ import { inbound } from '../store/requests.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 
-function keeperOf(store: TestStore, rules: Partial<ChannelAccess> = {}) {
+function policyOf(store: TestStore, rules: Partial<ChannelAccess> = {}) {
   const clock = { ms: 0 };
-  const keeper = createAccessPolicy({
+  const policy = createAccessPolicy({
     access: store.access,
     channelAccess: (channel) => (channel === 'telegram' ? { ...RULES, ...rules } : undefined),
     now: () => clock.ms,
   });
-  const from = (senderId: string, more = {}) => keeper.authorize(inbound('m', { senderId, ...more }));
-  return { keeper, clock, from };
+  const from = (senderId: string, more = {}) => policy.authorize(inbound('m', { senderId, ...more }));
+  return { policy, clock, from };
 }
 
 const GROUP = { place: 'group' as const, chatId: '-5', mentioned: true };
 const codeIn = (reply: string | undefined): string => /pair approve (\w+)/.exec(reply ?? '')?.[1] ?? '';
 
-describeEachDatabase('the gatekeeper', (databases) => {
+describeEachDatabase('the access policy', (databases) => {
   it('knows owners by what is configured and by the scopes of their token, and nobody else', async () => {
     const store = await databases.open();
     const make = (name: string, scopes: ('chat' | 'admin')[]) =>
       store.access.putToken({ hash: hashSecret(name), name, scopes });
     const admin = await make('boss', ['chat', 'admin']);
     const friend = await make('friend', ['chat']);
-    const { keeper } = keeperOf(store);
+    const { policy } = policyOf(store);
     const ids = [
       'telegram:99',
       'telegram:11',
@@ -38,17 +38,17 @@ describeEachDatabase('the gatekeeper', (databases) => {
       `token:${admin.tokenId}`,
       `token:${friend.tokenId}`,
     ];
-    const owners = await Promise.all([...ids, 'system', 'token:', '99', ''].map((id) => keeper.isOwner(id)));
+    const owners = await Promise.all([...ids, 'system', 'token:', '99', ''].map((id) => policy.isOwner(id)));
     expect(owners).toEqual([true, false, false, true, false, false, false, false, false]);
     await store.access.revokeToken(admin.tokenId);
-    expect(await keeper.isOwner(`token:${admin.tokenId}`)).toBe(false);
+    expect(await policy.isOwner(`token:${admin.tokenId}`)).toBe(false);
   });
 
   it('keeps private and group rights apart: neither opens the other', async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'dm', '21');
     await store.access.addGrant('telegram', 'group', '-6');
-    const { from } = keeperOf(store, { groups: { '-7': { mention: true }, '-8': { mention: false } } });
+    const { from } = policyOf(store, { groups: { '-7': { mention: true }, '-8': { mention: false } } });
     const table: [string, object, 'allow' | 'deny' | 'pairing'][] = [
       ['21', {}, 'allow'],
       ['21', { ...GROUP, chatId: '-5' }, 'deny'],
@@ -74,7 +74,7 @@ describeEachDatabase('the gatekeeper', (databases) => {
   });
 
   it('tells only an owner how a group is let in', async () => {
-    const { from } = keeperOf(await databases.open());
+    const { from } = policyOf(await databases.open());
     expect(await from('99', GROUP)).toEqual({
       kind: 'deny',
       reply: expect.stringContaining('pair group telegram -5'),
@@ -85,15 +85,15 @@ describeEachDatabase('the gatekeeper', (databases) => {
 
   it('gives strangers nothing where only the listed may write, and asks nobody where all may', async () => {
     const store = await databases.open();
-    expect(await keeperOf(store, { dm: 'allowlist' }).from('31')).toEqual({ kind: 'deny' });
-    expect(await keeperOf(store, { dm: 'open' }).from('31')).toEqual({ kind: 'allow', owner: false });
+    expect(await policyOf(store, { dm: 'allowlist' }).from('31')).toEqual({ kind: 'deny' });
+    expect(await policyOf(store, { dm: 'open' }).from('31')).toEqual({ kind: 'allow', owner: false });
     expect(await store.access.pairings()).toEqual([]);
   });
 
   it('takes a code once, in its hour, from nobody else’s hand', async () => {
     const store = await databases.open();
     const { access, sql } = store;
-    const { from } = keeperOf(store);
+    const { from } = policyOf(store);
     const first = await from('31');
     const code = 'reply' in first ? codeIn(first.reply) : '';
     expect(code).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
@@ -113,7 +113,7 @@ describeEachDatabase('the gatekeeper', (databases) => {
 
   it('takes no code after its hour, and gives a new one then', async () => {
     const store = await databases.open();
-    const { from } = keeperOf(store);
+    const { from } = policyOf(store);
     const first = await from('31');
     await store.sql`update pairing set expires_at = now() - interval '1 second'`;
     expect(
@@ -123,7 +123,7 @@ describeEachDatabase('the gatekeeper', (databases) => {
   });
 
   it(`holds ${MAX_PAIRINGS} codes of a channel and is silent to further strangers`, async () => {
-    const { from } = keeperOf(await databases.open());
+    const { from } = policyOf(await databases.open());
     for (let n = 0; n < MAX_PAIRINGS; n += 1) expect((await from(`${1_000 + n}`)).kind).toBe('pairing');
     expect(await from('5000')).toEqual({ kind: 'deny' });
   });
@@ -131,7 +131,7 @@ describeEachDatabase('the gatekeeper', (databases) => {
   it('lets a revoked person in for two seconds at most', async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'dm', '21');
-    const { from, clock } = keeperOf(store);
+    const { from, clock } = policyOf(store);
     expect((await from('21')).kind).toBe('allow');
     await store.access.removeGrant('telegram', 'dm', '21');
     clock.ms += GRANT_CACHE_MS;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureFirstToken, hashSecret } from '../../src/security/index.ts';
-import { createAuthenticator, TOKEN_BELIEVED_MS } from '../../src/security/tokens.ts';
+import { createAuthenticator, TOKEN_CACHE_MS } from '../../src/security/tokens.ts';
 import { describeEachDatabase } from '../database.ts';
 
 const SECRET = 'a-token-of-sixteen-and-more';
@@ -25,7 +25,7 @@ describe('a token in a header', () => {
   );
   beforeEach(() => {
     known = true;
-    clock.ms += 10 * TOKEN_BELIEVED_MS;
+    clock.ms += 10 * TOKEN_CACHE_MS;
     asked.length = 0;
   });
 
@@ -58,10 +58,10 @@ describe('a token in a header', () => {
   it('dies within a second of its revocation', async () => {
     await authenticate(`Bearer ${SECRET}`);
     known = false;
-    clock.ms += TOKEN_BELIEVED_MS - 1;
+    clock.ms += TOKEN_CACHE_MS - 1;
     expect(await authenticate(`Bearer ${SECRET}`)).toBeDefined();
     clock.ms += 1;
-    expect(TOKEN_BELIEVED_MS).toBeLessThanOrEqual(1_000);
+    expect(TOKEN_CACHE_MS).toBeLessThanOrEqual(1_000);
     expect(await authenticate(`Bearer ${SECRET}`)).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ export function judgeCall(tool: Tool, args: unknown, taint: Taint = CLEAN): Judg
   }
   if (isFeltOutside(tool, args, taint)) {
     const read = [...taint.sources].map((source) => SOURCE_WORDS[source]).join(' and ');
-    const what = tool.effect === 'pure' ? 'could carry words of this chat away' : 'reaches beyond this chat';
+    const what = tool.effect === 'pure' ? 'could carry text of this chat away' : 'reaches beyond this chat';
     return { risk: 'dangerous', warning: `It ${what}, and words from ${read} may be what asks for it.` };
   }
   return { risk, warning: risk === 'caution' ? 'It changes something, or tells others something.' : '' };

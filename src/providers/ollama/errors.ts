@@ -1,9 +1,9 @@
-/** What Ollama's own refusals and error lines mean, and what mends them. */
+/** What Ollama's own refusals and error lines mean, and what to do about them. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip, overflowIn } from '../errors.ts';
 import type { Where } from '../errors.ts';
 
-/** An Ollama for the faults to name; `host` is without credentials. */
+/** The Ollama that errors name; `host` is without credentials. */
 export function ollamaAt(host: string): Where {
   return { server: 'Ollama', host, variable: 'OLLAMA_HOST', start: 'start it with `ollama serve`' };
 }

@@ -28,7 +28,7 @@ export interface OllamaOptions {
 
 /** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `host` is no address. */
 export function createOllama(options: OllamaOptions): LLMProvider {
-  const patience = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const timeoutMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
   const { url, headers } = readHost(options.host);
   const transport = createTransport();
   const enter = createConcurrencyLimit(
@@ -60,7 +60,7 @@ export function createOllama(options: OllamaOptions): LLMProvider {
     question: (client: Ollama) => Promise<T>,
   ): Promise<T> => {
     const where = { ...ollamaAt(url), model };
-    return await requestWithin(where, patience, signal, async (until) => {
+    return await requestWithin(where, timeoutMs, signal, async (until) => {
       const { client, call } = open(where, until, createDocumentFilter());
       try {
         return await question(client);

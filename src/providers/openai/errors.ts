@@ -1,4 +1,4 @@
-/** What the refusals and errors of an OpenAI-compatible server mean, and which variable mends them. */
+/** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
 import { z } from 'zod';
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip, overflowIn } from '../errors.ts';
@@ -7,7 +7,7 @@ import type { Where } from '../errors.ts';
 /** Names of models repeated in a message. */
 const MAX_NAMED = 5;
 
-/** A server for the faults to name; `host` is OPENAI_BASE_URL without anything secret. */
+/** The server that errors name; `host` is OPENAI_BASE_URL without anything secret. */
 export function openaiAt(host: string): Where {
   return {
     server: 'an OpenAI-compatible server',
