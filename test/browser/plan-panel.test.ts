@@ -141,7 +141,7 @@ describeEntrance("a plan's panel", (guest, at) => {
       const failed = withStatus(RUNNING, 1, 'failed').steps[1]!;
       turn.emit({ type: 'step_changed', step: failed });
       turn.emit({ type: 'agent_thinking', step: failed });
-      await panel().getByRole('status').getByText('Step 2 failed. Thinking').waitFor();
+      await panel().getByRole('status').getByText('Step 2 failed; thinking about').waitFor();
       expect(await panel().locator('.step.analysed .step-mark svg').count()).toBe(1);
       expect(await place()).toBeCloseTo(before, 0);
       turn.end();
