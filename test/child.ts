@@ -23,15 +23,22 @@ export interface RunningGateway extends Child {
   url: string;
 }
 
-/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends. */
-export function startParley(args: string[], environment: Record<string, string>): Child {
+/** Takes what ends a process; called once per process. */
+type Cleanup = (end: () => Promise<void>) => void;
+
+/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends, or by `cleanup`. */
+export function startParley(
+  args: string[],
+  environment: Record<string, string>,
+  cleanup: Cleanup = onTestFinished,
+): Child {
   const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
   const child = spawn(process.execPath, [LAUNCH, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   const ended = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null));
-  onTestFinished(async () => {
+  cleanup(async () => {
     child.kill('SIGKILL');
     await ended;
   });
@@ -55,8 +62,11 @@ export async function parley(
 }
 
 /** Starts a gateway on a free port and waits until it says it is ready. */
-export async function startGatewayProcess(environment: Record<string, string>): Promise<RunningGateway> {
-  const child = startParley(['start'], { PORT: '0', ...environment });
+export async function startGatewayProcess(
+  environment: Record<string, string>,
+  cleanup: Cleanup = onTestFinished,
+): Promise<RunningGateway> {
+  const child = startParley(['start'], { PORT: '0', ...environment }, cleanup);
   const url = (): string | undefined => /Parley is ready: (http:\S+)/.exec(child.stdout())?.[1];
   let over = false;
   const ended = child.ended.finally(() => (over = true));

@@ -35,10 +35,11 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
   const modelCalls = (words: string): number =>
     fixture().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(words))
       .length;
-  const asked = (words: string): number =>
-    fixture().ollama.calls.filter(({ body }) => lastUserText(body).includes(words)).length;
+  const asked = (...words: string[]): number =>
+    fixture().ollama.calls.filter(({ body }) => words.every((one) => lastUserText(body).includes(one)))
+      .length;
 
-  it(
+  it.concurrent(
     'a task made by /schedule comes to its Telegram chat as a new message (B-36)',
     async () => {
       fixture().ollama.answer({ text: 'The news: none.' }, { when: 'Tell Ada the news' });
@@ -47,12 +48,12 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       await vi.waitFor(() => expect(screen(ada)).toHaveLength(2), LOOKED);
       await vi.waitFor(() => expect(screen(ada)[1]).toBe('The news: none.'), LOOKED);
       expect(await stored(`telegram:${ada}`)).toEqual(['The news: none.']);
-      expect(asked('[A task scheduled earlier in this chat')).toBe(1);
+      expect(asked('[A task scheduled earlier in this chat', 'Tell Ada the news')).toBe(1);
     },
     TEST_TIMEOUT_MS,
   );
 
-  it(
+  it.concurrent(
     'a task the model made with cron comes to its Discord chat (B-24)',
     async () => {
       const { channel, person } = fixture().discord.dm();
@@ -75,7 +76,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     TEST_TIMEOUT_MS,
   );
 
-  it(
+  it.concurrent(
     'a task made over HTTP is a stored message, without planning (N-03)',
     async () => {
       await fixture().post('clock', 'hello');
@@ -107,7 +108,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     TEST_TIMEOUT_MS,
   );
 
-  it(
+  it.concurrent(
     'shows a token its own schedules and an admin all',
     async () => {
       const create = async (name: string): Promise<string> => {
@@ -142,31 +143,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     TEST_TIMEOUT_MS,
   );
 
-  it(
-    'a slot that passes while the gateway is down runs once, after the start',
-    async () => {
-      fixture().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
-      const at = Date.now() + 4_000;
-      fixture().telegram.says(
-        bo,
-        `/schedule add "at ${new Date(at).toISOString().slice(0, 19)}Z" Wake Bo`,
-        bo,
-      );
-      await vi.waitFor(() => expect(screen(bo)).toHaveLength(1), WAIT);
-      await fixture().restart(async () => {
-        await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(at), LOOKED);
-      });
-      await vi.waitFor(() => expect(screen(bo)[1]).toBe('Good morning, Bo.'), LOOKED);
-      expect(asked('Wake Bo')).toBe(1);
-      await fixture().restart();
-      await fixture().idle(`telegram:${bo}`);
-      expect(screen(bo)).toHaveLength(2);
-      expect(asked('Wake Bo')).toBe(1);
-    },
-    TEST_TIMEOUT_MS,
-  );
-
-  it(
+  it.concurrent(
     'a schedule ends when whoever made it may not write any more',
     async () => {
       await fixture().store.access.addGrant('telegram', 'dm', '5005');
@@ -184,7 +161,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     TEST_TIMEOUT_MS,
   );
 
-  it(
+  it.concurrent(
     'a task made in a Telegram group comes to the supergroup that the group became',
     async () => {
       const [group, supergroup] = ['-50', '-1005000'];
@@ -216,7 +193,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
     TEST_TIMEOUT_MS,
   );
 
-  it(
+  it.concurrent(
     'a schedule that was removed does not run',
     async () => {
       fixture().telegram.says(cy, '/schedule add "every 60m" Nag Cy', cy);
@@ -224,6 +201,30 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
       fixture().telegram.says(cy, '/schedule remove 1', cy);
       await vi.waitFor(() => expect(screen(cy)[1]).toMatch(/^Removed: every hour/), WAIT);
       expect(await fixture().store.schedules.schedules({ session: `telegram:${cy}`, limit: 9 })).toEqual([]);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'a slot that passes while the gateway is down runs once, after the start',
+    async () => {
+      fixture().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
+      const at = Date.now() + 4_000;
+      fixture().telegram.says(
+        bo,
+        `/schedule add "at ${new Date(at).toISOString().slice(0, 19)}Z" Wake Bo`,
+        bo,
+      );
+      await vi.waitFor(() => expect(screen(bo)).toHaveLength(1), WAIT);
+      await fixture().restart(async () => {
+        await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(at), LOOKED);
+      });
+      await vi.waitFor(() => expect(screen(bo)[1]).toBe('Good morning, Bo.'), LOOKED);
+      expect(asked('Wake Bo')).toBe(1);
+      await fixture().restart();
+      await fixture().idle(`telegram:${bo}`);
+      expect(screen(bo)).toHaveLength(2);
+      expect(asked('Wake Bo')).toBe(1);
     },
     TEST_TIMEOUT_MS,
   );
