@@ -22,9 +22,9 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
   } catch (error) {
-    const fault = toGatewayError(error);
+    const failure = toGatewayError(error);
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'the gateway could not start');
-    process.stderr.write(`\n${fault.message}\n\n`);
+    process.stderr.write(`\n${failure.message}\n\n`);
     process.exitCode = 1;
   }
 }
@@ -47,7 +47,7 @@ function endOnSignals(gateway: Gateway, log: Log): void {
       void end(0);
     });
   }
-  // Half dead is worse than dead: what is committed is safe, and a supervisor starts a whole one.
+  // Exit on unknown errors: committed work is safe, and a supervisor starts a new process.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, 'an error nobody expected; stopping');

@@ -1,8 +1,9 @@
-/** The rules of the code that a machine can hold: layers, vendors, length, cycles, and that whatever is listed is under its contract. */
+/** The rules of the code that a machine can hold: layers, vendors, length, cycles, words, and that whatever is listed is under its contract. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCycles, listFiles, readSources, ROOT, withoutComments } from './imports.ts';
+import { bannedWords } from './vocabulary.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
@@ -21,7 +22,7 @@ const MAX_LINES = 300;
 /** About twenty files a folder; the contracts are a few more. */
 const MAX_FILES = 25;
 
-/** One vendor, one room: a pattern of package names and the only places that may import them. */
+/** One vendor, one module: a pattern of package names and the only places that may import them. */
 const VENDORS: [RegExp, string[]][] = [
   [/^(grammy|@grammyjs\/.*)$/, ['channels/telegram/']],
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
@@ -171,6 +172,12 @@ function isStray(file: string, name: string): boolean {
     ([vendor, places]) => vendor.test(name) && !places.some((place) => file.startsWith(place)),
   );
 }
+
+describe('the vocabulary', () => {
+  it('is that of the field, in code, comments, titles, paths and documents', () => {
+    expect(bannedWords()).toEqual([]);
+  });
+});
 
 describe('whatever is listed is under its contract', () => {
   const folder = (place: string): string[] => {

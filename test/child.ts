@@ -24,8 +24,23 @@ export interface RunningGateway extends Child {
   url: string;
 }
 
-/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends. `root` is the repository. */
-export function startParley(args: string[], environment: Record<string, string>, root = ROOT): Child {
+/** Takes what ends a process; called once per process. */
+type Cleanup = (end: () => Promise<void>) => void;
+
+/** Where a process starts from, and what ends it. */
+interface StartOptions {
+  /** A copy of the repository; default: this one. */
+  root?: string;
+  /** Default: at the end of the test. */
+  cleanup?: Cleanup;
+}
+
+/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends, or by `cleanup`. */
+export function startParley(
+  args: string[],
+  environment: Record<string, string>,
+  { root = ROOT, cleanup = onTestFinished }: StartOptions = {},
+): Child {
   const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
@@ -35,7 +50,7 @@ export function startParley(args: string[], environment: Record<string, string>,
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   const ended = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null));
-  onTestFinished(async () => {
+  cleanup(async () => {
     child.kill('SIGKILL');
     await ended;
   });
@@ -54,7 +69,7 @@ export async function parley(
   environment: Record<string, string>,
   root = ROOT,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = startParley(args, environment, root);
+  const child = startParley(args, environment, { root });
   const code = await child.ended;
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
@@ -62,9 +77,9 @@ export async function parley(
 /** Starts a gateway on a free port and waits until it says it is ready. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  root = ROOT,
+  options?: StartOptions,
 ): Promise<RunningGateway> {
-  const child = startParley(['start'], { PORT: '0', ...environment }, root);
+  const child = startParley(['start'], { PORT: '0', ...environment }, options);
   const url = (): string | undefined => /Parley is ready: (http:\S+)/.exec(child.stdout())?.[1];
   let over = false;
   const ended = child.ended.finally(() => (over = true));

@@ -3,8 +3,9 @@ import { rm, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, parley, startGatewayProcess, startParley } from './child.ts';
+import type { RunningGateway } from './child.ts';
 import { makeEmbeddedHome, silentLog } from './database.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -14,6 +15,18 @@ const TOKEN = 'a-token-of-sixteen-or-more';
 const NO_MODEL = 'http://127.0.0.1:9';
 
 describe('the process', () => {
+  // Asked before the other tests: a gateway waits half a minute for a model server that may only be restarting.
+  let unanswered: ReturnType<typeof chatWithoutModel> | undefined;
+  beforeAll(() => {
+    const ends: (() => Promise<void>)[] = [];
+    unanswered = chatWithoutModel((end) => ends.push(end));
+    // When it fails, the test that waits for it says so.
+    unanswered.catch(() => undefined);
+    return async () => {
+      for (const end of ends.toReversed()) await end();
+    };
+  });
+
   let home = '';
   beforeEach(async () => {
     home = await makeEmbeddedHome();
@@ -68,19 +81,6 @@ describe('the process', () => {
     expect(end.stderr).toContain('newer version');
   });
 
-  // The gateway waits half a minute for a model server that may only be restarting.
-  it('answers a chat with what to do when there is no model server', async () => {
-    const gateway = await startGatewayProcess({
-      GATEWAY_HOME: home,
-      GATEWAY_TOKEN: TOKEN,
-      OLLAMA_HOST: NO_MODEL,
-    });
-    const { text } = await chat(gateway.url, TOKEN);
-    expect(text).toContain('ollama serve');
-    expect(text).toContain('OLLAMA_HOST');
-    await expect.poll(() => gateway.stdout()).toContain('no model answers');
-  }, 90_000);
-
   it('writes the first token to a private file when nobody watches, and never to the log', async () => {
     const gateway = await startGatewayProcess({
       GATEWAY_HOME: home,
@@ -132,7 +132,26 @@ describe('the process', () => {
     expect(performance.now() - began).toBeLessThan(2_000);
     await asked;
   });
+
+  it('answers a chat with what to do when there is no model server', async () => {
+    const { gateway, text } = (await unanswered)!;
+    expect(text).toContain('ollama serve');
+    expect(text).toContain('OLLAMA_HOST');
+    await expect.poll(() => gateway.stdout()).toContain('no model answers');
+  }, 90_000);
 });
+
+/** A chat with a gateway that finds no model server; gives what it was answered. */
+async function chatWithoutModel(
+  cleanup: (end: () => Promise<void>) => void,
+): Promise<{ gateway: RunningGateway; text: string }> {
+  const home = await makeEmbeddedHome();
+  cleanup(() => rm(home, { recursive: true, force: true }));
+  const settings = { GATEWAY_HOME: home, GATEWAY_TOKEN: TOKEN, OLLAMA_HOST: NO_MODEL };
+  const gateway = await startGatewayProcess(settings, { cleanup });
+  const { text } = await chat(gateway.url, TOKEN);
+  return { gateway, text };
+}
 
 async function messages(url: string): Promise<unknown> {
   const response = await fetch(`${url}/v1/sessions/http:test/messages`, {

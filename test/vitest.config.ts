@@ -17,6 +17,8 @@ export default defineConfig({
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
     maxWorkers: 2,
+    // Tests that run beside each other in a file wait for paced platforms and models, not for the processor.
+    maxConcurrency: 12,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },

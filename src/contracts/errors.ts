@@ -1,4 +1,4 @@
-/** The one family of errors that may cross a room's door; foreign errors are converted where they enter. */
+/** The one family of errors that may leave a module; foreign errors are converted where they enter. */
 
 /** What an error carries besides its message. */
 export interface ErrorDetails {
@@ -10,7 +10,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Base of the family. The message names the variable, file or command that mends the fault, and never holds a secret. */
+/** Base of the family. The message names the variable, file or command that fixes the problem, and never holds a secret. */
 export class GatewayError extends Error {
   readonly code: string;
   readonly retryable: boolean;
@@ -25,7 +25,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The configuration cannot be used; the message lists every fault by the name of its variable or file. */
+/** The configuration cannot be used; the message lists every error by the name of its variable or file. */
 export class ConfigError extends GatewayError {}
 
 export type ChannelErrorCode =

@@ -23,7 +23,7 @@ export interface StatelessRequest {
   maxTokens?: number | undefined;
 }
 
-/** The last word on a turn, for a door that waits for it. */
+/** How a turn ended, for a caller that waits for it. */
 export interface TurnStatus {
   state: 'queued' | 'running' | 'parked' | 'done';
   reason?: string | undefined;
@@ -95,7 +95,7 @@ export interface GatewayApi {
 /** How a channel is doing, for `/readyz` and `parley status`. */
 export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
-  /** What is wrong and what mends it; absent when `up`. */
+  /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
 }
 

@@ -30,7 +30,7 @@ export interface SentMessage {
   metadata?: Record<string, string> | undefined;
 }
 
-/** A message from a person (or from `system`: subagent results, cron, heartbeat), parsed once at the door. */
+/** A message from a person (or from `system`: subagent results, cron, heartbeat), parsed once when it arrives. */
 export interface InboundMessage extends Place {
   /** Unique for this message on this channel and account: the dedupe key (`<bot_id>:<update_id>`, message id, Idempotency-Key). */
   id: string;

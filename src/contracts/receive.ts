@@ -1,4 +1,4 @@
-/** The one way in: what a door hands over and what it hears back. */
+/** The one way in: what a channel passes on and what it gets back. */
 import type { Caller } from './access.ts';
 import type { AcceptResult } from './ledger.ts';
 import { parseAddress } from './message.ts';
@@ -20,7 +20,7 @@ export type Receipt =
       reply?: string;
     };
 
-/** What a door may ask for one message; channels with people behind them need none of it. */
+/** What a channel may ask for one message; channels with people behind them need none of it. */
 export interface ReceiveOptions {
   /** `run` answers without planning (`stream:false`); default `runStream`. */
   entry?: 'runStream' | 'run';
@@ -29,7 +29,7 @@ export interface ReceiveOptions {
   profileId?: string | undefined;
   /** How a plan of this turn is followed, instead of as the session says (S-05). */
   mode?: ExecutionMode | undefined;
-  /** Who calls over HTTP; the gatekeeper has authenticated it. */
+  /** Who calls over HTTP; the channel has authenticated it. */
   caller?: Caller;
 }
 
@@ -39,7 +39,7 @@ export interface ReceiveOptions {
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
 
-/** Words of the gateway itself to the agent in one of its sessions; the answer goes to `address` (B-36). */
+/** A message of the gateway itself to the agent in one of its sessions; the answer goes to `address` (B-36). */
 export interface SystemMessage {
   /** The same for every attempt: a repeated one is taken once. */
   id: string;
@@ -80,7 +80,7 @@ export function systemInbound(system: SystemMessage): InboundMessage {
   };
 }
 
-/** Starts a turn with the gateway's own words, past gatekeeper and rate. Throws only `StoreError`. */
+/** Starts a turn with a message of the gateway's own, without access policy and rate limit. Throws only `StoreError`. */
 export type SendSystemMessage = (message: SystemMessage) => Promise<AcceptResult>;
 
 export interface Press {

@@ -1,4 +1,4 @@
-/** Rows as the rooms see them: what people read, what the model reads, and a turn's state. */
+/** Rows as the modules see them: what people read, what the model reads, and a turn's state. */
 import type { TurnEndReason } from './event.ts';
 import type { Address, SentMessage, SessionKey } from './message.ts';
 import type { ExecutionMode, Plan, PlanFact } from './plan.ts';
@@ -100,7 +100,7 @@ export interface ContextRecord {
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
-/** A session as lists and doors see it. */
+/** A session as lists and channels show it. */
 export interface SessionRecord {
   key: SessionKey;
   profileId: string;

@@ -89,7 +89,7 @@ export interface ScheduleRequest {
   when: ScheduleWhen;
 }
 
-/** The schedules as commands, tools and doors use them. */
+/** The schedules as commands, tools and channels use them. */
 export interface Schedules {
   /**
    * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, whose message says what to change, or
@@ -107,7 +107,7 @@ export interface Schedules {
   moment(at: Date): string;
 }
 
-/** Schedules as a door asks for them: tokens see and make those of their own sessions, admins all. Throws only `GatewayError`. */
+/** Schedules as a channel asks for them: tokens see and make those of their own sessions, admins all. Throws only `GatewayError`. */
 export interface ScheduleApi {
   list(caller: Caller, session?: SessionKey): Promise<ScheduleRecord[]>;
   /** Undefined when there is no such session, or the caller may not see it. */

@@ -70,10 +70,10 @@ export function createHealth(deps: HealthDeps): Health {
   };
 }
 
-/** How many faults, and where they are told: anybody may read this, and files quote what people wrote into them. */
-function profileHealth(faults: number): HealthReport['profiles'] {
-  if (faults === 0) return { state: 'up' };
-  const many = faults === 1 ? 'A fault' : `${faults} faults`;
+/** How many errors, and where to read them: anybody may read this, and files quote what people wrote into them. */
+function profileHealth(errors: number): HealthReport['profiles'] {
+  if (errors === 0) return { state: 'up' };
+  const many = errors === 1 ? 'An error' : `${errors} errors`;
   return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
 }
 

@@ -1,8 +1,8 @@
-/** What is asked of a model server besides chats: how long it may take to say, and how long it is believed. */
+/** What is asked of a model server besides chats: how long it may take, and how long the answer is cached. */
 import { ProviderError } from '../contracts/errors.ts';
 import type { ModelCapabilities } from '../contracts/provider.ts';
 
-/** How long what a server said of a model is believed (B-26). */
+/** How long what a server said of a model is cached (B-26). */
 export const DISCOVERY_TTL_MS = 5 * 60_000;
 /** How long a server may take to say what it has and what a model can, unless told otherwise. */
 export const DISCOVERY_TIMEOUT_MS = 10_000;

@@ -1,4 +1,4 @@
-/** What can go wrong on the way to any model server, said in the family's words and with the variable that mends it. */
+/** What can go wrong on the way to any model server, as errors of the family that name the variable to change. */
 import { ProviderError } from '../contracts/errors.ts';
 
 /** The server that an error is about. */

@@ -28,7 +28,7 @@ export function createLineFilter(reader: LineReader): BodyFilter {
     return reader.takes(line);
   };
 
-  /** Hands on the bytes themselves when every line may pass, which is nearly always; what stands before a fault passes, too. */
+  /** Hands on the bytes themselves when every line may pass, which is nearly always; what stands before an error passes, too. */
   const passLines = (bytes: Buffer, pass: (bytes: Buffer) => void): void => {
     const lines = bytes.toString('utf8').split('\n');
     if (lines.at(-1) === '') lines.pop();

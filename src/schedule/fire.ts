@@ -12,7 +12,7 @@ import { nextSlot } from './timing.ts';
 
 /** A run this much behind its slot says so, in milliseconds. */
 const LATE_MS = 60_000;
-/** Messages waiting in a session at which a slot is passed over: tasks must not crowd the people out. */
+/** Messages waiting in a session at which a slot is passed over: tasks must not keep people waiting. */
 export const MAX_WAITING = 20;
 /** When the last slot of a schedule had to be passed over, it is tried again after this, in milliseconds. */
 const AGAIN_MS = 60_000;

@@ -1,4 +1,4 @@
-/** The schedule room's door: schedules and the heartbeat, from the wish to the turn that carries it out. */
+/** Public API of the schedule module: schedules and the heartbeat, from the request to the turn that runs it. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { Command } from '../contracts/command.ts';

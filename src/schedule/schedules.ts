@@ -1,4 +1,4 @@
-/** The schedules as people, tools and doors use them: made within their bounds, listed, removed, put into words. */
+/** The schedules as people, tools and channels use them: made within their bounds, listed, removed, put into words. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { KEPT_OVER, MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../contracts/schedules.ts';

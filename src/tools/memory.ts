@@ -67,7 +67,7 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
     untrusted,
   });
   if (!isNew) return { content: `That is known already, as number ${memory.id}.` };
-  const mark = untrusted ? ' It is marked as unverified, because words of others were read before.' : '';
+  const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
   const full = dropped > 0 ? ` The oldest fact had to go: at most ${MAX_MEMORIES} are kept.` : '';
   return { content: `Saved as number ${memory.id}.${mark}${full}` };
 }

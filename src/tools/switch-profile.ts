@@ -10,7 +10,7 @@ export interface ProfileSwitching {
   profiles: () => readonly Profile[];
   /** Owners alone change profiles: a model that was talked into it has no more rights than who talks to it. */
   isOwner: (userId: string) => Promise<boolean>;
-  /** Throws `GatewayError` when no model would answer under that profile, and waiting does not mend it. */
+  /** Throws `GatewayError` when no model would answer under that profile, and waiting does not help. */
   check: (id: string, signal: AbortSignal) => Promise<void>;
   ledger: Pick<SessionStore, 'updateSession'>;
 }

@@ -34,7 +34,7 @@ export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure
 export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: string): Promise<Figure> {
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
     Promise.all(Array.from({ length: CONCURRENT_STREAMS }, (_, nth) => make(nth)));
-  const askers = await each((nth) => sessionAsker(gateway, `crowd-${nth}`, ANSWER));
+  const askers = await each((nth) => sessionAsker(gateway, `session-${nth}`, ANSWER));
   const proxy = await each(() => modelAsker(proxyUrl, ANSWER));
   const seen = { gateway: [] as number[], proxy: [] as number[] };
   for (let round = -5; round < ROUNDS; round += 1) {

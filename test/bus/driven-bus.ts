@@ -23,7 +23,7 @@ export interface DrivenBus {
   lines: string[];
   /** All runs so far, oldest first. */
   runs: OpenRun[];
-  buried: { head: LaneHead; error: GatewayError }[];
+  deadLetters: { head: LaneHead; error: GatewayError }[];
   /** What `dead` throws instead of ending the head, once each. */
   deadFails: Error[];
   /** Commits the end of a run's head and tells the bus. */
@@ -81,7 +81,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
   } = options;
   const { log, lines } = recordingLog();
   const runs: OpenRun[] = [];
-  const buried: DrivenBus['buried'] = [];
+  const deadLetters: DrivenBus['deadLetters'] = [];
   const deadFails: Error[] = [];
   const budget = (laneClass: LaneClass): LaneBudget => ({
     class: laneClass,
@@ -94,7 +94,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
       },
       onDeadLetter: (head, error) => {
         if (deadFails.length > 0) return Promise.reject(deadFails.shift());
-        buried.push({ head, error });
+        deadLetters.push({ head, error });
         return lanes.finish(head, error.message);
       },
     },
@@ -111,7 +111,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     lanes,
     lines,
     runs,
-    buried,
+    deadLetters,
     deadFails,
     async finish(run) {
       if (run === undefined) throw new Error('there is no such run');

@@ -88,7 +88,7 @@ it('no lane stays behind, and no two live runs share one', async () => {
         }
         const isDone = (): boolean =>
           LANES.every((lane) => gateway.lanes.lane(lane).head === gateway.lanes.lane(lane).messages.length);
-        for (let patience = 0; !isDone() && patience < 400; patience += 1) {
+        for (let sweeps = 0; !isDone() && sweeps < 400; sweeps += 1) {
           for (const run of gateway.open) await gateway.end(run, 'finish');
           await pass(SWEEP_MS);
         }

@@ -50,7 +50,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     for (const node of this.#nodes.values()) if (node.instance === instance) node.leaseUntil = 0;
     const id = `${instance}-${this.#nodes.size}`;
     this.#nodes.set(id, { instance, leaseUntil: now() + leaseMs });
-    this.#bury();
+    this.#reclaimFromDead();
     return id;
   }
 
@@ -71,7 +71,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
 
   async sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]> {
     await this.#enter('sweep');
-    this.#bury();
+    this.#reclaimFromDead();
     if (!this.#isLive(node)) return [];
     const due = [...this.#lanes.values()]
       .filter((lane) => lane.owner === undefined && lane.wakeAt <= now() && lane.head < lane.messages.length)
@@ -208,7 +208,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     return node !== undefined && (this.#nodes.get(node)?.leaseUntil ?? 0) > now();
   }
 
-  #bury(): void {
+  #reclaimFromDead(): void {
     for (const lane of this.#lanes.values()) {
       if (lane.owner === undefined || this.#isLive(lane.owner)) continue;
       lane.owner = undefined;

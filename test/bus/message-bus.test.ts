@@ -134,11 +134,11 @@ describe('a failing head', () => {
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      expect(driven.buried).toEqual([]);
+      expect(driven.deadLetters).toEqual([]);
       driven.runs[attempt - 1]!.fail(flaky());
       await pass(RETRY_CAP_MS + SWEEP_MS);
     }
-    expect(driven.buried).toMatchObject([{ head: { dedupe: 'a' }, error: { code: 'flaky' } }]);
+    expect(driven.deadLetters).toMatchObject([{ head: { dedupe: 'a' }, error: { code: 'flaky' } }]);
     expect(said(driven)).toEqual(['a', 'a', 'a', 'a', 'a', 'b']);
   });
 
@@ -147,7 +147,7 @@ describe('a failing head', () => {
     await driven.send(LANE, 'a');
     driven.runs[0]!.fail(new TypeError('a bug'));
     await pass(0);
-    expect(driven.buried).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
+    expect(driven.deadLetters).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
   });
 
   it(`is not run again once ${MAX_CRASHES} nodes died over it`, async () => {
@@ -160,11 +160,11 @@ describe('a failing head', () => {
     driven.runs[0]!.end({ kind: 'parked' });
     driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES;
     await pass(SWEEP_MS);
-    expect(driven.buried).toMatchObject([{ error: { code: 'crashed' } }]);
+    expect(driven.deadLetters).toMatchObject([{ error: { code: 'crashed' } }]);
     expect(driven.runs).toHaveLength(1);
   });
 
-  it('is kept when even its last rites fail', async () => {
+  it('is kept when its dead letter cannot be recorded', async () => {
     const driven = await start();
     driven.deadFails.push(new Error('the notice could not be queued'));
     await driven.send(LANE, 'a');
@@ -173,7 +173,7 @@ describe('a failing head', () => {
     expect(driven.runs).toHaveLength(2);
     driven.runs[1]!.fail(new Error('a bug'));
     await pass(0);
-    expect(driven.buried).toHaveLength(1);
+    expect(driven.deadLetters).toHaveLength(1);
   });
 
   it('of class poll is never given up, whatever it throws', async () => {
@@ -184,7 +184,7 @@ describe('a failing head', () => {
       driven.lanes.lane('poll:telegram:7').messages[0]!.crashes += 1;
       await pass(1_000 + SWEEP_MS);
     }
-    expect(driven.buried).toEqual([]);
+    expect(driven.deadLetters).toEqual([]);
     expect(driven.runs).toHaveLength(3 * MAX_CRASHES + 1);
   });
 
@@ -194,7 +194,7 @@ describe('a failing head', () => {
     driven.runs[0]!.fail(new FencedError(LANE));
     await pass(0);
     expect(driven.lanes.calls.release).toBeUndefined();
-    expect(driven.buried).toEqual([]);
+    expect(driven.deadLetters).toEqual([]);
     expect(driven.bus.running().in).toBe(0);
   });
 

@@ -84,7 +84,7 @@ describe('a stop', () => {
     await pass(FLAGS_MS);
     driven.runs[0]!.fail(new Error('broke while stopping'));
     await pass(RETRY_CAP_MS);
-    expect(driven.buried).toEqual([]);
+    expect(driven.deadLetters).toEqual([]);
     expect(driven.runs[1]).toMatchObject({ head: { stopped: true }, signal: { aborted: true } });
   });
 });
@@ -200,7 +200,7 @@ describe('a shutdown', () => {
       expect({ attempts: messages[0]!.attempts, owner }).toEqual({ attempts: 0, owner: undefined });
       expect(wakeAt).toBeLessThanOrEqual(performance.now());
     }
-    expect(driven.buried).toEqual([]);
+    expect(driven.deadLetters).toEqual([]);
   });
 
   it('waits no longer than it was told for a handler that does not end, and twice is once', async () => {

@@ -60,7 +60,7 @@ export class LaneModel {
   }
 
   /** A dead node's lanes are found free, and each counts a crash. */
-  bury(): void {
+  reclaimFromDead(): void {
     for (const [index, lane] of this.lanes.entries()) {
       if (lane.holder === undefined || this.nodes[lane.holder]?.alive === true) continue;
       lane.messages[lane.head]!.crashes += 1;

@@ -101,7 +101,7 @@ function sweep(slot: number, free: number): Step {
     `sweep(node ${slot}, ${free} free)`,
     (model) => model.nodes[slot] !== undefined,
     async (model, { lanes }) => {
-      model.bury();
+      model.reclaimFromDead();
       const due = model.lanes.flatMap((_, index) => (model.isDue(index) ? [index] : []));
       const heads = await lanes.sweep(model.nodes[slot]!.id, [{ class: 'in', free }]);
       expect(heads).toHaveLength(live(model, slot) ? Math.min(free, due.length) : 0);
@@ -245,7 +245,7 @@ export function restart(slot: number): Step {
         model.nodes.push({ id: `never-${index}`, alive: false });
       const node = model.nodes[slot]!;
       node.alive = false;
-      model.bury();
+      model.reclaimFromDead();
       node.id = await lanes.register(`home-${slot}`, 3_600_000);
       node.alive = true;
     },

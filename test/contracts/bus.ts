@@ -182,11 +182,11 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(await lanes.decide('ask', 'approved', 'owner')).toBe(false);
   });
 
-  it('keeps a dead letter in sight, lets the lane go on, and replays it at the tail', async () => {
+  it('keeps a dead letter listed, lets the lane go on, and replays it at the tail', async () => {
     const { lanes } = await open();
-    let mended = false;
+    let isRepaired = false;
     const node = await startNode(lanes, 'a', async (head) => {
-      if (head.dedupe === 'poison' && !mended) throw new GatewayError('bad', 'It cannot be read.');
+      if (head.dedupe === 'poison' && !isRepaired) throw new GatewayError('bad', 'It cannot be read.');
       return { kind: 'finished', step: await lanes.finish(head) };
     });
     await node.send('in:t:1', 'poison');
@@ -196,7 +196,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(await lanes.deadLetters(10)).toMatchObject([
       { lane: 'in:t:1', seq: 1, error: 'It cannot be read.' },
     ]);
-    mended = true;
+    isRepaired = true;
     expect(await lanes.replayDeadLetter('in:t:1', 1)).toBe(true);
     expect(await lanes.replayDeadLetter('in:t:1', 1)).toBe(false);
     node.bus.sweepSoon();

@@ -40,7 +40,7 @@ export interface Outcome {
    * model call of a turn that had been killed, in milliseconds.
    */
   resumeMs: number[];
-  /** From the start of the next process to its open doors, in milliseconds. */
+  /** From the start of the next process until it is ready, in milliseconds. */
   readyMs: number[];
   messages: number;
 }

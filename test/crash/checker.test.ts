@@ -71,7 +71,7 @@ function struck(evidence: Evidence, turn: TurnRow, parts: string[] | null): void
     journal: [],
     parts,
   });
-  for (const [chat, bubbles] of evidence.screens) kill?.screens.set(chat, [...bubbles]);
+  for (const [chat, messages] of evidence.screens) kill?.screens.set(chat, [...messages]);
 }
 
 /** Shows the answer of a Telegram turn a second time. */
@@ -89,7 +89,7 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
   ['lost', 'an answer that is not on screen', (run) => void run.screens.get(CHAT)?.pop()],
   [
     'lost',
-    'a bubble left half grown',
+    'a message whose text stayed unfinished',
     (run) => Object.assign(run.screens.get(CHAT)?.[1] ?? {}, { text: 'answer' }),
   ],
   ['lost', 'a message that was refused', (run) => Object.assign(run, { refused: ['s00#1: 429'] })],
@@ -168,7 +168,7 @@ describe('the judge of crash runs', () => {
     expect(judge(run).toolsTwice).toContain(`pure ${turn.id}.1.0: again after its result was stored`);
   });
 
-  it('counts a second bubble apart only when a kill took the answer of its sending', () => {
+  it('counts a second message apart only when a kill took the answer of its sending', () => {
     const run = cleanRun();
     const turn = turnOf(run, 8);
     showAgain(run, turn);

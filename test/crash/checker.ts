@@ -3,8 +3,8 @@ import { readQuestion, wholeAnswer } from './script.ts';
 import type { Question, Said } from './script.ts';
 import type { FinalRows, KillRows, TurnRow } from './rows.ts';
 
-/** One of the bot's messages in a chat. */
-export interface Bubble {
+/** A message of the bot that a chat shows. */
+export interface ShownMessage {
   id: string;
   text: string;
 }
@@ -13,7 +13,7 @@ export interface Bubble {
 export interface KillEvidence {
   rows: KillRows;
   /** The bot's messages by chat. */
-  screens: Map<string, Bubble[]>;
+  screens: Map<string, ShownMessage[]>;
   /** How often each effect had taken place, by `<effect> <call key>`. */
   effects: Map<string, number>;
 }
@@ -25,7 +25,7 @@ export interface Evidence {
   /** Questions in the order the model was asked them. */
   asked: readonly Pick<Question, 'session' | 'index'>[];
   effects: Map<string, number>;
-  screens: Map<string, Bubble[]>;
+  screens: Map<string, ShownMessage[]>;
   kills: readonly KillEvidence[];
 }
 
@@ -45,7 +45,7 @@ export function judge(evidence: Evidence): Verdict {
   const { unexplained, ambiguous } = judgeScreens(evidence);
   return {
     lost: [...evidence.refused, ...evidence.accepted.flatMap((said) => lossOf(said, turns, evidence))],
-    reordered: [...judgeRows(evidence.final.turns), ...judgeAsked(evidence), ...judgeBubbleOrder(evidence)],
+    reordered: [...judgeRows(evidence.final.turns), ...judgeAsked(evidence), ...judgeScreenOrder(evidence)],
     duplicated: [
       ...[...turns.values()].flatMap((same) =>
         same.length > 1 ? [`${same[0]?.question}: ${same.length} turns`] : [],
@@ -82,8 +82,8 @@ function lossOf(said: Said, turns: Map<string, TurnRow[]>, { final, screens }: E
   if (answer.trim() !== whole) return [`${said.id}: answered with other words: ${answer}`];
   if (!turn.session.startsWith('telegram:')) return [];
   const parts = final.parts.get(turn.id) ?? [];
-  const shown = screens.get(turn.session)?.filter((bubble) => parts.includes(bubble.id)) ?? [];
-  const text = shown.map((bubble) => bubble.text).join('\n');
+  const shown = screens.get(turn.session)?.filter((message) => parts.includes(message.id)) ?? [];
+  const text = shown.map((message) => message.text).join('\n');
   return text.trim() === whole ? [] : [`${said.id}: not on screen: ${text}`];
 }
 
@@ -117,7 +117,7 @@ function judgeAsked({ asked }: Evidence): string[] {
 }
 
 /** On a screen the answers stand in the order of the questions. */
-function judgeBubbleOrder({ final }: Evidence): string[] {
+function judgeScreenOrder({ final }: Evidence): string[] {
   let last = { session: '', id: 0 };
   return final.turns.flatMap((turn) => {
     const [first] = turn.session.startsWith('telegram:') ? (final.parts.get(turn.id) ?? []) : [];
@@ -173,31 +173,31 @@ function judgeScreens(evidence: Evidence): { unexplained: string[]; ambiguous: n
   const named = new Set([...evidence.final.parts.values()].flat());
   const unexplained: string[] = [];
   let ambiguous = 0;
-  for (const [chat, bubbles] of evidence.screens) {
+  for (const [chat, messages] of evidence.screens) {
     const own = new Set(
       evidence.final.turns
         .filter((turn) => turn.session === chat)
         .flatMap((turn) => evidence.final.parts.get(turn.id) ?? []),
     );
-    for (const bubble of bubbles) {
-      if (own.has(bubble.id)) continue;
-      if (isAmbiguous(chat, bubble, evidence)) ambiguous += 1;
-      else if (!named.has(bubble.id) || /#\d+/.test(bubble.text))
-        unexplained.push(`${chat} shows twice: ${bubble.text}`);
+    for (const message of messages) {
+      if (own.has(message.id)) continue;
+      if (isAmbiguous(chat, message, evidence)) ambiguous += 1;
+      else if (!named.has(message.id) || /#\d+/.test(message.text))
+        unexplained.push(`${chat} shows twice: ${message.text}`);
     }
   }
   return { unexplained, ambiguous };
 }
 
 /** The first kill after the message appeared struck its turn or its delivery before the id was stored. */
-function isAmbiguous(chat: string, bubble: Bubble, { kills, final }: Evidence): boolean {
-  const kill = kills.find(({ screens }) => screens.get(chat)?.some(({ id }) => id === bubble.id));
-  const id = /\b(s\d+#\d+)/.exec(bubble.text)?.[1];
+function isAmbiguous(chat: string, message: ShownMessage, { kills, final }: Evidence): boolean {
+  const kill = kills.find(({ screens }) => screens.get(chat)?.some(({ id }) => id === message.id));
+  const id = /\b(s\d+#\d+)/.exec(message.text)?.[1];
   const turn = final.turns.find((candidate) => readQuestion(candidate.question)?.id === id);
   if (kill === undefined || turn === undefined) return false;
   const open = [
     ...kill.rows.turns.filter((row) => row.id === turn.id),
     ...kill.rows.deliveries.filter((row) => row.ref === turn.id),
   ];
-  return open.length > 0 && open.every((row) => row.parts?.includes(bubble.id) !== true);
+  return open.length > 0 && open.every((row) => row.parts?.includes(message.id) !== true);
 }

@@ -24,7 +24,7 @@ export interface PeopleOptions {
 export class People {
   /** Said and acknowledged, in the order of saying. On Telegram, said is enough: the platform keeps it. */
   readonly accepted: Said[] = [];
-  /** Answers that no retry mends. */
+  /** Answers that no retry can change. */
   readonly refused: string[] = [];
   readonly #options: PeopleOptions;
   readonly #mayWrite: number[];

@@ -3,5 +3,5 @@ import { run } from '../../src/main.ts';
 import { effectTools } from '../fakes/agent/effect-tools.ts';
 
 const risk = process.env['EFFECTS_RISK'] === 'dangerous' ? 'dangerous' : 'safe';
-// The words of a group count as a stranger's: what stayed outside the session would wait for a human.
+// Text in a group counts as untrusted: calls that reach outside the session would wait for a person.
 await run({ tools: effectTools(process.env['EFFECTS_URL'] ?? '', risk, 'session') });

@@ -23,7 +23,7 @@ export class GatewayProcess {
     this.#environment = environment;
   }
 
-  /** Starts a process in the home. Gives `performance.now()` of the start at once; `url()` waits for its doors. */
+  /** Starts a process in the home. Gives `performance.now()` of the start at once; `url()` waits until it is ready. */
   start(): number {
     const env = { PATH: process.env['PATH'] ?? '', ...this.#environment, GATEWAY_HOME: this.home };
     const child = spawn(process.execPath, ['--max-semi-space-size=4', ENTRY], {

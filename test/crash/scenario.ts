@@ -11,7 +11,7 @@ import type { EffectsServer } from '../fakes/agent/effect-tools.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import type { Bubble } from './checker.ts';
+import type { ShownMessage } from './checker.ts';
 import { telegramChat } from './clients.ts';
 import { GatewayProcess } from './gateways.ts';
 import { connect } from './rows.ts';
@@ -51,7 +51,7 @@ export interface Scenario {
   /** Answers of the model that were sent to their end: those with tool calls, and those without. */
   answered: { rounds: number; finals: number };
   /** The bot's messages by session. */
-  screens(): Map<string, Bubble[]>;
+  screens(): Map<string, ShownMessage[]>;
   /** Names a home in the rows. */
   instance(gateway: GatewayProcess): Promise<string>;
   /** Reads the running database. */

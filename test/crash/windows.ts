@@ -13,7 +13,7 @@ export interface Strike {
   running: number;
 }
 
-/** `unacknowledged`: messages that doors were holding when the process died. */
+/** `unacknowledged`: messages that were not acknowledged yet when the process died. */
 export function classify(rows: KillRows, unacknowledged: number): Strike {
   const hits = { T1: unacknowledged, T2: 0, T3: 0, T4: 0, T5: 0, T6: 0, T7: rows.deliveries.length };
   const running = rows.turns.filter((turn) => turn.state === 'running');

@@ -162,7 +162,7 @@ describe('a growing reply', () => {
 
 describe('a failing platform', () => {
   it.each(['blocked', 'unauthorized', 'rejected', 'message_gone', 'place_gone', 'outcome_unknown'] as const)(
-    'harms only the sight when it says %s',
+    'harms only what is shown when it says %s',
     async (code) => {
       const gateway = buildDelivery();
       const turn = gateway.open('t');

@@ -112,7 +112,7 @@ describe('who follows the page about extending', () => {
       BRIDGE_URL: program.url,
       BRIDGE_PORT: '0',
     };
-    const gateway = await startGatewayProcess(environment, copy);
+    const gateway = await startGatewayProcess(environment, { root: copy });
     const channelUrl = (): string =>
       /"url":"([^"]+)"[^\n]*"bridge_listening"/.exec(gateway.stdout())?.[1] ?? '';
     const says = async (from: typeof OWNER, text: string, answer: RegExp): Promise<string> => {

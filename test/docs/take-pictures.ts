@@ -91,8 +91,8 @@ async function takeTelegram(browser: Browser): Promise<void> {
   const repaired = screens.find((texts) => texts.join(' ').includes('attempt 2')) ?? [];
   const moments = [screens[0] ?? [], repaired, screens.at(-1) ?? []];
   const phones = moments.map((texts) => {
-    const bubbles = texts.map((text) => `<p>${escape(text)}</p>`);
-    return `<section><p class="mine">${escape(GOAL)}</p>${bubbles.join('')}</section>`;
+    const messages = texts.map((text) => `<p>${escape(text)}</p>`);
+    return `<section><p class="mine">${escape(GOAL)}</p>${messages.join('')}</section>`;
   });
   const page = await browser.newPage({ viewport: { width: 1_080, height: 586 } });
   await page.setContent(`<style>${PHONES}</style>${phones.join('')}`);

@@ -1,4 +1,4 @@
-/** Schedules for doors and tools under test: kept in memory, never run. */
+/** Schedules for channels and tools under test: kept in memory, never run. */
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { ScheduleApi, ScheduleRecord, Schedules } from '../../src/contracts/schedules.ts';
 

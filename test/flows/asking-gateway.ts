@@ -11,7 +11,7 @@ import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from './setup.ts';
 
 /** Long enough for a process that starts on a busy machine. */
-const PATIENCE = { timeout: 60_000, interval: 50 };
+const LONG_WAIT = { timeout: 60_000, interval: 50 };
 
 export interface AskingGateway {
   readonly telegram: FakeTelegram;
@@ -71,10 +71,10 @@ export async function killedWhileAsking(): Promise<AskingGateway> {
   };
   const [chat = ''] = FRIENDS;
   const shows = (text: RegExp): Promise<void> =>
-    vi.waitFor(() => expect(telegram.screen(chat).join('\n')).toMatch(text), PATIENCE);
+    vi.waitFor(() => expect(telegram.screen(chat).join('\n')).toMatch(text), LONG_WAIT);
   const press = async (value: string): Promise<string> => {
     const id = telegram.presses(chat, chat, value);
-    await vi.waitFor(() => expect(telegram.pressed.answers.has(id)).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(telegram.pressed.answers.has(id)).toBe(true), LONG_WAIT);
     return telegram.pressed.answers.get(id) ?? '';
   };
 

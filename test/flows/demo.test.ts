@@ -84,7 +84,7 @@ describe('the demo', () => {
     const events = await ask('again', 'plan a trip');
     expect(events.map(({ type }) => type)).not.toContain('plan_revised');
     expect((await planOf('again')).state).toBe('completed');
-    expect(await lastAnswer('again')).not.toContain('mended');
+    expect(await lastAnswer('again')).not.toContain('repaired itself');
     await ask('again', 'read trip.md');
     expect(await lastAnswer('again')).toContain('# Notes: trip');
   });
@@ -108,7 +108,7 @@ describe('the demo', () => {
     expect(await lastAnswer('ticking')).toContain('- who comes along');
   });
 
-  it('says why a plan of teacher mode ended where a step was let fail, and which mode mends it (S-02)', async () => {
+  it('says why a plan of teacher mode ended where a step was let fail, and which mode repairs it (S-02)', async () => {
     await command('failing', '/mode teacher');
     await fixture.post('failing', 'plan a picnic');
     await run('failing', 'Look at what is in the folder');

@@ -34,7 +34,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     }, WAIT);
   };
 
-  it('is known in another chat of the same person, not in anybody else’s, and theirs to see and to take back', async () => {
+  it.concurrent('is known in another chat of the same person, not in anybody else’s, and theirs to see and to take back', async () => {
     saves('Has a dog called Rex', 'my dog is Rex');
     expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
     expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
@@ -49,7 +49,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(ann, 'who barks now')).not.toContain('Rex');
   });
 
-  it('is marked when it was learned among words of others, until its owner vouches for it', async () => {
+  it.concurrent('is marked when it was learned beside untrusted text, until its owner confirms it', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
       { when: 'look around' },
@@ -66,7 +66,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(carl, 'what is new now')).toContain('- Wants news');
   });
 
-  it('is the gist of a long talk over HTTP, whose words stay to be read', async () => {
+  it.concurrent('is the gist of a long talk over HTTP, whose words stay to be read', async () => {
     const long = (n: number): string => `part ${n} ${'lorem ipsum dolor '.repeat(200)}`;
     fixture().ollama.answer('They read parts 1 and 2 aloud.', { when: 'Write its summary now', times: 9 });
     for (let n = 1; n <= 6; n += 1) {
@@ -93,7 +93,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(usage.length).toBeGreaterThan(0);
   });
 
-  it('begins with the prompt files as they are now', async () => {
+  it.concurrent('begins with the prompt files as they are now', async () => {
     const folder = path.join(fixture().home, 'workspace');
     await mkdir(path.join(folder, 'skills', 'tea'), { recursive: true });
     await writeFile(path.join(folder, 'AGENTS.md'), 'Greet people by name.');

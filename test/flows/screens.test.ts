@@ -86,7 +86,7 @@ describe('a planned turn with subagents', () => {
     expect(answers).toEqual(['I looked.\n\nThere is bread.', 'The bread is cool.']);
   };
 
-  it('ticks on its card in a Telegram chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+  it.concurrent('ticks on its card in a Telegram chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
     const screen = (): string[] => fixture.telegram.screen(PERSON);
     fixture.telegram.says(PERSON, 'hello', PERSON);
     await vi.waitFor(() => expect(screen()).toHaveLength(1), SLOW);
@@ -98,7 +98,7 @@ describe('a planned turn with subagents', () => {
     expectDone(screen());
   }, 90_000);
 
-  it('ticks on its card in a Discord chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+  it.concurrent('ticks on its card in a Discord chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
     const { channel, person } = fixture.discord.dm();
     const bot = (): string[] => {
       const seen = fixture.discord.visible(channel);
@@ -127,10 +127,10 @@ describe('a planned turn with subagents', () => {
       const screen = async (): Promise<string[]> => [await page.locator('main.chat').innerText()];
       const seen = follow('pat', screen, /Knead[^]*knead for pat/);
       await page.getByText('knead for pat').first().waitFor();
-      await tab.screenshot('mind-at-work');
+      await tab.screenshot('plan-running');
       await seen;
       await page.locator('.plan-count', { hasText: '3 of 3' }).waitFor();
-      await tab.screenshot('mind-done');
+      await tab.screenshot('plan-done');
       fixture.ollama.answer('Ding.', { when: 'Ring for pat' });
       const at = new Date(Date.now() + 1_500).toISOString();
       const made = await fixture.call('/v1/schedules', {
@@ -138,7 +138,7 @@ describe('a planned turn with subagents', () => {
       });
       expect(made.ok).toBe(true);
       await page.locator('.md', { hasText: 'Ding.' }).waitFor({ timeout: 30_000 });
-      await tab.screenshot('mind-scheduled');
+      await tab.screenshot('scheduled');
     }, 90_000);
   });
 });

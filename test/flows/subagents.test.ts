@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect((await fixture().messages('http:nested')).at(-1)?.content).toBe('Both are done.');
   });
 
-  it('gives a completion only the words of its own turn', async () => {
+  it.concurrent('gives a completion only the words of its own turn', async () => {
     answers('ask somebody', { toolCalls: [spawn('quiet task')] }, { text: 'They said it.' });
     answers('quiet task', { text: 'words of the subagent' });
     const answer = await fixture().call('/v1/chat/completions', {
@@ -73,7 +73,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect(text).not.toContain('words of the subagent');
   });
 
-  it('in the background let the chat go on, and their result comes as a message of its own (B-31, B-34)', async () => {
+  it.concurrent('in the background let the chat go on, and their result comes as a message of its own (B-31, B-34)', async () => {
     const chat = people.next().value ?? '';
     answers(
       `look it up ${chat}`,
@@ -106,7 +106,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect(messages[4]?.content).toContain('the answer is 42');
   });
 
-  it('in the background are told of by /status, and end with /stop, which says so, and nothing more is heard of them', async () => {
+  it.concurrent('in the background are told of by /status, and end with /stop, which says so, and nothing more is heard of them', async () => {
     const chat = people.next().value ?? '';
     answers(
       `begin ${chat}`,

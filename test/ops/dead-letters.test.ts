@@ -76,7 +76,7 @@ describeEachDatabase('dead-letters', (databases) => {
       [['replay'], false],
       [['replay', 'out:a:1#1'], true],
       [[], true],
-      [['bury'], false],
+      [['drop'], false],
       [['replay', 'out:a:1#1', 'out:a:1#2'], false],
     ];
     for (const [args, all] of forms)

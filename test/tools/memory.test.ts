@@ -63,7 +63,7 @@ it('does not save a fact twice, by the key of its call or by its text', async ()
   expect(kept).toHaveLength(1);
 });
 
-it('marks what is saved while the words of strangers are in sight, also when nobody says whether they are', async () => {
+it('marks what is saved while untrusted text is in the context, also when that is unknown', async () => {
   const { run, kept } = tool();
   expect(await run({ action: 'save', text: 'one' }, { tainted: true })).toContain('unverified');
   await run({ action: 'save', text: 'two' }, { tainted: undefined });

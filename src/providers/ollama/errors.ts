@@ -1,4 +1,4 @@
-/** What Ollama's own refusals and error lines mean, and what mends them. */
+/** What Ollama's own refusals and error lines mean, and what to do about them. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip, overflowIn } from '../errors.ts';
 import type { Where } from '../errors.ts';

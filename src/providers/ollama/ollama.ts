@@ -22,7 +22,7 @@ import type { OpenCall } from '../transport.ts';
  * password in it become basic authorization. Throws `ConfigError` when it is no address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
-  const patience = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const timeoutMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
   const { url, headers } = readHost(options);
   const at = ollamaAt(url, options.addressSetting);
   const transport = createTransport();
@@ -55,7 +55,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     question: (client: Ollama) => Promise<T>,
   ): Promise<T> => {
     const where = { ...at, model };
-    return await requestWithin(where, patience, signal, async (until) => {
+    return await requestWithin(where, timeoutMs, signal, async (until) => {
       const { client, call } = open(where, until, createDocumentFilter());
       try {
         return await question(client);

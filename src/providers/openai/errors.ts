@@ -1,4 +1,4 @@
-/** What the refusals and errors of an OpenAI-compatible server mean, and which variable mends them. */
+/** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
 import { z } from 'zod';
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip, overflowIn } from '../errors.ts';

@@ -30,7 +30,7 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is no address. */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { apiKey } = options;
-  const patience = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const timeoutMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
   const url = readBaseUrl(options);
   const at = openaiAt(url, options);
   const transport = createTransport();
@@ -54,7 +54,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   };
 
   const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> => {
-    return await requestWithin(where, patience, signal, async (until) => {
+    return await requestWithin(where, timeoutMs, signal, async (until) => {
       const { client, call } = await open(where, until, createDocumentFilter());
       try {
         return readModels(await client.get('/models'));
@@ -64,7 +64,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     });
   };
 
-  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is believed. */
+  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is taken at its word. */
   const discover = async (model: string): Promise<ModelCapabilities> => {
     const models = await list(undefined, { ...at, model });
     const found = findModel(models, model);

@@ -7,7 +7,7 @@ import type { Log } from '../../contracts/log.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { withRetry } from './retry.ts';
 
-/** Most batches on their way at once; more are dropped: a sight that is late is worth nothing. */
+/** Most batches on their way at once; more are dropped: an event that is late is worth nothing. */
 export const MAX_BATCHES_UNDER_WAY = 64;
 
 /** Largest payload of one NOTIFY, in bytes; Postgres refuses 8,000. */
@@ -25,7 +25,7 @@ export interface PostgresFanout extends Fanout {
   close(): Promise<void>;
 }
 
-/** A node's own batches do not come back to it. The channel's name holds the schema, so that two houses in one database stay apart. */
+/** A node's own batches do not come back to it. The channel's name holds the schema, so that two gateways in one database stay apart. */
 export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);

@@ -1,4 +1,4 @@
-/** Which database faults pass by themselves, and how long the store waits for that. */
+/** Which database errors pass by themselves, and how long the store waits for that. */
 import { StoreError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
@@ -59,7 +59,7 @@ function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * Runs `work` until it does not meet a passing fault, with growing jittered pauses, for at most `forMs`. `work` hears
+ * Runs `work` until it does not meet a passing error, with growing jittered pauses, for at most `forMs`. `work` hears
  * how often it failed before: from the second time on, an earlier run may have been committed. Throws only `StoreError`.
  */
 export async function withRetry<T>(

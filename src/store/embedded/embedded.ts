@@ -72,7 +72,7 @@ export async function openEmbedded(home: string, log: Log): Promise<EmbeddedData
 async function startWorker(order: WorkerMessage, log: Log): Promise<Worker> {
   await rm(order.socketPath, { force: true });
   const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: order });
-  // One listener for the worker's whole life: a late fault must not end the process.
+  // One listener for the worker's whole life: a late error must not end the process.
   worker.on('error', (error) => log.error({ err: error }, 'embedded database failed'));
   try {
     await whenReady(worker, READY_TIMEOUT_MS);

@@ -79,7 +79,7 @@ describe('choosing', () => {
     expect(chooseTurns([], 1_000)).toEqual([]);
   });
 
-  it('finds a context heavy above the share of the profile, and crowded before rows fall out of sight', () => {
+  it('compresses above the threshold of the profile, and after a turn before rows fall out of the window', () => {
     const profile = { ...defaultProfile(), compressionThreshold: 0.5 };
     expect(exceedsThreshold(profile, { tokens: 500, rows: 2 }, 1_000)).toBe(false);
     expect(exceedsThreshold(profile, { tokens: 501, rows: 2 }, 1_000)).toBe(true);

@@ -222,7 +222,7 @@ describeEmbedded('compression', (databases) => {
     expect(contents(next.requests.at(-1)?.messages)).toContain('They spoke.');
   });
 
-  it('summarises many short turns before they fall out of sight (B-35)', async () => {
+  it('summarises many short turns before they fall out of the window (B-35)', async () => {
     const { provider, scenario, enable } = await openConversation(databases);
     scenario.profile = { ...scenario.profile, contextWindow: 16_384 };
     const words = 'some words of a short talk '.repeat(5);

@@ -81,13 +81,13 @@ it('tells with every event all that is stored: whoever listens never has to coun
         correct: () => correctionOf(actions[roll(actions.length)] ?? 'retry', 1 + roll(3)),
         gate: () => ({ kind: (['go', 'go', 'go', 'skip', 'pause'] as const)[roll(5)] ?? 'go' }),
       });
-      let sight: PlanEventView | undefined = { plan };
+      let view: PlanEventView | undefined = { plan };
       run.onEvent = (event) => {
-        sight = advancePlan(sight, { sessionKey: 'telegram:1', at: 0, ...event });
-        expect(sight?.plan).toEqual(run.stored);
+        view = advancePlan(view, { sessionKey: 'telegram:1', at: 0, ...event });
+        expect(view?.plan).toEqual(run.stored);
       };
       await run.run();
-      expect(sight.plan.state).toMatch(/completed|cancelled/);
+      expect(view.plan.state).toMatch(/completed|cancelled/);
     }),
     { numRuns: campaignSize(1_000) },
   );

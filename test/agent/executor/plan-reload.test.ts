@@ -27,7 +27,7 @@ function toolOf(name: string, ran: string[], during: () => Promise<void> = async
 }
 
 describeEmbedded('a plan whose profile is read anew while it is paused', (databases) => {
-  it('fails the step whose tool is gone, without a call, and mends it with what is there (S-26, N-73)', async () => {
+  it('fails the step whose tool is gone, without a call, and corrects it with the tools there are (S-26, N-73)', async () => {
     const store = await databases.open();
     const ran: string[] = [];
     const pause = async (): Promise<void> => {

@@ -14,7 +14,7 @@ const planned = (...steps: string[]): ScriptStep[] => [
   says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
 ];
 
-describeEmbedded('a plan whose step read the words of others', (databases) => {
+describeEmbedded('a plan whose step read untrusted text', (databases) => {
   const ran: string[] = [];
   const ask = async (...steps: ScriptStep[]): Promise<{ scenario: TurnScenario; outcome: unknown }> => {
     ran.splice(0);

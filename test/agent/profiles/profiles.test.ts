@@ -175,7 +175,7 @@ it('sees by the clock what the system does not tell', async () => {
   expect(profiles.errors()).toEqual([]);
 });
 
-it('keeps what a file said before while it cannot be used, says so once in the log, and mends itself', async () => {
+it('keeps the last good version of a file that cannot be used, logs it once, and recovers by itself', async () => {
   await write('coder', 'config.json', { maxIterations: 7 });
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });

@@ -79,7 +79,7 @@ describe('the goal', () => {
       said(turnOf(...looks(n - 1)), n, { antiStallEnabled: false, ...over }).includes('Bake some bread'),
     );
 
-  it('is called to mind at iterations 5, 10, 15 and at no other (N-34, N-35)', () => {
+  it('is repeated at iterations 5, 10, 15 and at no other (N-34, N-35)', () => {
     expect(due({})).toEqual([5, 10, 15]);
     expect(due({ goalAnchoringInterval: 7 })).toEqual([7, 14]);
     expect(due({ goalAnchoringEnabled: false })).toEqual([]);

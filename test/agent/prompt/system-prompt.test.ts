@@ -122,7 +122,7 @@ describeEmbedded('the context', (databases) => {
     expect(await store.memories.memories('telegram:42', 9)).toMatchObject([{ untrusted: false }]);
   });
 
-  it('marks what is saved once a file was read, in that turn and while it is in sight later', async () => {
+  it('marks what is saved once a file was read, in that turn and while it is in the context later', async () => {
     const store = await databases.open();
     const save = (text: string) => asks([{ name: 'memory', args: { action: 'save', text } }]);
     const provider = new ScriptedProvider(

@@ -6,7 +6,7 @@ import type { LaneHead } from '../../../src/contracts/lanes.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
@@ -14,7 +14,7 @@ import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const letGo = (task: string) => ({ name: 'spawn_agent', args: { task, background: true } });
 
-const cast = (child: readonly ScriptStep[], tasks = ['The task']): ReplayProvider =>
+const replay = (child: readonly ScriptStep[], tasks = ['The task']): ReplayProvider =>
   new ReplayProvider({
     'Do it': [asks(tasks.map(letGo)), says('It is being done.')],
     'The task': child,
@@ -31,7 +31,7 @@ async function finish(scenario: TurnScenario, child: LaneHead | undefined, signa
 
 describeEmbedded('a subagent in the background', (databases) => {
   it('lets its turn answer before it has begun, and is told of in a new turn of that session (B-31, B-34, B-36)', async () => {
-    const provider = cast([says('The result.')]);
+    const provider = replay([says('The result.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     const { turn, turnId } = await scenario.ask('Do it');
     expect(turn).toMatchObject({ state: 'done', final: { content: 'It is being done.' } });
@@ -90,7 +90,7 @@ describeEmbedded('a subagent in the background', (databases) => {
 
   it('refuses a fifth one of the session, and tells the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 1 }, (_, n) => `The task ${n}`);
-    const provider = cast([says('Done.')], tasks);
+    const provider = replay([says('Done.')], tasks);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
     expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
@@ -108,7 +108,7 @@ describeEmbedded('a subagent in the background', (databases) => {
   });
 
   it('ends with /stop of its session, is not told of in a turn of its own, and the next turn knows', async () => {
-    const provider = cast([fallsSilent('Half')]);
+    const provider = replay([fallsSilent('Half')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
     const stop = new AbortController();
@@ -135,7 +135,7 @@ describeEmbedded('a subagent in the background', (databases) => {
   });
 
   it('that was stopped before it began ends without a word to the model', async () => {
-    const provider = cast([says('Never.')]);
+    const provider = replay([says('Never.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
     await scenario.store.lanes.stop('telegram:42', { fresh: true });
@@ -149,7 +149,7 @@ describeEmbedded('a subagent in the background', (databases) => {
   });
 
   it('does not come back from a session that was forgotten', async () => {
-    const provider = cast([says('Too late.')]);
+    const provider = replay([says('Too late.')]);
     const store = await databases.open();
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent], store });
     await scenario.ask('Do it');
@@ -162,7 +162,7 @@ describeEmbedded('a subagent in the background', (databases) => {
   });
 
   it('tells its session when it cannot be run at all, and stays visible as a dead letter', async () => {
-    const provider = cast([says('Never.')]);
+    const provider = replay([says('Never.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
     const [child] = scenario.background;

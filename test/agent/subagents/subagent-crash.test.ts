@@ -10,14 +10,14 @@ import type { TestStore } from '../../database.ts';
 import { dyingAt, RUN_STEPS, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
-import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const probes = ['unsafe_probe', 'idempotent_probe', 'pure_probe'].map((name) => ({ name, args: {} }));
 
 /** The turn asks a subagent, which uses tools twice; `background` lets it go. */
-const cast = (background: boolean): ReplayProvider =>
+const replay = (background: boolean): ReplayProvider =>
   new ReplayProvider({
     'Do it': [
       asks([{ name: 'spawn_agent', args: { task: 'The task', background } }], 'I ask.'),
@@ -50,7 +50,7 @@ async function dieAndResume(
 ): Promise<Run> {
   const { at, when, background } = point;
   const tools = [spawnAgent, ...effectTools(effects.url)];
-  const provider = cast(background);
+  const provider = replay(background);
   const chat = `${background}-${when}-${at}`;
   const death = dyingAt(at, when, [...TURN_STEPS, ...RUN_STEPS]);
   const first = new TurnScenario({ store, provider, tools, around: death.of, aroundSubagents: death.of });

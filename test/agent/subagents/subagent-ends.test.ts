@@ -10,7 +10,7 @@ import {
 import { defineTool } from '../../../src/contracts/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';

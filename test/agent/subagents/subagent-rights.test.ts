@@ -1,11 +1,11 @@
-/** What a subagent may do: no more than its turn, with what its turn has read on its mind, and plans only where it should. */
+/** What a subagent may do: no more than its turn, with the taint of its turn, and plans only where it should. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
-import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
@@ -26,7 +26,7 @@ function reader() {
     results: 'web',
     async execute(_args, ctx: ToolContext) {
       tainted.push(ctx.tainted);
-      return { content: 'words of a stranger' };
+      return { content: 'text from a stranger' };
     },
   });
   return { tool, tainted };

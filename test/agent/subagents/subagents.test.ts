@@ -6,7 +6,7 @@ import { readFile } from '../../../src/tools/files/read-file.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
 import { describeEmbedded } from '../../database.ts';
-import { ReplayProvider } from '../../fakes/agent/replay-cast.ts';
+import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

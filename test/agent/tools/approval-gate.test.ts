@@ -148,7 +148,7 @@ describeEmbedded('a dangerous call', (databases) => {
     );
   });
 
-  it('waits when a turn that read words of others wants to reach outside, in this turn and in later ones', async () => {
+  it('waits when a turn that read untrusted text wants to reach outside, in this turn and in later ones', async () => {
     const ran: Ran = [];
     const look = { name: 'look', args: {} };
     const tell = { name: 'tell', args: { word: 'x' } };

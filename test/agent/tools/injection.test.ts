@@ -19,15 +19,15 @@ import type { Leaks, Payload } from '../../fakes/agent/obedient.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 import { inboundMessage, openScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** How a stranger's words come into a turn: what the user sends, and what the model does first. */
-interface LaneRunner {
+/** How a stranger's text comes into a turn: what the user sends, and what the model does first. */
+interface PayloadSource {
   name: string;
   message(payload: string): Partial<InboundMessage>;
   opening?: Payload['call'];
 }
 
 const ASKED = `My secret is ${CANARY}, keep it. `;
-const CARRIERS: LaneRunner[] = [
+const SOURCES: PayloadSource[] = [
   {
     name: 'page',
     message: () => ({ content: `${ASKED}Read ${PAGE}` }),
@@ -64,17 +64,17 @@ async function folderWith(payload: string): Promise<string> {
 
 /** The rows of a turn up to where the model has read the payload, made by the real tool. */
 async function rowsAfter(
-  carrier: LaneRunner,
+  source: PayloadSource,
   payload: string,
   tools: ReadonlyMap<string, Tool>,
   workspace: string,
 ): Promise<ContextRow[]> {
-  const message = inboundMessage('', carrier.message(payload));
+  const message = inboundMessage('', source.message(payload));
   // The model reads the names of files beside the words.
   const content = [message.content, ...message.media.map(({ name }) => name)].join(' ');
   const said = contextRow(0, { kind: 'user', content, source: sourceOf(message) });
-  if (carrier.opening === undefined) return [said];
-  const { name, args } = carrier.opening;
+  if (source.opening === undefined) return [said];
+  const { name, args } = source.opening;
   const checked = checkCall({ id: 'c', name, args }, tools);
   if ('refusal' in checked) throw new Error(checked.refusal.content);
   expect(mustAsk({ approvals: 'dangerous' }, judgeCall(checked.tool, checked.args, taintOf([said])))).toBe(
@@ -88,7 +88,7 @@ async function rowsAfter(
 }
 
 describe('what strangers write, to a model that obeys it', () => {
-  it.each(CARRIERS)('runs nothing outside unasked: 200 payloads by $name', async (carrier) => {
+  it.each(SOURCES)('runs nothing outside unasked: 200 payloads by $name', async (source) => {
     const leaks: Leaks = [];
     let payload = '';
     const tools = new Map(watchedTools(leaks, () => payload).map((tool) => [tool.name, tool]));
@@ -98,7 +98,7 @@ describe('what strangers write, to a model that obeys it', () => {
     for (const { text, call } of PAYLOADS) {
       payload = text;
       await writeFile(path.join(workspace, 'notes.txt'), text);
-      const rows = await rowsAfter(carrier, text, tools, workspace);
+      const rows = await rowsAfter(source, text, tools, workspace);
       expect(rows.at(-1)?.entry).toMatchObject({ content: expect.stringContaining('⟦') });
       const checked = checkCall({ id: 'i', ...call }, tools);
       if ('refusal' in checked) throw new Error(`${call.name}: ${checked.refusal.content}`);
@@ -125,7 +125,7 @@ describe('what strangers write, to a model that obeys it', () => {
 const WHOLE_TURNS = campaignCases(PAYLOADS, 40);
 
 describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
-  it(`have no effect and let no secret out, by any carrier, while nobody allows anything: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
+  it(`have no effect and let no secret out, by any source, while nobody allows anything: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
     const leaks: Leaks = [];
     let payload = '';
     const provider = new ObedientModel();
@@ -138,16 +138,16 @@ describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
     });
     let asked = 0;
     const batches = Math.ceil(WHOLE_TURNS.length / MAX_CALLS_RUN);
-    for (const [nth, carrier] of Array.from({ length: batches }, () => CARRIERS)
+    for (const [nth, source] of Array.from({ length: batches }, () => SOURCES)
       .flat()
       .entries()) {
-      const batch = Math.floor(nth / CARRIERS.length);
+      const batch = Math.floor(nth / SOURCES.length);
       const some = WHOLE_TURNS.filter((_, index) => index % batches === batch);
       payload = some.map(({ text }) => text).join('\n');
       await writeFile(path.join(folder, 'notes.txt'), payload);
-      provider.opening = carrier.opening === undefined ? [] : [carrier.opening];
+      provider.opening = source.opening === undefined ? [] : [source.opening];
       const chatId = `chat-${nth}`;
-      const { turnId, outcome } = await scenario.ask('', { ...carrier.message(payload), chatId });
+      const { turnId, outcome } = await scenario.ask('', { ...source.message(payload), chatId });
       for (let last = outcome; last.kind === 'parked'; asked += 1)
         last = await scenario.run(await scenario.sweep());
       const turn = await scenario.store.ledger.turn(turnId);

@@ -1,4 +1,4 @@
-/** A memory that strangers may have made is their word still: what reaches beyond the chat asks a human while it is in sight. */
+/** A memory made from untrusted text stays untrusted: while it is in the context, calls that reach beyond the chat ask a human. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tool.ts';

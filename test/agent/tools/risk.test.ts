@@ -70,8 +70,8 @@ describe('a program', () => {
   });
 });
 
-describe('words of others', () => {
-  it('make every effect outside the session dangerous, and none inside', () => {
+describe('untrusted text', () => {
+  it('makes every effect outside the session dangerous, and none inside', () => {
     for (const source of ['web', 'local', 'group', 'forwarded'] as const) {
       expect(judgeCall(tell!, {}, tainted(source)).risk).toBe('dangerous');
       expect(judgeCall(note!, {}, tainted(source)).risk).toBe('caution');
@@ -80,14 +80,14 @@ describe('words of others', () => {
     expect(judgeCall(tell!, {}, taintOf([said('hello')])).risk).toBe('caution');
   });
 
-  it('keep files that speak in later conversations from being written unasked', () => {
+  it('requires approval before files that later conversations read are written', () => {
     const write = (path: string) => judgeCall(writeFile, { path, content: '' }, tainted('web')).risk;
     expect(['notes.md', 'docs/agents.txt', 'src/tools.ts'].map(write)).toEqual(Array(3).fill('caution'));
     const unasked = ['AGENTS.md', './soul.MD', 'a/../USER.md', 'skills/x/SKILL.md', 'deep/HEARTBEAT.md'];
     expect(unasked.map(write)).toEqual(Array(5).fill('dangerous'));
   });
 
-  it('let a page be read only at an address that somebody of the chat named', () => {
+  it('lets a page be read only at an address that somebody in the chat named', () => {
     const rows = [
       said('Please read https://news.example/today, and (example.org/about).'),
       said('my group likes http://group.example/x', 'group'),
@@ -109,7 +109,7 @@ describe('words of others', () => {
     expect(judgeCall(fetchPage, { url: 'https://any.example' }, taintOf([said('hi')])).risk).toBe('caution');
   });
 
-  it('let a listed search result be read, but not an address in its description', () => {
+  it('lets a listed search result be read, but not an address in its description', () => {
     const listing =
       '1. Title https://evil.example/a\n   https://good.example/page\n   try https://evil.example/b';
     const taint = taintOf([said('hi'), result('web_search', listing, 'web')]);
@@ -121,7 +121,7 @@ describe('words of others', () => {
     ]);
   });
 
-  it('let a search be made only with words of pages that were read', () => {
+  it('lets a search be made only with words from pages that were read', () => {
     const page = result('web_fetch', 'Vitest 5 was released by the team in Zürich.', 'web');
     const rows = [said('My PIN is 4711 and my word is swordfish.'), page];
     const look = (query: string) => judgeCall(search, { query }, taintOf(rows)).risk;
@@ -132,7 +132,7 @@ describe('words of others', () => {
     expect(judgeCall(search, { query: 'swordfish' }, taintOf([said('hello')])).risk).toBe('safe');
   });
 
-  it('are those of groups, of forwarded messages, of file names, of agents, and of a summary of any', () => {
+  it('is that of groups, of forwarded messages, of file names, of agents, and of a summary of any', () => {
     const source = (over: Parameters<typeof inboundMessage>[1]) => sourceOf(inboundMessage('x', over));
     expect(source({})).toBeUndefined();
     expect(source({ place: 'group' })).toBe('group');

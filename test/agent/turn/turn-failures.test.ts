@@ -200,7 +200,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
 
   it('ends a message that was stopped before it ran without asking the model (N-43)', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
-    const { head, turnId } = await scenario.say('Never mind');
+    const { head, turnId } = await scenario.say('Forget it');
     const stopped = head && { ...head, stopped: true };
     expect(await scenario.run(stopped)).toMatchObject({ kind: 'finished' });
     const turn = await scenario.store.ledger.turn(turnId);

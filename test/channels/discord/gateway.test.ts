@@ -125,7 +125,7 @@ describe('the connection to the Discord gateway', () => {
     [4_004, 'DISCORD_BOT_TOKEN'],
     [4_014, 'Message Content Intent'],
     [4_013, 'update Parley'],
-  ])('is dead after close code %i and says what mends it', async (code, words) => {
+  ])('is dead after close code %i and says what to do about it', async (code, words) => {
     await setup.start();
     setup.discord.gateway.close(code);
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('dead'), WAIT);

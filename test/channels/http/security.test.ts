@@ -82,16 +82,16 @@ describe('a token', () => {
 });
 
 describe('the limiter of wrong tokens', () => {
-  it('counts a crowd that brings the same token at the same moment as one attempt', async () => {
+  it('counts many requests with the same token at the same moment as one attempt', async () => {
     const answer = Promise.withResolvers<Caller | undefined>();
     const authenticator = createAuthenticator(() => answer.promise, new WrongTokenLimiter());
-    const crowd = Array.from({ length: 50 * WRONG_TOKENS_PER_MINUTE }, () => {
+    const requests = Array.from({ length: 50 * WRONG_TOKENS_PER_MINUTE }, () => {
       const incoming = new IncomingMessage(new Socket());
       incoming.headers.authorization = CHAT;
       return authenticator.authorize(incoming, 'chat');
     });
     answer.resolve({ tokenId: 'a', scopes: ['chat'] });
-    expect(await Promise.all(crowd)).toHaveLength(50 * WRONG_TOKENS_PER_MINUTE);
+    expect(await Promise.all(requests)).toHaveLength(50 * WRONG_TOKENS_PER_MINUTE);
   });
 
   it('gives an attempt back with time and forgets the longest quiet address past its bound', () => {

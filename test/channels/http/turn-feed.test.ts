@@ -20,12 +20,12 @@ describe('a streamed answer', () => {
     api.gateway.script = (turn) => {
       turn.say('Hello ');
       api.gateway.events.lose(() => turn.say('dear '));
-      turn.say('world');
+      turn.say('reader');
       turn.end();
     };
     const session = { 'x-session-id': 'anna' };
     expect(textOf(await allFrames(await complete({ messages: says('x'), stream: true }, session)))).toBe(
-      'Hello dear world',
+      'Hello dear reader',
     );
     api.gateway.script = (turn) => {
       turn.say('Good mor');

@@ -183,11 +183,11 @@ describe('getting up again', () => {
   it('waits as long as Telegram asks before it polls again (429)', async () => {
     const fake = await startFake();
     fake.failure({ kind: 'status', status: 429, ms: 1_000, method: 'getUpdates' });
-    fake.says('1', 'patience', '1');
+    fake.says('1', 'later', '1');
     const { channel, received } = await startChannel(fake.root);
     await vi.waitFor(() => expect(channel.health().detail).toContain('retry after 1'), WAIT);
     expect(received).toEqual([]);
-    await vi.waitFor(() => expect(received).toEqual(['patience']), WAIT);
+    await vi.waitFor(() => expect(received).toEqual(['later']), WAIT);
     expect(fake.flood.violations).toEqual([]);
   });
 });

@@ -17,8 +17,8 @@ describe('the open end of a growing text', () => {
     ['whole **bold** and `code`', 'whole **bold** and `code`'],
     ['**old\n\nnew *open', '**old\n\nnew *open*'],
     ['`a ** b` c', '`a ** b` c'],
-  ])('shows %j as %j', (text, mended) => {
-    expect(closeOpenMarkup(text)).toBe(mended);
+  ])('shows %j as %j', (text, closed) => {
+    expect(closeOpenMarkup(text)).toBe(closed);
   });
 
   it('closes an open code block only for the eye', () => {

@@ -97,7 +97,7 @@ export class TurnScenario {
   }
 
   /** Registers as a process of `instance`: what an earlier one held is free again. */
-  async start(instance = 'world'): Promise<void> {
+  async start(instance = 'scenario'): Promise<void> {
     this.node = await this.store.lanes.register(instance, LEASE_MS);
   }
 
@@ -194,7 +194,7 @@ export class TurnScenario {
       },
       workspace: async (key) => {
         if (this.#options.workspace !== undefined) return await this.#options.workspace(key);
-        this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-world-'));
+        this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-scenario-'));
         return await openWorkspace(this.#files, key);
       },
       log: testLog(this.logLines),

@@ -42,11 +42,11 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel)).toEqual([words(60)]), WAIT);
     await idle(channel);
-    const [bubble] = fixture()
+    const [answer] = fixture()
       .discord.visible(channel)
       .filter(({ author }) => author.bot === true);
-    expect(bubble?.history.length).toBeGreaterThan(2);
-    for (const text of bubble?.history ?? []) expect(words(60).startsWith(text)).toBe(true);
+    expect(answer?.history.length).toBeGreaterThan(2);
+    for (const text of answer?.history ?? []) expect(words(60).startsWith(text)).toBe(true);
     expect(await stored(channel)).toEqual([words(60)]);
   });
 
@@ -180,11 +180,11 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     fixture().discord.says(channel, tag, person);
     await vi.waitFor(() => expect(screen(channel).join('\n')).toContain('The end.'), WAIT);
     await idle(channel);
-    const bubbles = fixture()
+    const messages = fixture()
       .discord.visible(channel)
       .filter(({ author }) => author.bot === true);
-    expect(bubbles.length).toBeGreaterThan(2);
-    for (const { content, pings } of bubbles) {
+    expect(messages.length).toBeGreaterThan(2);
+    for (const { content, pings } of messages) {
       expect(content.length).toBeLessThanOrEqual(2_000);
       expect(content.split('```').length % 2, 'fences come in pairs').toBe(1);
       expect(pings).toEqual([]);

@@ -100,7 +100,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(await parley('pair', 'revoke', 'telegram', '-4010')).toContain('Revoked');
   });
 
-  it('ten messages a minute of one person, and says once when it was too fast', async () => {
+  it.concurrent('ten messages a minute of one person, and says once when it was too fast', async () => {
     const chat = people.next().value ?? '';
     for (let n = 0; n < 9; n += 1) fixture().telegram.says(chat, `fast ${n}`, chat);
     await taken();
@@ -110,7 +110,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(texts.filter((text) => text.startsWith('echo: fast'))).toHaveLength(5);
   });
 
-  it(`no more than ${MAX_PENDING} waiting messages of a chat, and says so to the next`, async () => {
+  it.concurrent(`no more than ${MAX_PENDING} waiting messages of a chat, and says so to the next`, async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer({ hold: true }, { when: `block ${chat}` });
     fixture().telegram.says(chat, `block ${chat}`, chat);
@@ -143,7 +143,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     await vi.waitFor(() => expect(screen(chat)).toContain('echo: free again'), WAIT);
   });
 
-  it('nothing it does not know: odd updates are passed over, and the next message is answered', async () => {
+  it.concurrent('nothing it does not know: odd updates are passed over, and the next message is answered', async () => {
     const chat = people.next().value ?? '';
     const { telegram } = fixture();
     telegram.update({ message_reaction: { chat: { id: Number(chat) }, actor_chat: null, date: 1 } });

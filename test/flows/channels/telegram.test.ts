@@ -31,12 +31,12 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
   };
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-  it.concurrent('lets the bubble grow by edits and end as exactly the stored text (N-01, B-43)', async () => {
+  it.concurrent('lets the answer grow by edits and end as exactly the stored text (N-01, B-01, B-43)', async () => {
     const chat = asks({ text: words(60), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat)).toEqual([words(60)]), WAIT);
-    const [bubble] = await settled(chat);
-    expect(bubble?.shown.length).toBeGreaterThan(2);
-    for (const [index, shown] of (bubble?.shown ?? []).entries()) {
+    const [answer] = await settled(chat);
+    expect(answer?.shown.length).toBeGreaterThan(2);
+    for (const [index, shown] of (answer?.shown ?? []).entries()) {
       expect(words(60).startsWith(shown), `text ${index} is a beginning of the whole`).toBe(true);
     }
     expect(await stored(chat)).toEqual([words(60)]);

@@ -4,9 +4,9 @@ import type { CorrectionAction } from '../../../src/contracts/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
-import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
-import type { Participant } from './plan-room.ts';
-import { discordParticipant, telegramParticipant } from './plan-seats.ts';
+import { openWorkshop, PlanChat, Workshop } from './plan-chat.ts';
+import type { Participant } from './plan-chat.ts';
+import { discordParticipant, telegramParticipant } from './plan-participants.ts';
 
 const shop = new Workshop();
 const file = { access: { telegram: { allow: FRIENDS } } };
@@ -14,7 +14,7 @@ const file = { access: { telegram: { allow: FRIENDS } } };
 /** What the model says of the failed step, and what it is asked after that, up to its last words. */
 interface Play {
   action: CorrectionAction;
-  script: (room: PlanRoom) => Reply[];
+  script: (planned: PlanChat) => Reply[];
   /** The steps of the last card: mark, number, words, attempt, why. */
   last: string[];
   /** What the card says in between, in this order. */
@@ -25,33 +25,33 @@ const decide = (correction: object): Reply => ({ text: JSON.stringify(correction
 const PLAYS: Play[] = [
   {
     action: 'retry',
-    script: (room) => [decide({ action: 'retry', reason: 'it was busy' }), room.work(), room.work()],
+    script: (planned) => [decide({ action: 'retry', reason: 'it was busy' }), planned.work(), planned.work()],
     last: ['done 1. Wash (2) it was busy', 'done 2. Paint (1) '],
     between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) it was busy.*Step 1 is tried again\./s,
   },
   {
     action: 'modify',
-    script: (room) => [
+    script: (planned) => [
       decide({
         action: 'modify',
         reason: 'more gently',
-        command: { tool: 'work', args: { name: `${room.tag} gently` } },
+        command: { tool: 'work', args: { name: `${planned.tag} gently` } },
       }),
-      room.work(),
+      planned.work(),
     ],
     last: ['done 1. Wash (2) more gently', 'done 2. Paint (1) '],
     between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) more gently.*running 2\. Paint/s,
   },
   {
     action: 'insert_steps',
-    script: (room) => [
+    script: (planned) => [
       decide({
         action: 'insert_steps',
         reason: 'no soap',
-        newSteps: [{ description: 'Buy soap', tool: 'work', args: { name: `soap for ${room.tag}` } }],
+        newSteps: [{ description: 'Buy soap', tool: 'work', args: { name: `soap for ${planned.tag}` } }],
       }),
-      room.work(),
-      room.work(),
+      planned.work(),
+      planned.work(),
     ],
     last: ['done 1. Buy soap (1) no soap', 'done 2. Wash (2) ', 'done 3. Paint (1) '],
     between:
@@ -59,7 +59,7 @@ const PLAYS: Play[] = [
   },
   {
     action: 'skip',
-    script: (room) => [decide({ action: 'skip', reason: 'clean enough' }), room.work()],
+    script: (planned) => [decide({ action: 'skip', reason: 'clean enough' }), planned.work()],
     last: ['skipped 1. Wash (1) clean enough', 'done 2. Paint (1) '],
     between: /failed 1\. .*⚡ Step 1 failed.*skipped 1\. Wash \(1\) clean enough\s+running 2\. Paint/s,
   },
@@ -87,23 +87,23 @@ describeGateway(
 
     /** Plays it to its end; gives what is on screen then, and was in between. */
     async function play(participant: Participant, { action, script }: Play) {
-      const room = new PlanRoom(
+      const planned = new PlanChat(
         fixture(),
         shop,
         participant,
         `the ${action} of ${participant.session.split(':')[0]}`,
       );
-      shop.fails.set(room.tag, 1);
-      await room.begin('agentic', [room.work(), ...script(room), { text: 'That was it.' }]);
-      await room.follow();
+      shop.fails.set(planned.tag, 1);
+      await planned.begin('agentic', [planned.work(), ...script(planned), { text: 'That was it.' }]);
+      await planned.follow();
       await fixture().idle(participant.session);
-      const card = await room.settled();
+      const card = await planned.settled();
       return {
         state: card.state,
         left: card.left,
         steps: stepsOf(card),
-        buttons: room.card().buttons,
-        between: room.cards.map(told).join('\n\n'),
+        buttons: planned.card().buttons,
+        between: planned.cards.map(told).join('\n\n'),
         answer: participant.seen().at(-1)?.text,
       };
     }

@@ -3,9 +3,9 @@ import { beforeAll, expect, it } from 'vitest';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
-import { openWorkshop, PlanRoom, Workshop } from './plan-room.ts';
-import type { Participant } from './plan-room.ts';
-import { answerOn, discordParticipant, telegramParticipant } from './plan-seats.ts';
+import { openWorkshop, PlanChat, Workshop } from './plan-chat.ts';
+import type { Participant } from './plan-chat.ts';
+import { answerOn, discordParticipant, telegramParticipant } from './plan-participants.ts';
 
 const shop = new Workshop();
 const people = FRIENDS.toReversed().values();
@@ -19,60 +19,60 @@ describeGateway(
   (fixture) => {
     beforeAll(() => openWorkshop(fixture(), shop));
 
-    let rooms = 0;
+    let opened = 0;
     /** A plan of two steps on its way; `script` is what the model says between the plan and its last words. */
     async function open(
       participant: Participant,
-      script: (room: PlanRoom) => Reply[],
+      script: (planned: PlanChat) => Reply[],
       mode: ExecutionMode = 'agentic',
     ) {
-      rooms += 1;
-      const room = new PlanRoom(fixture(), shop, participant, `chore ${rooms} of the gateway`);
-      await room.begin(mode, [...script(room), { text: 'That was it.' }]);
-      return room;
+      opened += 1;
+      const planned = new PlanChat(fixture(), shop, participant, `chore ${opened} of the gateway`);
+      await planned.begin(mode, [...script(planned), { text: 'That was it.' }]);
+      return planned;
     }
     const friend = (): Participant => telegramParticipant(fixture(), people.next().value);
     const participantOn = async (platform: (typeof PARTICIPANTS)[number]): Promise<Participant> =>
       platform === 'Telegram' ? friend() : await discordParticipant(fixture());
-    const both = (room: PlanRoom): Reply[] => [room.work(), room.work()];
+    const both = (planned: PlanChat): Reply[] => [planned.work(), planned.work()];
     /** Goes on until the tool runs for the first time. */
-    const atWork = async (room: PlanRoom) => {
-      const gate = await room.follow(({ what }) => what.startsWith('work'));
+    const atWork = async (planned: PlanChat) => {
+      const gate = await planned.follow(({ what }) => what.startsWith('work'));
       if (gate === undefined) throw new Error('no step was begun');
-      await room.settled();
+      await planned.settled();
       return gate;
     };
     /** A plan that is paused after its first step. */
-    async function paused(participant: Participant): Promise<PlanRoom> {
-      const room = await open(participant, both);
-      const gate = await atWork(room);
+    async function paused(participant: Participant): Promise<PlanChat> {
+      const planned = await open(participant, both);
+      const gate = await atWork(planned);
       expect(await participant.press('Pause')).toBe('The plan pauses before its next step.');
       gate.release();
-      expect(await room.follow()).toBeUndefined();
-      expect((await room.settled()).state).toBe('paused');
-      await room.shows(/The plan is paused before step 2/);
-      return room;
+      expect(await planned.follow()).toBeUndefined();
+      expect((await planned.settled()).state).toBe('paused');
+      await planned.shows(/The plan is paused before step 2/);
+      return planned;
     }
-    const planId = async (room: PlanRoom): Promise<string> => (await room.record())?.plan.id ?? '';
-    const overHttp = async (room: PlanRoom, action: string): Promise<number> =>
-      (await fixture().call(`/v1/plans/${await planId(room)}/${action}`, { method: 'POST' })).status;
-    const marks = (room: PlanRoom) => room.settled().then(({ steps }) => steps.map(({ mark }) => mark));
+    const planId = async (planned: PlanChat): Promise<string> => (await planned.record())?.plan.id ?? '';
+    const overHttp = async (planned: PlanChat, action: string): Promise<number> =>
+      (await fixture().call(`/v1/plans/${await planId(planned)}/${action}`, { method: 'POST' })).status;
+    const marks = (planned: PlanChat) => planned.settled().then(({ steps }) => steps.map(({ mark }) => mark));
 
     it.concurrent.each(PARTICIPANTS)(
       'pause it on %s, and its question lets it go on where it was: the card follows, and has its buttons back',
       async (platform) => {
         const participant = await participantOn(platform);
-        const room = await paused(participant);
-        expect(room.card().buttons).toEqual([]);
+        const planned = await paused(participant);
+        expect(planned.card().buttons).toEqual([]);
         await participant.press('Resume');
-        await room.awake();
-        const gate = await atWork(room);
-        expect(room.card().buttons).toEqual(['Pause', 'Skip step 2', 'Stop']);
+        await planned.awake();
+        const gate = await atWork(planned);
+        expect(planned.card().buttons).toEqual(['Pause', 'Skip step 2', 'Stop']);
         gate.release();
-        await room.follow();
+        await planned.follow();
         await fixture().idle(participant.session);
-        expect(await marks(room)).toEqual(['done', 'done']);
-        expect(room.card().buttons).toEqual([]);
+        expect(await marks(planned)).toEqual(['done', 'done']);
+        expect(planned.card().buttons).toEqual([]);
       },
     );
 
@@ -80,16 +80,16 @@ describeGateway(
       'skip the step that runs on %s: it fails, and is not repaired (S-28)',
       async (platform) => {
         const participant = await participantOn(platform);
-        const room = await open(participant, both);
-        shop.fails.set(room.tag, 1);
-        const gate = await atWork(room);
-        expect(room.card().buttons).toEqual(['Pause', 'Skip step 1', 'Stop']);
+        const planned = await open(participant, both);
+        shop.fails.set(planned.tag, 1);
+        const gate = await atWork(planned);
+        expect(planned.card().buttons).toEqual(['Pause', 'Skip step 1', 'Stop']);
         expect(await participant.press('Skip step 1')).toContain('If it fails, it is skipped');
         expect(await participant.press('Skip step 1')).toBe('Step 1 will already be skipped.');
         gate.release();
-        await room.follow();
+        await planned.follow();
         await fixture().idle(participant.session);
-        expect(await marks(room)).toEqual(['skipped', 'done']);
+        expect(await marks(planned)).toEqual(['skipped', 'done']);
       },
     );
 
@@ -97,22 +97,22 @@ describeGateway(
       'stop it on %s while a step runs: the card says so, and has no buttons any more (S-36)',
       async (platform) => {
         const participant = await participantOn(platform);
-        const room = await open(participant, both);
-        await atWork(room);
+        const planned = await open(participant, both);
+        await atWork(planned);
         expect(await participant.press('Stop')).toBe('The plan is stopped.');
         await fixture().idle(participant.session);
-        expect(await room.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
-        expect(await marks(room)).toEqual(['failed', 'pending']);
-        expect(room.card().buttons).toEqual([]);
+        expect(await planned.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
+        expect(await marks(planned)).toEqual(['failed', 'pending']);
+        expect(planned.card().buttons).toEqual([]);
       },
     );
 
     it.concurrent('answer who presses them too late, elsewhere, with other data or as a stranger, and change nothing', async () => {
       const person = people.next().value ?? '';
       const participant = telegramParticipant(fixture(), person, GROUP);
-      const room = await open(participant, both);
-      const gate = await atWork(room);
-      const id = await planId(room);
+      const planned = await open(participant, both);
+      const gate = await atWork(planned);
+      const id = await planId(planned);
       const presses = async (value: string, chat = GROUP, from = person): Promise<string> =>
         await answerOn(fixture(), fixture().telegram.presses(chat, from, value));
       const other = people.next().value ?? '';
@@ -125,9 +125,9 @@ describeGateway(
       expect(await presses(`plan-explode:${id}`)).toContain('unknown');
       expect(await fixture().store.plans.planRequests(id)).toEqual({});
       gate.release();
-      await room.follow();
+      await planned.follow();
       await fixture().idle(participant.session);
-      expect(await marks(room)).toEqual(['done', 'done']);
+      expect(await marks(planned)).toEqual(['done', 'done']);
       for (const late of [`plan-pause:${id}`, `plan-stop:${id}`, `plan-skip:${id}:s2`])
         expect(await presses(late)).toBe('This plan is over.');
       expect(await fixture().store.plans.planRequests(id)).toEqual({});
@@ -140,48 +140,48 @@ describeGateway(
       'a paused plan that is told to %s over HTTP is %s on the card of its chat',
       async (action, state, steps, why) => {
         const participant = friend();
-        const room = await paused(participant);
-        expect(await overHttp(room, action)).toBe(200);
-        await room.awake();
-        await room.follow();
+        const planned = await paused(participant);
+        expect(await overHttp(planned, action)).toBe(200);
+        await planned.awake();
+        await planned.follow();
         await fixture().idle(participant.session);
-        expect(await room.settled()).toMatchObject({ state, ...(why !== undefined && { reason: why }) });
-        expect(await marks(room)).toEqual(steps);
-        expect(room.card().buttons).toEqual([]);
+        expect(await planned.settled()).toMatchObject({ state, ...(why !== undefined && { reason: why }) });
+        expect(await marks(planned)).toEqual(steps);
+        expect(planned.card().buttons).toEqual([]);
       },
     );
 
     it.concurrent('a paused plan that nobody resumes in time is cancelled on the card of its chat, and its old buttons say so', async () => {
       const participant = friend();
-      const room = await paused(participant);
+      const planned = await paused(participant);
       const { sql } = fixture();
       const lane = `in:${participant.session}`;
       await sql`update approval set expires_at = now() - interval '1 second' where lane = ${lane}`;
       await sql`update lane set wake_at = now() - interval '1 second' where key = ${lane}`;
-      await room.awake();
-      await room.follow();
+      await planned.awake();
+      await planned.follow();
       await fixture().idle(participant.session);
-      expect(await room.settled()).toMatchObject({
+      expect(await planned.settled()).toMatchObject({
         state: 'cancelled',
         reason: 'Nobody resumed it in time.',
       });
-      expect(room.card().buttons).toEqual([]);
+      expect(planned.card().buttons).toEqual([]);
       const chat = participant.session.replace('telegram:', '');
-      const late = fixture().telegram.presses(chat, chat, `plan-pause:${await planId(room)}`);
+      const late = fixture().telegram.presses(chat, chat, `plan-pause:${await planId(planned)}`);
       expect(await answerOn(fixture(), late)).toBe('This plan is over.');
     });
 
     it('stop a plan that waited through a restart, in teacher mode, beside the question of its step (S-02)', async () => {
       const participant = friend();
-      const room = await open(participant, () => [{ text: 'First we wash.' }], 'teacher');
-      expect(await room.follow()).toBeUndefined();
-      await room.shows(/Next: step 1[^]*First we wash/);
-      await room.settled();
-      expect(room.card().buttons).toEqual(['Stop']);
+      const planned = await open(participant, () => [{ text: 'First we wash.' }], 'teacher');
+      expect(await planned.follow()).toBeUndefined();
+      await planned.shows(/Next: step 1[^]*First we wash/);
+      await planned.settled();
+      expect(planned.card().buttons).toEqual(['Stop']);
       await fixture().restart();
       expect(await participant.press('Stop')).toBe('The plan is stopped.');
       await fixture().idle(participant.session);
-      expect(await room.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
+      expect(await planned.settled()).toMatchObject({ state: 'cancelled', reason: 'Stopped by the user.' });
       expect(participant.seen().flatMap(({ buttons }) => buttons)).toEqual([]);
     });
   },

@@ -10,7 +10,7 @@ import { readCard } from '../../fakes/gateway/read-card.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
 
-const PATIENCE = { timeout: 60_000, interval: 50 };
+const LONG_WAIT = { timeout: 60_000, interval: 50 };
 const [CHAT = ''] = FRIENDS;
 const SAID = 'tidy up the attic';
 
@@ -51,14 +51,14 @@ it('goes on in the same message after kill -9, is stopped by its button, and has
     vi.waitFor(() => {
       const card = readCard(cards()[0]?.text ?? '');
       expect([card.state, ...card.steps.map(({ mark }) => mark)]).toEqual([state, ...marks]);
-    }, PATIENCE);
+    }, LONG_WAIT);
   const thinking = (times: number): Promise<void> =>
     vi.waitFor(() => {
       const calls = ollama.calls.filter(({ body }) => lastUserText(body).includes('this step now'));
       expect(calls).toHaveLength(times);
-    }, PATIENCE);
+    }, LONG_WAIT);
   const answerTo = async (press: string): Promise<string> => {
-    await vi.waitFor(() => expect(telegram.pressed.answers.has(press)).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(telegram.pressed.answers.has(press)).toBe(true), LONG_WAIT);
     return telegram.pressed.answers.get(press) ?? '';
   };
 
@@ -77,7 +77,7 @@ it('goes on in the same message after kill -9, is stopped by its button, and has
   await thinking(2);
   expect(await answerTo(telegram.press(CHAT, 'Stop', CHAT))).toBe('The plan is stopped.');
   await shows('cancelled', 'done', 'failed');
-  await vi.waitFor(() => expect(labels()).toEqual([]), PATIENCE);
+  await vi.waitFor(() => expect(labels()).toEqual([]), LONG_WAIT);
   expect(await answerTo(telegram.presses(CHAT, CHAT, pause))).toBe('This plan is over.');
   expect(cards()).toHaveLength(1);
 }, 240_000);

@@ -1,4 +1,4 @@
-/** What the Ollama provider makes of failures: each named, with what mends it, and no secret in any message. */
+/** What the Ollama provider makes of failures: each named, with what to do about it, and no secret in any message. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';

@@ -81,7 +81,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(error).toMatchObject({ code: 'bad_response' });
   });
 
-  it.each([{ eol: '\r\n' as const }, { comments: true }])('does not mind %j', async (style) => {
+  it.each([{ eol: '\r\n' as const }, { comments: true }])('accepts %j', async (style) => {
     expect((await answerOf({ text: 'fine all the same', ...style })).content).toBe('fine all the same');
   });
 

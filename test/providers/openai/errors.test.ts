@@ -1,4 +1,4 @@
-/** What the OpenAI-compatible provider makes of failures: each named with the variable that mends it, the key never shown. */
+/** What the OpenAI-compatible provider makes of failures: each named with the variable to change, the key never shown. */
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';

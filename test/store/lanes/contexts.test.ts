@@ -85,7 +85,7 @@ describeEachDatabase('covered context', (databases) => {
     expect((await store.ledger.messages(key, { limit: 50 })).map(({ content }) => content)).toContain('a1');
   });
 
-  it('keeps the summary in sight behind 50 newer rows, and reads nothing older than it (B-35)', async () => {
+  it('keeps the summary in the context behind 50 newer rows, and reads nothing older than it (B-35)', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (let n = 1; n <= 4; n += 1) await session.turn(n);

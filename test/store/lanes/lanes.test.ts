@@ -86,16 +86,16 @@ describeEachDatabase('lanes', (databases) => {
   it('lets go until the time is there; only errors count', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
-    const rooms = [{ class: 'in' as const, free: 1 }];
+    const capacities = [{ class: 'in' as const, free: 1 }];
     let head = only((await lanes.append('in:a:1', 'm', {}, node)).heads);
     await lanes.release(head, NOW);
-    head = only(await lanes.sweep(node, rooms));
+    head = only(await lanes.sweep(node, capacities));
     expect(head).toMatchObject({ attempts: 0, epoch: 2 });
     await lanes.release(head, { delayMs: 0, attempt: true, error: 'model \0 away' });
-    head = only(await lanes.sweep(node, rooms));
+    head = only(await lanes.sweep(node, capacities));
     expect(head).toMatchObject({ attempts: 1, epoch: 3 });
     await lanes.release(head, { delayMs: 3_600_000, attempt: true });
-    expect(await lanes.sweep(node, rooms)).toEqual([]);
+    expect(await lanes.sweep(node, capacities)).toEqual([]);
     expect((await lanes.append('in:a:1', 'later', {}, node)).heads).toEqual([]);
   });
 
@@ -122,7 +122,7 @@ describeEachDatabase('lanes', (databases) => {
     });
   });
 
-  it('keeps dead letters in sight, replays them at the tail, purges what is old', async () => {
+  it('lists dead letters, replays them at the tail, purges what is old', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const head = only((await lanes.append('out:a:1', 'bad', { x: 1 }, node)).heads);

@@ -172,7 +172,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await ledger.messages('telegram:42', { limit: 9 })).toHaveLength(2);
   });
 
-  it('keeps a given-up turn in sight and runs it again on demand', async () => {
+  it('lists a given-up turn and runs it again on demand', async () => {
     const store = await databases.open();
     const { ledger, lanes } = store;
     const { node, turnId, head } = await startTurn(store);

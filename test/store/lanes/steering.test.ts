@@ -128,7 +128,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(out).toEqual([{ ref: shown.turnId, text: expect.stringContaining('together') }]);
   });
 
-  it('is marked to end when the next message interrupts it, but not for words of the gateway', async () => {
+  it('is marked to end when the next message interrupts it, but not for a message of the gateway', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await startTurn(store);
     await store.ledger.updateSession(SESSION, { queueMode: 'interrupt' });

@@ -1,4 +1,4 @@
-/** Sessions and their messages as the doors read them: pages, changes, deletion. */
+/** Sessions and their messages as channels read them: pages, changes, deletion. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import { describeEachDatabase } from '../../database.ts';

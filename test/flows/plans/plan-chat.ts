@@ -83,7 +83,7 @@ export async function openWorkshop(fixture: GatewayFixture, shop: Workshop): Pro
 }
 
 /** One plan in a chat. `tag` is in all that the model reads of it. */
-export class PlanRoom {
+export class PlanChat {
   readonly #fixture: GatewayFixture;
   readonly #shop: Workshop;
   readonly participant: Participant;

@@ -10,7 +10,7 @@ import type { ScriptStep } from './scripted-provider.ts';
 
 /** Answers by how the last user message begins; the same again when it is asked again. */
 export class ReplayProvider implements LLMProvider {
-  readonly name = 'cast';
+  readonly name = 'replay';
   readonly requests: ChatRequest[] = [];
   /** Calls open now, and the most there were at once. */
   active = 0;

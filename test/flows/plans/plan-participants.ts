@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import { FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import type { Participant } from './plan-room.ts';
+import type { Participant } from './plan-chat.ts';
 
 /** A private chat with one of the friends whom the configuration lets in. */
 export function telegramParticipant(

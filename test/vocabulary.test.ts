@@ -1,0 +1,16 @@
+/** Where the words that the code does not use are found, and where not. */
+import { describe, expect, it } from 'vitest';
+import { bannedWordsIn } from './vocabulary.ts';
+
+describe('a banned word', () => {
+  it.each([
+    ['an identifier', 'src/a.ts', 'const openDoors = makeCREW();', ['doors', 'crew']],
+    ['a comment', 'src/a.ts', '// Mends the fault.', ['mends', 'fault']],
+    ['a phrase', 'docs/a.md', 'It read words of others.', ['words of others']],
+    ['a path', 'test/plan-seats.ts', '', ['seats']],
+    ['nothing, where the word has its plain meaning', 'test/a.ts', "say('Hello world'); outdoors();", []],
+  ])('is found in %s', (_, file, text, words) => {
+    const found = bannedWordsIn(file, text).map((line) => /"(.*)"/.exec(line)?.[1]);
+    expect(found).toEqual(words);
+  });
+});
