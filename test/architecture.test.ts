@@ -227,7 +227,7 @@ describe('whatever is listed is under its contract', () => {
       const name = path.posix.basename(path.posix.dirname(kind.path));
       expect(list, `src/providers/index.ts names ${kind.path}`).toContain(`./${name}/kind.ts`);
       const suite = `test/providers/${name}/${name}.test.ts`;
-      expect(textOf(suite), suite).toContain('providerContract(');
+      expect(textOf(suite), `${suite} runs the suite`).toContain('providerContract(');
     }
     for (const provider of providers) {
       const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');
