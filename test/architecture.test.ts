@@ -28,7 +28,6 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
   [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],
-  [/^(ollama|openai)$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
   [/^croner$/, ['src/schedule/']],

@@ -1,25 +1,25 @@
-/** The places at a model server: so many calls run, the others take turns by session. */
+/** Limits the calls that one model server answers at a time; the others wait and take turns by session. */
 import { ProviderError } from '../contracts/errors.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { ChatRequest } from '../contracts/provider.ts';
 
-/** Calls that may wait for a place; one more is told that the server is busy. */
+/** Calls that may wait; one more is told that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;
 
-/** Waits for a place and gives the function that leaves it. Throws `aborted`, or `unavailable` when too many wait already. */
-export type EnterPlace = (request: ChatRequest, signal: AbortSignal) => Promise<() => void>;
+/** Waits for a slot and gives the function that releases it. Throws `aborted`, or `unavailable` when too many wait already. */
+export type AcquireSlot = (request: ChatRequest, signal: AbortSignal) => Promise<() => void>;
 
 /** `setting` is the field of the configuration that sets `limit`. */
-export function createConcurrencyLimit(limit: number, server: string, setting: string): EnterPlace {
-  const places = createFairQueue(limit, MAX_WAITING_CALLS);
+export function createConcurrencyLimit(limit: number, server: string, setting: string): AcquireSlot {
+  const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
-    const entered = places.enter(request.sessionKey ?? '', signal, request.onQueued);
-    const leave = await entered.catch((cause: unknown) => {
+    const acquired = slots.enter(request.sessionKey ?? '', signal, request.onQueued);
+    const release = await acquired.catch((cause: unknown) => {
       throw new ProviderError('aborted', 'The model call was stopped while it waited for its turn.', {
         cause,
       });
     });
-    if (leave !== undefined) return leave;
+    if (release !== undefined) return release;
     throw new ProviderError(
       'unavailable',
       `${MAX_WAITING_CALLS} calls wait for ${server} already: try again later, or raise ${setting}.`,

@@ -1,4 +1,4 @@
-/** What can go wrong on the way to any model server, as errors of the family that name the variable to change. */
+/** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
 import { ProviderError } from '../contracts/errors.ts';
 
 /** The server that an error is about. */
@@ -15,12 +15,12 @@ export interface Where {
   model?: string | undefined;
 }
 
-/** How much of a server's own words is repeated in a message. */
+/** How much of a server's own text is repeated in a message, in characters. */
 const MAX_QUOTED = 300;
 const OVERFLOW =
   /exceed_context_size|exceeds the available context|longer than the context length|context_length_exceeded|maximum context length/i;
 
-/** The error for a prompt that does not fit, when that is what the server's words say; undefined when it is not. */
+/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
 export function overflowIn({ model }: Where, said: string): ProviderError | undefined {
   if (!OVERFLOW.test(said)) return undefined;
   const message = `The prompt does not fit the window of "${model}": ${clip(said)}`;
@@ -55,18 +55,16 @@ export function lostConnection(where: Where, error: unknown, answered: boolean):
   );
 }
 
-/** The error for whatever else was thrown on the way (by the client, or by an answer of another shape). */
+/** The error for whatever else was thrown (by an answer of another shape, for instance). */
 export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  // A client may wrap what its `fetch` threw.
-  if (error instanceof Error && error.cause instanceof ProviderError) return error.cause;
   return new ProviderError('bad_response', `${server} at ${host} sent an answer that cannot be read.`, {
     cause: error,
   });
 }
 
-/** The error for a question that was not answered in time. */
-export function silent({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
+/** The error for a request that was not answered in time. */
+export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
   return new ProviderError(
     'unavailable',
     `${server} at ${host} did not answer within ${afterMs / 1000} s: check the server ${setting} names.`,

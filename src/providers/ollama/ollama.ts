@@ -1,32 +1,31 @@
-/** Ollama as a provider: its own client, one per call, on connections that wait without limit and close at once when told. */
-import { Ollama } from 'ollama';
+/** Ollama as a provider: its HTTP API, one connection per call, closed at once when the call ends. */
 import { ConfigError } from '../../contracts/errors.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { createConnections } from '../connections.ts';
+import type { CallRules, ServerRequest } from '../connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
-import type { BodyFilter } from '../exchange.ts';
 import { lostConnection, toProviderError } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { createDocumentFilter } from '../line-filter.ts';
-import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
-import { createOllamaFilter } from './lines.ts';
-import { createAnswerReader, readCapabilities, readModels, toWire } from './wire.ts';
-import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
+import { readDocument, streamAnswer } from '../read-answer.ts';
 import { requestWithin } from '../request.ts';
-import { createTransport } from '../transport.ts';
-import type { OpenCall } from '../transport.ts';
+import { createLineSplitter } from '../text-splitters.ts';
+import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
+import { createAnswerReader } from './lines.ts';
+import { readCapabilities, readModels, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
  * password in it become basic authorization. Throws `ConfigError` when it is no address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
-  const timeoutMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
   const { url, headers } = readHost(options);
   const at = ollamaAt(url, options.addressSetting);
-  const transport = createTransport();
-  const enter = createConcurrencyLimit(
+  const connections = createConnections(url, headers);
+  const acquire = createConcurrencyLimit(
     options.concurrency ?? DEFAULT_CONCURRENCY,
     'Ollama',
     `providers.${options.name}.concurrency`,
@@ -34,35 +33,21 @@ export function createOllama(options: ServerOptions): LLMProvider {
   /** The window each model was last asked to hold. */
   const askedWindow = new Map<string, number>();
 
-  const open = (
-    where: Where,
-    signal: AbortSignal,
-    filter: BodyFilter,
-  ): { client: Ollama; call: OpenCall } => {
-    const call = transport.open({
-      signal,
-      filter,
-      refused: (status, text) => refusedBy(where, status, text),
-      lost: (error, answered) => lostConnection(where, error, answered),
-    });
-    return { call, client: new Ollama({ host: url, headers, fetch: call.fetch }) };
-  };
+  const rulesFor = (where: Where, signal: AbortSignal): CallRules => ({
+    signal,
+    refused: (status, text) => refusedBy(where, status, text),
+    lost: (error, answered) => lostConnection(where, error, answered),
+  });
 
-  /** One question that is not a chat. */
-  const ask = async <T>(
-    signal: AbortSignal | undefined,
-    model: string | undefined,
-    question: (client: Ollama) => Promise<T>,
-  ): Promise<T> => {
+  /** Asks for a document. */
+  const ask = async (
+    request: ServerRequest,
+    { signal, model }: { signal?: AbortSignal; model?: string } = {},
+  ): Promise<unknown> => {
     const where = { ...at, model };
-    return await requestWithin(where, timeoutMs, signal, async (until) => {
-      const { client, call } = open(where, until, createDocumentFilter());
-      try {
-        return await question(client);
-      } finally {
-        call.end();
-      }
-    });
+    return await requestWithin(where, answerWithinMs, signal, async (until) =>
+      readDocument(await connections.send(request, rulesFor(where, until))),
+    );
   };
 
   /**
@@ -70,9 +55,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
    * window is the real one: the machine's memory holds no more.
    */
   const discover = async (model: string): Promise<ModelCapabilities> => {
-    const shown = await ask(undefined, model, async (client) =>
-      readCapabilities(await client.show({ model })),
-    );
+    const show: ServerRequest = { method: 'POST', path: '/api/show', body: { model } };
+    const shown = readCapabilities(await ask(show, { model }));
     const own = shown.contextWindow;
     const told = {
       ...shown,
@@ -81,48 +65,42 @@ export function createOllama(options: ServerOptions): LLMProvider {
     };
     const asked = askedWindow.get(model);
     if (asked === undefined) return told;
-    const running = await ask(undefined, undefined, async (client) => readModels(await client.ps()));
+    const running = readModels(await ask({ method: 'GET', path: '/api/ps' }));
     const loaded = running.find(({ name }) => name === model || name === `${model}:latest`)?.window ?? asked;
     return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : told;
   };
 
   const known = createDiscovery(discover, options.monotonicNow);
 
-  async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> => {
     const where = { ...at, model: request.model };
-    const leave = await enter(request, signal);
-    let call: OpenCall | undefined;
-    try {
-      const wire = toWire(request, await known.capabilities(request.model, signal));
-      const opened = open(
-        where,
-        signal,
-        createOllamaFilter((error) => failedMidway(where, error)),
-      );
-      call = opened.call;
-      askedWindow.set(request.model, request.contextWindow);
-      const read = createAnswerReader();
-      for await (const line of await opened.client.chat(wire)) {
-        for (const chunk of read(line)) yield chunk;
-      }
-    } catch (error) {
-      const failure = toProviderError(where, error);
-      // The window was not what it seemed: whoever asks next finds out anew (B-11).
-      if (failure.code === 'context_overflow') known.forget(request.model);
-      throw failure;
-    } finally {
-      call?.end();
-      leave();
-    }
-  }
+    return streamAnswer({
+      acquire: () => acquire(request, signal),
+      async send() {
+        const body = toWire(request, await known.capabilities(request.model, signal));
+        const sent = connections.send({ method: 'POST', path: '/api/chat', body }, rulesFor(where, signal));
+        askedWindow.set(request.model, request.contextWindow);
+        return await sent;
+      },
+      reader: createAnswerReader((error) => failedMidway(where, error)),
+      splitter: createLineSplitter(),
+      toError(error) {
+        const failure = toProviderError(where, error);
+        // The window was not what it seemed: whoever asks next finds out anew (B-11).
+        if (failure.code === 'context_overflow') known.invalidate(request.model);
+        return failure;
+      },
+    });
+  };
 
   return {
     name: options.name,
-    models: (signal) =>
-      ask(signal, undefined, async (client) => readModels(await client.list()).map((model) => model.name)),
+    async models(signal) {
+      return readModels(await ask({ method: 'GET', path: '/api/tags' }, { signal })).map(({ name }) => name);
+    },
     capabilities: known.capabilities,
     streamChat,
-    close: () => transport.close(),
+    close: () => connections.close(),
   };
 }
 

@@ -1,23 +1,31 @@
-/** Ollama's shapes: a request as POST /api/chat wants it, and its lines as chunks of an answer. */
-import type { ChatRequest as ClientRequest, Message, Tool } from 'ollama';
+/** Ollama's shapes: a request as POST /api/chat wants it, and what the server says of its models. */
 import { z } from 'zod';
-import { ProviderError } from '../../contracts/errors.ts';
-import { newId } from '../../lib/ids.ts';
-import type {
-  ChatChunk,
-  ChatMessage,
-  ChatRequest,
-  ModelCapabilities,
-  ToolCall,
-  ToolSchema,
-} from '../../contracts/provider.ts';
+import type { ChatMessage, ChatRequest, ModelCapabilities, ToolSchema } from '../../contracts/provider.ts';
 
-/** The body of POST /api/chat; `truncate`, `shift` and the ids are on the wire but not in the client's types. */
-export interface WireRequest extends ClientRequest {
-  messages: Message[];
+/** The body of POST /api/chat. */
+export interface WireRequest {
+  model: string;
+  messages: WireMessage[];
+  tools?: WireTool[];
+  think?: boolean;
   stream: true;
   truncate: false;
   shift: false;
+  options: { num_ctx: number; num_predict?: number; temperature?: number };
+}
+
+interface WireMessage {
+  role: ChatMessage['role'];
+  content: string;
+  thinking?: string;
+  tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[];
+  tool_name?: string;
+  tool_call_id?: string;
+}
+
+interface WireTool {
+  type: 'function';
+  function: ToolSchema;
 }
 
 /**
@@ -45,7 +53,7 @@ export function toWire(request: ChatRequest, can: ModelCapabilities): WireReques
   };
 }
 
-function toWireMessage(message: ChatMessage): Message {
+function toWireMessage(message: ChatMessage): WireMessage {
   if (message.role === 'tool') {
     const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
     return { role: 'tool', content: message.content, ...named };
@@ -63,98 +71,17 @@ function toWireMessage(message: ChatMessage): Message {
 }
 
 /** The schemas are prepared once per profile, so their wire shape is, too. */
-const wireTools = new WeakMap<readonly ToolSchema[], Tool[]>();
+const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
 
-function toWireTools(tools: readonly ToolSchema[]): Tool[] {
+function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   const known = wireTools.get(tools);
   if (known !== undefined) return known;
   const made = tools.map(({ name, description, parameters }) => ({
-    type: 'function',
+    type: 'function' as const,
     function: { name, description, parameters },
   }));
   wireTools.set(tools, made);
   return made;
-}
-
-const wireLine = z.object({
-  message: z
-    .object({
-      content: z.string().nullish(),
-      thinking: z.string().nullish(),
-      tool_calls: z
-        .array(
-          z.object({
-            id: z.string().nullish(),
-            function: z.object({ name: z.string(), arguments: z.unknown() }),
-          }),
-        )
-        .nullish(),
-    })
-    .nullish(),
-  done: z.boolean().nullish(),
-  done_reason: z.string().nullish(),
-  prompt_eval_count: z.number().nullish(),
-  prompt_eval_duration: z.number().nullish(),
-  eval_count: z.number().nullish(),
-  eval_duration: z.number().nullish(),
-});
-type WireLine = z.infer<typeof wireLine>;
-
-/** Makes the reader of one answer: each line in, its chunks out. Throws `ProviderError('bad_response')` on a line of another shape. */
-export function createAnswerReader(): (line: unknown) => ChatChunk[] {
-  const callIds = new Set<string>();
-  return (line) => {
-    const parsed = wireLine.safeParse(line);
-    if (!parsed.success) {
-      const why = z.prettifyError(parsed.error);
-      throw new ProviderError('bad_response', `Ollama sent a line of an unknown shape: ${why}`);
-    }
-    const { message, done } = parsed.data;
-    const chunks: ChatChunk[] = [];
-    if (message?.thinking) chunks.push({ type: 'thinking', delta: message.thinking });
-    if (message?.content) chunks.push({ type: 'text', delta: message.content });
-    for (const call of message?.tool_calls ?? []) {
-      chunks.push({ type: 'tool_call', call: toToolCall(call.id, call.function, callIds) });
-    }
-    if (done === true) chunks.push(toDone(parsed.data, callIds.size > 0));
-    return chunks;
-  };
-}
-
-/** Older servers give no ids, and nothing promises that theirs differ: each call gets one of its own. */
-function toToolCall(
-  id: string | null | undefined,
-  asked: { name: string; arguments?: unknown },
-  taken: Set<string>,
-): ToolCall {
-  const own = id && !taken.has(id) ? id : `call_${newId()}`;
-  taken.add(own);
-  const args = argsObject.safeParse(asked.arguments);
-  if (args.success) return { id: own, name: asked.name, args: args.data };
-  const given = asked.arguments;
-  return {
-    id: own,
-    name: asked.name,
-    args: {},
-    malformed: typeof given === 'string' ? given : (JSON.stringify(given) ?? ''),
-  };
-}
-
-const argsObject = z.record(z.string(), z.unknown());
-
-/** Ollama ends an answer that calls tools with `stop`; durations come in nanoseconds, zero values not at all. */
-function toDone(line: WireLine, calledTools: boolean): ChatChunk {
-  const nanos = (line.prompt_eval_duration ?? 0) + (line.eval_duration ?? 0);
-  const finished = calledTools ? 'tool_calls' : 'stop';
-  return {
-    type: 'done',
-    finishReason: line.done_reason === 'length' ? 'length' : finished,
-    usage: {
-      promptTokens: line.prompt_eval_count ?? 0,
-      completionTokens: line.eval_count ?? 0,
-      modelMs: Math.round(nanos / 1e6),
-    },
-  };
 }
 
 const shownModel = z.object({

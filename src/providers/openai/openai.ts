@@ -1,22 +1,21 @@
-/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …), through the `openai` package. */
-import type OpenAI from 'openai';
+/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …), over its HTTP API. */
 import { ConfigError } from '../../contracts/errors.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
-import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
-import type { BodyFilter } from '../exchange.ts';
-import { lostConnection, toProviderError } from '../errors.ts';
-import { createDocumentFilter } from '../line-filter.ts';
-import { createEventFilter } from './events.ts';
-import { failedMidway, openaiAt, refusedBy, unknownModel } from './errors.ts';
-import type { OpenaiPlace } from './errors.ts';
-import { createAnswerReader, eventOfWhole, findModel, readModels, toWire } from './wire.ts';
-import type { ListedModel } from './wire.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
+import { createConnections } from '../connections.ts';
+import type { CallRules } from '../connections.ts';
+import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
+import { lostConnection, toProviderError } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
+import { readDocument, streamAnswer } from '../read-answer.ts';
 import { requestWithin } from '../request.ts';
-import { createTransport } from '../transport.ts';
-import type { OpenCall } from '../transport.ts';
+import { createDocumentCollector, createLineSplitter } from '../text-splitters.ts';
+import { failedMidway, openaiAt, refusedBy, unknownModel } from './errors.ts';
+import type { OpenaiPlace } from './errors.ts';
+import { createEventReader, createWholeReader } from './events.ts';
+import { findModel, readModels, toWire } from './wire.ts';
+import type { ListedModel } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
@@ -24,47 +23,33 @@ export interface OpenaiOptions extends ServerOptions {
   stream?: boolean;
 }
 
-/** The client has a limit of its own on silence: as long as a timer can be, for the turn has the real ones. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
-
 /** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is no address. */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { apiKey } = options;
-  const timeoutMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
+  const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
   const url = readBaseUrl(options);
   const at = openaiAt(url, options);
-  const transport = createTransport();
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const connections = createConnections(url, headers);
+  const streams = options.stream ?? true;
   const limit = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const enter = createConcurrencyLimit(limit, 'the model server', `providers.${options.name}.concurrency`);
+  const acquire = createConcurrencyLimit(limit, 'the model server', `providers.${options.name}.concurrency`);
   /** What a server says may hold the key it was sent. */
   const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
 
-  const open = async (
-    where: OpenaiPlace,
-    signal: AbortSignal,
-    filter: BodyFilter,
-  ): Promise<{ client: OpenAI; call: OpenCall }> => {
-    const call = transport.open({
-      signal,
-      filter,
-      refused: (status, text) => refusedBy(where, status, hide(text)),
-      lost: (error, answered) => lostConnection(where, error, answered),
-    });
-    return { call, client: await makeClient({ baseURL: url, apiKey, fetch: call.fetch }) };
-  };
+  const rulesFor = (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
+    signal,
+    refused: (status, text) => refusedBy(where, status, hide(text)),
+    lost: (error, answered) => lostConnection(where, error, answered),
+  });
 
-  const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> => {
-    return await requestWithin(where, timeoutMs, signal, async (until) => {
-      const { client, call } = await open(where, until, createDocumentFilter());
-      try {
-        return readModels(await client.get('/models'));
-      } finally {
-        call.end();
-      }
+  const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> =>
+    await requestWithin(where, answerWithinMs, signal, async (until) => {
+      const answer = await connections.send({ method: 'GET', path: '/models' }, rulesFor(where, until));
+      return readModels(await readDocument(answer));
     });
-  };
 
-  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is taken at its word. */
+  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is believed. */
   const discover = async (model: string): Promise<ModelCapabilities> => {
     const models = await list(undefined, { ...at, model });
     const found = findModel(models, model);
@@ -85,65 +70,33 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   };
   const known = createDiscovery(discover, options.monotonicNow);
 
-  async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> => {
     const where = { ...at, model: request.model };
-    const leave = await enter(request, signal);
-    let call: OpenCall | undefined;
-    try {
-      const wire = toWire(request, await known.capabilities(request.model, signal));
-      const filter =
-        options.stream === false
-          ? createDocumentFilter()
-          : createEventFilter((said) => failedMidway(where, hide(said)));
-      const opened = await open(where, signal, filter);
-      call = opened.call;
-      const { completions } = opened.client.chat;
-      const answer = createAnswerReader();
-      if (options.stream === false) {
-        const whole = { ...wire, stream: false as const, stream_options: null };
-        yield* answer.read(eventOfWhole(await completions.create(whole)));
-      } else for await (const event of await completions.create(wire)) yield* answer.read(event);
-      yield* answer.end();
-    } catch (error) {
-      const failure = toProviderError(where, error);
-      // The window was not what it seemed: whoever asks next finds out anew (B-11).
-      if (failure.code === 'context_overflow') known.forget(request.model);
-      throw failure;
-    } finally {
-      call?.end();
-      leave();
-    }
-  }
+    return streamAnswer({
+      acquire: () => acquire(request, signal),
+      async send() {
+        const body = toWire(request, await known.capabilities(request.model, signal), streams);
+        const sent = { method: 'POST', path: '/chat/completions', body } as const;
+        return await connections.send(sent, rulesFor(where, signal));
+      },
+      reader: streams ? createEventReader((said) => failedMidway(where, hide(said))) : createWholeReader(),
+      splitter: streams ? createLineSplitter() : createDocumentCollector(),
+      toError(error) {
+        const failure = toProviderError(where, error);
+        // The window was not what it seemed: whoever asks next finds out anew (B-11).
+        if (failure.code === 'context_overflow') known.invalidate(request.model);
+        return failure;
+      },
+    });
+  };
 
   return {
     name: options.name,
     models: async (signal) => (await list(signal, at)).map(({ id }) => id),
     capabilities: known.capabilities,
     streamChat,
-    close: () => transport.close(),
+    close: () => connections.close(),
   };
-}
-
-/** A client of one call. The package is large and read only once a call needs it; keys and accounts its own variables name are left out. */
-async function makeClient(given: {
-  baseURL: string;
-  apiKey: string | undefined;
-  fetch: typeof fetch;
-}): Promise<OpenAI> {
-  const { OpenAI: Client } = await import('openai');
-  return new Client({
-    baseURL: given.baseURL,
-    fetch: given.fetch,
-    apiKey: given.apiKey ?? 'none',
-    ...(given.apiKey === undefined && { defaultHeaders: { authorization: null } }),
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    maxRetries: 0,
-    timeout: NO_TIMEOUT_MS,
-    logLevel: 'off',
-  });
 }
 
 function readBaseUrl({ baseUrl, addressSetting, keySetting }: ServerOptions): string {

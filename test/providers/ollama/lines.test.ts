@@ -1,105 +1,103 @@
-/** That the line filter lets only whole JSON objects through, whatever bytes come in whatever pieces. */
+/** That Ollama's stream is read as whole JSON objects only, whatever bytes come in whatever packets. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { createDocumentFilter, MAX_DOCUMENT_BYTES } from '../../../src/providers/line-filter.ts';
-import { createOllamaFilter } from '../../../src/providers/ollama/lines.ts';
+import { createAnswerReader } from '../../../src/providers/ollama/lines.ts';
+import { createDocumentCollector, MAX_DOCUMENT_BYTES } from '../../../src/providers/text-splitters.ts';
+import { readPackets } from '../answers.ts';
 
 const failed = (error: string): ProviderError => new ProviderError('bad_response', error);
 
-/** Runs bytes through a filter and gives what passed, and the error that ended it. */
-function filtered(pieces: readonly Uint8Array[]): { passed: string; error: unknown } {
-  const filter = createOllamaFilter(failed);
-  let passed = '';
-  const pass = (bytes: Buffer): void => void (passed += bytes.toString());
-  try {
-    for (const piece of pieces) filter.write(Buffer.from(piece), pass);
-    filter.end(pass);
-  } catch (error) {
-    return { passed, error };
-  }
-  return { passed, error: undefined };
+/** Reads packets as one answer and gives the texts that came, and the error that ended it. */
+async function textsOf(packets: readonly Uint8Array[]) {
+  const { chunks, error, ends } = await readPackets(packets, createAnswerReader(failed));
+  const texts = chunks.flatMap((chunk) => (chunk.type === 'text' ? [chunk.delta] : []));
+  return { texts, error, ends, finished: chunks.filter(({ type }) => type === 'done').length };
 }
 
-describe('the line filter', () => {
-  it('throws only ProviderError and passes only objects, whatever bytes come', () => {
+const line = (content: string): string => JSON.stringify({ message: { content }, done: false });
+
+describe('the lines of an answer', () => {
+  it('give text and ProviderErrors, whatever bytes come', async () => {
     const json = fc.constantFrom(
       '{"a":1}\n',
       '{"done":true}\n',
       '{"error":"x"}\n',
       '\r\n',
       '[]\n',
-      '{"content":"ж"}\n',
+      `${line('ж')}\n`,
     );
-    const piece = fc.oneof(
+    const packet = fc.oneof(
       json.map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 20 }),
     );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-        const { passed, error } = filtered(pieces);
-        expect(error === undefined || error instanceof ProviderError).toBe(true);
-        for (const line of passed.split('\n').filter((text) => text !== '')) {
-          expect(JSON.parse(line)).toBeTypeOf('object');
-        }
+    await fc.assert(
+      fc.asyncProperty(fc.array(packet, { maxLength: 8 }), async (packets) => {
+        const { texts, error, finished, ends } = await textsOf(packets);
+        expect(error ?? failed('none')).toMatchObject({ code: 'bad_response' });
+        expect(finished).toBe(error === undefined ? 1 : 0);
+        expect(ends).toEqual([error === undefined]);
+        expect(texts.every((text) => text === 'ж')).toBe(true);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('passes the same lines however they are cut', () => {
-    const lines = fc.array(fc.record({ text: fc.string({ unit: 'binary' }) }), { maxLength: 6 });
-    fc.assert(
-      fc.property(
-        lines,
+  it('are the same however they are cut', async () => {
+    const texts = fc.array(fc.string({ unit: 'binary', minLength: 1 }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(
+        texts,
         fc.integer({ min: 1, max: 40 }),
         fc.constantFrom('\n', '\r\n', '\n\n'),
-        (objects, size, eol) => {
-          const all = [...objects, { done: true }];
-          const wire = Buffer.from(all.map((object) => JSON.stringify(object) + eol).join(''));
-          const pieces = Array.from({ length: Math.ceil(wire.length / size) }, (_, index) =>
+        async (all, size, eol) => {
+          const wire = Buffer.from([...all.map(line), '{"done":true}'].map((text) => text + eol).join(''));
+          const packets = Array.from({ length: Math.ceil(wire.length / size) }, (_, index) =>
             wire.subarray(index * size, (index + 1) * size),
           );
-          const { passed, error } = filtered(pieces);
-          expect(error).toBeUndefined();
-          expect(
-            passed
-              .trim()
-              .split('\n')
-              .map((line) => JSON.parse(line)),
-          ).toEqual(all);
+          expect(await textsOf(packets)).toEqual({ texts: all, error: undefined, ends: [true], finished: 1 });
         },
       ),
       { numRuns: 500 },
     );
   });
 
-  it('takes a last line without its newline, but not half of one', () => {
-    expect(filtered([Buffer.from('{"a":1}\n{"done":true}')]).error).toBeUndefined();
-    expect(filtered([Buffer.from('{"a":1}\n{"done":tr')]).error).toMatchObject({ code: 'bad_response' });
+  it('may end without a newline, but not in half a line', async () => {
+    expect(await textsOf([Buffer.from(`${line('a')}\n{"done":true}`)])).toMatchObject({ finished: 1 });
+    const { error } = await textsOf([Buffer.from(`${line('a')}\n{"done":tr`)]);
+    expect(error).toMatchObject({ code: 'bad_response' });
   });
 
-  it('passes what stands before a failure in the same packet', () => {
-    const { passed, error } = filtered([Buffer.from('{"a":1}\n{"error":"broken"}\n{"b":2}\n')]);
-    expect(passed).toBe('{"a":1}\n');
+  it('count when they stand before a failure in the same packet', async () => {
+    const packet = Buffer.from(`${line('before')}\n{"error":"broken"}\n${line('after')}\n`);
+    const { texts, error } = await textsOf([packet]);
+    expect(texts).toEqual(['before']);
     expect(error).toMatchObject({ message: 'broken' });
   });
 
-  it('passes nothing after the done line', () => {
-    const { passed, error } = filtered([
-      Buffer.from('{"done":true}\n{"late":1}\nnoise\n'),
-      Buffer.from('noise\n'),
-    ]);
-    expect(error).toBeUndefined();
-    expect(passed).toBe('{"done":true}\n');
+  it('are not read after the done line', async () => {
+    const packets = [Buffer.from(`{"done":true}\n${line('late')}\nnoise\n`), Buffer.from('noise\n')];
+    expect(await textsOf(packets)).toEqual({ texts: [], error: undefined, ends: [true], finished: 1 });
   });
 
-  it('takes a document up to its limit and not a byte more', () => {
-    const filter = createDocumentFilter();
-    let passed = 0;
-    const pass = (bytes: Buffer): void => void (passed += bytes.length);
-    filter.write(Buffer.alloc(MAX_DOCUMENT_BYTES), pass);
-    expect(passed).toBe(MAX_DOCUMENT_BYTES);
-    expect(() => filter.write(Buffer.alloc(1), pass)).toThrow(String(MAX_DOCUMENT_BYTES));
+  it('that hold more than text are read by the same rules', async () => {
+    const rare = [
+      { message: { content: 'a', thinking: null }, done: false },
+      { message: { content: 'b', tool_calls: [] } },
+      { message: { thinking: '', content: 'c' }, done: false, novel: true },
+      { message: null },
+      { done: null },
+    ];
+    const lines = [...rare.map((value) => JSON.stringify(value)), '{"done":true}'];
+    expect((await textsOf([Buffer.from(lines.join('\n'))])).texts).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('a document', () => {
+  it('is taken up to its limit and not a byte more', () => {
+    const document = createDocumentCollector();
+    expect(document.push(Buffer.alloc(MAX_DOCUMENT_BYTES, 'x'))).toEqual([]);
+    expect(document.end()[0]).toHaveLength(MAX_DOCUMENT_BYTES);
+    expect(() => document.push(Buffer.alloc(1))).toThrow(String(MAX_DOCUMENT_BYTES));
   });
 });

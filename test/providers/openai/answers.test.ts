@@ -2,9 +2,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ToolSchema } from '../../../src/contracts/provider.ts';
-import { createAnswerReader, MAX_CALL_CHARS } from '../../../src/providers/openai/wire.ts';
+import { ProviderError } from '../../../src/contracts/errors.ts';
+import { createEventReader } from '../../../src/providers/openai/events.ts';
+import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
 import { drain } from '../../contracts/provider.ts';
 import type { LlamaReply } from '../../fakes/llama-server/reply.ts';
+import { readPackets } from '../answers.ts';
 import { createLlamaPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 
@@ -100,15 +103,43 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect((await (await fake.nextCall()).closed).by).toBe('client');
   });
 
+  it('is read by the same rules where an event holds more than text', async () => {
+    const rare = [
+      { choices: [{ delta: { content: 'a', tool_calls: null, reasoning: null }, finish_reason: null }] },
+      { choices: [{ delta: { content: 'b', tool_calls: [] } }], usage: null },
+      { choices: [{ delta: { content: 'c', reasoning: '' } }], timings: { prompt_ms: 4 } },
+      { choices: [{ delta: { content: null } }, { delta: { content: 'second choice' } }] },
+      { choices: [] },
+      { choices: [{ delta: { content: 'd' } }], usage: { prompt_tokens: 7 }, error: null },
+      { choices: [{ delta: { content: '' } }] },
+      { choices: [{ finish_reason: 'stop' }] },
+    ];
+    const lines = [...rare.map((event) => `data: ${JSON.stringify(event)}`), 'data: [DONE]'];
+    const reader = createEventReader((said) => new ProviderError('bad_response', said));
+    const { chunks, error } = await readPackets([Buffer.from(lines.join('\n\n'))], reader);
+    expect(error).toBeUndefined();
+    const usage = { promptTokens: 7, completionTokens: 0, modelMs: 4 };
+    expect(chunks).toEqual([
+      ...['a', 'b', 'c', 'd'].map((delta) => ({ type: 'text', delta })),
+      { type: 'done', finishReason: 'stop', usage },
+    ]);
+  });
+
   it('holds tool calls up to a bound and not past it', () => {
     const begin = { index: 0, id: 'a', function: { name: 'f', arguments: '' } };
     const fill = (size: number) => {
       const more = { index: 0, function: { arguments: 'x'.repeat(size) } };
-      return { choices: [{ delta: { tool_calls: [begin, more] } }] };
+      return `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [begin, more] } }] })}`;
     };
-    const room = MAX_CALL_CHARS - 4;
-    expect(createAnswerReader().read(fill(room))).toEqual([]);
-    expect(() => createAnswerReader().read(fill(room + 1))).toThrow(String(MAX_CALL_CHARS));
+    const half = Math.floor(MAX_CALL_CHARS / 2);
+    const reader = () => createEventReader((said) => new ProviderError('bad_response', said));
+    const full = reader();
+    expect(full.read(fill(half))).toEqual([]);
+    // Three characters of the first fragment and one of each: none of the arguments.
+    expect(full.read(fill(MAX_CALL_CHARS - half - 8))).toEqual([]);
+    const over = reader();
+    over.read(fill(half));
+    expect(() => over.read(fill(MAX_CALL_CHARS - half - 7))).toThrow(String(MAX_CALL_CHARS));
   });
 });
 

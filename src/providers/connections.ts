@@ -1,0 +1,113 @@
+/** HTTP to one model server: kept connections without undici's limits on silence, closed as soon as a call ends early. */
+import { Agent, buildConnector } from 'undici';
+import type { ProviderError } from '../contracts/errors.ts';
+import { createAnswer, stoppedCall } from './answer.ts';
+import type { Answer } from './answer.ts';
+
+/** One request, relative to the server's address. */
+export interface ServerRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  /** Sent as JSON. */
+  body?: object;
+}
+
+/** What one call needs from its connection. */
+export interface CallRules {
+  signal: AbortSignal;
+  /** The error for a status other than 200, with the body as text (clipped). */
+  refused(status: number, text: string): ProviderError;
+  /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
+  lost(error: unknown, answered: boolean): ProviderError;
+}
+
+export interface Connections {
+  /** Sends a request and gives the 200 answer, its body still coming. Throws `ProviderError`. */
+  send(request: ServerRequest, rules: CallRules): Promise<Answer>;
+  /** Ends open calls and kept connections. Never throws. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** How much of a refusal is read; the rest of the body is not wanted. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/** A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers. */
+export function createConnections(url: string, headers: Readonly<Record<string, string>>): Connections {
+  const { origin, pathname } = new URL(url);
+  const folder = pathname.replace(/\/$/, '');
+  const { agent, isStale } = createAgent();
+
+  const ask = async ({ method, path, body }: ServerRequest, signal: AbortSignal) =>
+    await agent.request({
+      origin,
+      path: folder + path,
+      method,
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+
+  return {
+    async send(request, rules) {
+      if (rules.signal.aborted) throw stoppedCall(rules.signal);
+      const closing = new AbortController();
+      const stop = (): void => closing.abort();
+      rules.signal.addEventListener('abort', stop, { once: true });
+      const release = (): void => rules.signal.removeEventListener('abort', stop);
+      try {
+        const { statusCode, body } = await ask(request, closing.signal).catch((error: unknown) => {
+          // The server closed an idle connection while this request was on its way: it has not seen it.
+          if (closing.signal.aborted || !isStale(error)) throw error;
+          return ask(request, closing.signal);
+        });
+        const answer = createAnswer(body, rules, release);
+        if (statusCode === 200) return answer;
+        throw rules.refused(statusCode, await readRefusal(answer));
+      } catch (error) {
+        release();
+        throw rules.signal.aborted ? stoppedCall(rules.signal) : rules.lost(error, false);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** An agent that remembers which errors ended a connection that had served an answer before. */
+function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
+  const staleErrors = new WeakSet<object>();
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false });
+  const agent = new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // HTTP/1.1 only: there, ending a call closes a connection, which is what frees the GPU.
+    allowH2: false,
+    connect: (options, callback) =>
+      connect(options, (...opened) => {
+        const [, socket] = opened;
+        socket?.once('error', (error) => {
+          if (socket.bytesRead > 0) staleErrors.add(error);
+        });
+        callback(...opened);
+      }),
+  });
+  return {
+    agent,
+    isStale: (error) => typeof error === 'object' && error !== null && staleErrors.has(error),
+  };
+}
+
+/** The beginning of a body that says why a request was refused. */
+async function readRefusal(answer: Answer): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const packet = await answer.read();
+    if (packet === undefined) break;
+    parts.push(packet);
+    bytes += packet.length;
+    if (bytes > MAX_REFUSAL_BYTES) break;
+  }
+  answer.end(bytes <= MAX_REFUSAL_BYTES);
+  return Buffer.concat(parts).toString('utf8', 0, MAX_REFUSAL_BYTES);
+}

@@ -1,0 +1,85 @@
+/** From the packets of an answer to its chunks: split into texts, each parsed once, each chunk passed on as it comes. */
+import { ProviderError } from '../contracts/errors.ts';
+import type { ChatChunk } from '../contracts/provider.ts';
+import type { Answer } from './answer.ts';
+import { createDocumentCollector } from './text-splitters.ts';
+import type { TextSplitter } from './text-splitters.ts';
+
+/** Reads the texts of one answer. Both methods throw `ProviderError`, which ends the answer. */
+export interface AnswerReader {
+  /** True once the closing record was read, whatever may still come. */
+  readonly complete: boolean;
+  /** The chunks of a line, or of a whole document. */
+  read(text: string): readonly ChatChunk[];
+  /** The chunks that only the end of the answer gives. */
+  end(): readonly ChatChunk[];
+}
+
+/** One chat call. */
+export interface ChatCall {
+  /** Waits for a slot of the server and gives the function that releases it. Throws `ProviderError`. */
+  acquire(): Promise<() => void>;
+  /** Sends the request. */
+  send(): Promise<Answer>;
+  reader: AnswerReader;
+  splitter: TextSplitter;
+  /** The error that the caller meets for whatever was thrown once the call had its slot. */
+  toError(error: unknown): ProviderError;
+}
+
+/** Streams an answer from a server; ending the reading ends the call. Throws `ProviderError`. */
+export async function* streamAnswer(call: ChatCall): AsyncGenerator<ChatChunk> {
+  const { reader, splitter } = call;
+  const release = await call.acquire();
+  let answer: Answer | undefined;
+  try {
+    answer = await call.send();
+    for (;;) {
+      const packet = await answer.read();
+      for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
+        for (const chunk of reader.read(text)) yield chunk;
+        if (reader.complete) break;
+      }
+      if (packet === undefined || reader.complete) break;
+    }
+    if (!reader.complete) throw endedEarly();
+    for (const chunk of reader.end()) yield chunk;
+  } catch (error) {
+    throw call.toError(error);
+  } finally {
+    answer?.end(reader.complete);
+    release();
+  }
+}
+
+/** Reads an answer that is one JSON document. Throws `ProviderError`. */
+export async function readDocument(answer: Answer): Promise<unknown> {
+  const splitter = createDocumentCollector();
+  let complete = false;
+  try {
+    for (;;) {
+      const packet = await answer.read();
+      if (packet === undefined) break;
+      splitter.push(packet);
+    }
+    complete = true;
+    return parseDocument(splitter.end().join(''));
+  } finally {
+    answer.end(complete);
+  }
+}
+
+/** The parser's error is left out: it repeats the text, which may hold a key. */
+function parseDocument(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ProviderError('bad_response', 'The model server sent an answer that is not JSON.');
+  }
+}
+
+function endedEarly(): ProviderError {
+  return new ProviderError('bad_response', 'The model server ended its answer before it was complete.', {
+    retryable: true,
+  });
+}

@@ -1,0 +1,25 @@
+/** Answers as packets, without a server: what a reader makes of them. */
+import { ProviderError } from '../../src/contracts/errors.ts';
+import { streamAnswer } from '../../src/providers/read-answer.ts';
+import type { AnswerReader } from '../../src/providers/read-answer.ts';
+import { createLineSplitter } from '../../src/providers/text-splitters.ts';
+import { drain } from '../contracts/provider.ts';
+
+/** Streams packets through a reader and gives the chunks, the error that ended them, and whether the call was complete. */
+export async function readPackets(packets: readonly Uint8Array[], reader: AnswerReader) {
+  const left = packets.map((packet) => Buffer.from(packet));
+  const ends: boolean[] = [];
+  const stream = streamAnswer({
+    acquire: () => Promise.resolve(() => undefined),
+    send: () =>
+      Promise.resolve({
+        read: () => Promise.resolve(left.shift()),
+        end: (complete) => void ends.push(complete),
+      }),
+    reader,
+    splitter: createLineSplitter(),
+    toError: (error) =>
+      error instanceof ProviderError ? error : new ProviderError('aborted', `not expected: ${String(error)}`),
+  });
+  return { ...(await drain(stream)), ends };
+}
