@@ -66,7 +66,7 @@ describe('a token', () => {
     const statuses = await Promise.all(Array.from({ length: 200 }, async (_, n) => (await guess(n)).status));
     expect(api.gateway.authentications - before).toBeLessThanOrEqual(WRONG_TOKENS_PER_MINUTE + 1);
     expect(new Set(statuses)).toEqual(new Set([401, 429]));
-    expect((await guess(0)).headers.get('retry-after')).toBe('3');
+    expect(['1', '2', '3']).toContain((await guess(0)).headers.get('retry-after'));
     expect((await api.call('/v1/models')).status).toBe(200);
   });
 
