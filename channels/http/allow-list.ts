@@ -1,15 +1,15 @@
-/** The names and origins a request may come by: other hosts (DNS rebinding) and other sites are refused. */
+/** The `Host` and `Origin` values that are answered: others (DNS rebinding, other sites) are refused. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpConfig } from './config.ts';
 import { HttpError } from './errors.ts';
 
-/** The exact `Host` and `Origin` values that are answered. */
+/** The exact values, in lower case. */
 export interface AllowList {
   hosts: ReadonlySet<string>;
   origins: ReadonlySet<string>;
 }
 
-/** Allows loopback names with the port that is listened on, the configured host, and what the configuration adds. */
+/** Allows loopback names and the configured host with the port in use, and the values of the configuration. */
 export function allowList(config: HttpConfig, port: number): AllowList {
   const bracketed = config.host.includes(':') ? `[${config.host}]` : config.host;
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', bracketed.toLowerCase()]);
@@ -23,7 +23,7 @@ export function allowList(config: HttpConfig, port: number): AllowList {
   };
 }
 
-/** Headers that decide who may do what: of two, two readers could take different ones. */
+/** Headers that decide what is allowed; of a repeated one, a proxy and this server could read different values. */
 const SENT_ONCE = new Set([
   'host',
   'origin',
@@ -33,7 +33,7 @@ const SENT_ONCE = new Set([
   'x-session-id',
 ]);
 
-/** Throws `HttpError` 421 for another host's name, 403 for another site, 400 for a header sent twice. */
+/** Throws `HttpError` 421 for another host, 403 for another origin, 400 for a repeated header. */
 export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): void {
   const seen = new Set<string>();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {

@@ -1,4 +1,4 @@
-/** The table of routes, and the checks that every request passes before one of them. */
+/** The table of routes, and the checks that every request passes first. */
 import { Hono } from 'hono';
 import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
@@ -50,7 +50,7 @@ const API: Route[] = [
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
 ];
 
-/** Parts of the app; `allowed` is called per request because the port is known only once the server listens. */
+/** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */
 export interface AppParts {
   deps: HandlerDeps;
   authenticator: RequestAuthenticator;
@@ -78,7 +78,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
     if (c.req.path.startsWith('/v1/')) {
-      // Answers here may be streams: a HEAD request would open one that nobody reads.
+      // A HEAD request for a stream would open one that is never read.
       if (incoming.method === 'HEAD')
         throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
       if (!(await isReady())) throw notReady();
@@ -99,7 +99,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
       throw new HttpError(405, 'method_not_allowed', `This route takes ${allow}.`);
     });
   }
-  app.notFound(() => answerError(new HttpError(404, 'not_found', 'There is no such route.')));
+  app.notFound(() => answerError(new HttpError(404, 'not_found', 'This route does not exist.')));
   app.onError((error, c) => {
     const httpError = toHttpError(error);
     if (httpError.status === 500)
@@ -116,7 +116,7 @@ function answerError(error: HttpError): Response {
   });
 }
 
-/** Lets an allowed origin read the answers; undefined when the request goes on. */
+/** Lets an allowed origin read the answers; gives the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {
   const { incoming, outgoing } = c.env;
   const { origin } = incoming.headers;
@@ -132,7 +132,7 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
   });
 }
 
-/** Asks for the gateway's health until it is ready once; later failures have their own errors. */
+/** Asks for the gateway's health until it has been ready once; later failures have their own errors. */
 function readiness(deps: HandlerDeps): () => Promise<boolean> {
   let ready = false;
   return async () => {
@@ -142,5 +142,5 @@ function readiness(deps: HandlerDeps): () => Promise<boolean> {
 }
 
 function notReady(): HttpError {
-  return new HttpError(503, 'not_ready', 'The gateway is still starting; /readyz says what it waits for.');
+  return new HttpError(503, 'not_ready', 'The gateway is still starting; see /readyz.');
 }

@@ -1,4 +1,4 @@
-/** Identifies the caller of a request by its token, with a limit on wrong ones. */
+/** Identifies the caller of a request by its token; attempts with wrong tokens are limited. */
 import type { IncomingMessage } from 'node:http';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import { HttpError } from './errors.ts';
@@ -17,7 +17,7 @@ export function createAuthenticator(
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>,
   limiter: WrongTokenLimiter,
 ): RequestAuthenticator {
-  /** Requests with the same header at the same time are one attempt: many clients reconnect at once after a restart. */
+  /** Simultaneous requests with the same header are one attempt: after a restart many clients reconnect at once. */
   const attempts = new Map<string, Promise<Caller>>();
 
   async function attempt(address: string, authorization: string): Promise<Caller> {
@@ -26,7 +26,7 @@ export function createAuthenticator(
       throw new HttpError(
         429,
         'too_many_attempts',
-        'Too many wrong tokens from this address; wait a moment.',
+        'Too many wrong tokens from this address; try again later.',
         {
           retryAfterMs: waitMs,
         },
@@ -35,7 +35,7 @@ export function createAuthenticator(
     const caller = await authenticate(authorization);
     if (caller === undefined) {
       limiter.recordInvalid(authorization);
-      throw unauthorized('That token is not valid. "npx parley token create NAME" makes a new one.');
+      throw unauthorized('That token is not valid. "npx parley token create NAME" creates a new one.');
     }
     limiter.recordValid(address, authorization);
     return caller;

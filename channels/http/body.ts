@@ -1,11 +1,11 @@
-/** Reads a JSON body within its bounds, whatever the client sends and however long it goes on sending. */
+/** Reads a JSON body within bounds on its size and depth. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from './config.ts';
 import { HttpError } from './errors.ts';
 
 /**
- * The body, parsed and given the schema's shape: fields the schema does not name are gone, `__proto__` among them.
+ * The body, parsed by the schema: other fields, `__proto__` among them, are dropped.
  * Throws `HttpError` 415, 413 or 400, naming the field.
  */
 export async function readJson<Shape>(
@@ -15,9 +15,14 @@ export async function readJson<Shape>(
 ): Promise<Shape> {
   const type = incoming.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/json') {
-    throw new HttpError(415, 'unsupported_media_type', 'Send the body as "Content-Type: application/json".', {
-      param: 'content-type',
-    });
+    throw new HttpError(
+      415,
+      'unsupported_media_type',
+      'Send the body with "Content-Type: application/json".',
+      {
+        param: 'content-type',
+      },
+    );
   }
   const value = parseJson(await readText(incoming, outgoing));
   const parsed = schema.safeParse(value);
@@ -28,12 +33,12 @@ export async function readJson<Shape>(
   throw new HttpError(
     400,
     'invalid_body',
-    `${where}: ${issue?.message ?? 'not understood'}.`,
+    `${where}: ${issue?.message ?? 'invalid'}.`,
     param === '' ? {} : { param },
   );
 }
 
-/** Collects the bytes, and stops looking at them once they are too many; the server drains the rest, so that the client can read the answer. */
+/** Collects the bytes up to the limit. The server drains the rest, so that a client that is still sending can read the answer. */
 function readText(incoming: IncomingMessage, outgoing: ServerResponse): Promise<string> {
   const tooLarge = (): HttpError =>
     new HttpError(413, 'body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`);

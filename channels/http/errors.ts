@@ -1,4 +1,4 @@
-/** Errors as callers read them: OpenAI's error shape, with the status that fits. */
+/** Errors in OpenAI's shape, with their HTTP status. */
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../../src/contracts/errors.ts';
 
@@ -7,7 +7,7 @@ export interface ErrorBody {
   error: { message: string; type: string; code: string; param: string | null };
 }
 
-/** A request that the HTTP channel refuses; `param` names the field or header that is wrong. */
+/** An error with an HTTP status; `param` names the invalid field or header. */
 export class HttpError extends GatewayError {
   readonly status: number;
   readonly param: string | null;
@@ -24,7 +24,7 @@ export class HttpError extends GatewayError {
   }
 }
 
-/** The answer to a session that is not there, or not the caller's: the two look the same. */
+/** The error for a session that does not exist or is not the caller's: the two look the same. */
 export function noSession(key: string): HttpError {
   return new HttpError(
     404,
@@ -33,7 +33,7 @@ export function noSession(key: string): HttpError {
   );
 }
 
-/** Statuses of the gateway's error codes; a code that is not here is an error of our own: 500. */
+/** HTTP statuses of gateway error codes; any other code is an internal error, 500. */
 const STATUS: Record<string, number> = {
   bad_address: 400,
   bad_mode: 400,
@@ -54,7 +54,7 @@ const STATUS: Record<string, number> = {
   timeout_chunk: 504,
 };
 
-/** OpenAI's names of some codes; their clients look for these. */
+/** OpenAI's names of some codes, which its clients check. */
 const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
@@ -69,7 +69,7 @@ const PARAMS: Record<string, string> = {
   context_overflow: 'messages',
 };
 
-/** Any error as one to answer with. What is not a `GatewayError` says nothing about itself. Never throws. */
+/** Any error as an `HttpError`; what is not a `GatewayError` reveals no details. Never throws. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (!(error instanceof GatewayError)) return internalError(error);
@@ -84,12 +84,12 @@ export function toHttpError(error: unknown): HttpError {
 }
 
 function internalError(cause: unknown): HttpError {
-  return new HttpError(500, 'internal', 'Something went wrong inside the gateway; its log says what.', {
+  return new HttpError(500, 'internal', 'Internal error; see the log of the gateway.', {
     cause,
   });
 }
 
-/** The error as a body or frame. */
+/** The error as the body of an answer or an error frame. */
 export function errorBody(error: HttpError): ErrorBody {
   return {
     error: { message: error.message, type: typeOf(error.status), code: error.code, param: error.param },
@@ -108,13 +108,13 @@ function retryAfter(error: HttpError): string {
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)));
 }
 
-/** Writes the error as a whole answer, unless something was sent already or the client has left. */
+/** Writes the error as an answer, unless something was sent already or the client has disconnected. */
 export function sendError(outgoing: ServerResponse, error: HttpError): void {
   if (outgoing.headersSent || outgoing.destroyed) return;
   outgoing.writeHead(error.status, errorHeaders(error)).end(JSON.stringify(errorBody(error)));
 }
 
-/** Headers of an error's answer. */
+/** Headers of an error answer. */
 export function errorHeaders(error: HttpError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   if (error.status === 401) headers['www-authenticate'] = 'Bearer';

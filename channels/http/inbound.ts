@@ -1,4 +1,4 @@
-/** A request's message as the gateway receives it: its session, its id, and why it may be refused. */
+/** Turns requests into inbound messages, and refusals into errors. */
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -8,27 +8,27 @@ import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpError, noSession } from './errors.ts';
 
-/** The message. `Idempotency-Key` names it, so that a repeat is answered like the first. Throws `HttpError` 400. */
+/** The inbound message. `Idempotency-Key` is its id, so that a repeat gets the same answer. Throws `HttpError` 400. */
 export function toInbound(
   incoming: IncomingMessage,
   caller: Caller,
   sessionId: string,
-  said: { content: string; media: Media[] },
+  body: { content: string; media: Media[] },
 ): InboundMessage {
   return {
     id: idempotencyKey(incoming) ?? newId(),
     channel: 'http',
     chatId: sessionId,
     senderId: `token:${caller.tokenId}`,
-    content: said.content,
-    media: said.media,
+    content: body.content,
+    media: body.media,
     timestamp: Date.now(),
     place: 'private',
     mentioned: true,
   };
 }
 
-/** The header, if there is one. Throws `HttpError` 400. */
+/** The `Idempotency-Key` header; undefined without one. Throws `HttpError` 400. */
 export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   const key = incoming.headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -41,7 +41,7 @@ export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   );
 }
 
-/** The session a completion names by `X-Session-Id`, else by `user`; undefined = stateless. Throws `HttpError` 400. */
+/** The session that a completion names by `X-Session-Id` or `user`; undefined = stateless. Throws `HttpError` 400. */
 export function sessionIdOf(incoming: IncomingMessage, user: string | null | undefined): string | undefined {
   const header = incoming.headers['x-session-id'];
   const id = typeof header === 'string' ? header : user;
@@ -56,7 +56,7 @@ export function postableId(key: string): string {
     throw new HttpError(
       400,
       'not_an_http_session',
-      'Only sessions named http:<id> take messages over HTTP.',
+      'Only sessions named http:<id> accept messages over HTTP.',
       {
         param: 'key',
       },
@@ -67,7 +67,7 @@ export function postableId(key: string): string {
   throw badSessionId('key');
 }
 
-/** A route's key, if it could name a session at all. Throws `HttpError` 404. */
+/** A route's key as a session key. Throws `HttpError` 404 when no session can have it. */
 export function readableKey(key: string): SessionKey {
   try {
     parseAddress(key);
@@ -100,7 +100,7 @@ const REFUSED = {
   empty: 400,
 } as const;
 
-/** The error for a message that was refused. Somebody else's session looks like one that is not there. */
+/** The error for a refused message. Another token's session looks as if it did not exist. */
 export function refusal(receipt: Extract<Receipt, { kind: 'refused' }>, key: SessionKey): HttpError {
   if (receipt.code === 'denied') return noSession(key);
   return new HttpError(REFUSED[receipt.code], receipt.code, receipt.reply ?? 'The message was not accepted.');

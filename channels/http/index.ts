@@ -24,12 +24,12 @@ export interface HttpChannel extends Channel {
   readonly url: string | undefined;
 }
 
-/** Time between two looks for slow requests. */
+/** Interval of Node's check for slow requests. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Time for answers that are being written when the channel stops. */
+/** Time that answers have to finish when the channel stops. */
 const CLOSE_GRACE_MS = 250;
 
-/** Makes the channel. Nothing is opened before `start`, which throws `ChannelError` when the port cannot be had. */
+/** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
 export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpChannel {
   const limiter = new WrongTokenLimiter();
   const authenticator = createAuthenticator((authorization) => gateway.authenticate(authorization), limiter);
@@ -92,10 +92,7 @@ export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpC
     stop,
     send: () =>
       Promise.reject(
-        new ChannelError(
-          'rejected',
-          'HTTP sessions are read, not sent to: the stored message is the delivery.',
-        ),
+        new ChannelError('rejected', 'Nothing is sent to HTTP sessions: clients read the stored message.'),
       ),
     render: renderPlain,
     health: () => health,
@@ -115,15 +112,15 @@ function makeServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): 
   });
   if (!(server instanceof Server)) throw new TypeError('expected a plain HTTP server');
   server.maxConnections = MAX_CONNECTIONS;
-  // Without a listener Node answers "100 Continue" by itself; here the body's size is checked first.
+  // Without a listener Node itself answers "100 Continue", before the size of the body is checked.
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.on('clientError', refuseRaw);
   return server;
 }
 
-/** Answers what is not even a request, in the shape of every other error. */
+/** Answers bytes that are not valid HTTP with an error in the usual shape. */
 function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
-  // After an earlier answer on this connection, or in the middle of one, a further one could be taken for a part of it.
+  // After or inside an earlier answer on this connection, a client could take this one for a part of it.
   if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesWritten > 0) {
     socket.destroy();
     return;
@@ -131,7 +128,7 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   const [status, code, message] = RAW_ERRORS[error.code ?? ''] ?? [
     400,
     'bad_request',
-    'That is not valid HTTP.',
+    'The request is not valid HTTP.',
   ];
   const body = JSON.stringify(errorBody(new HttpError(status, code, message)));
   socket.end(
@@ -141,7 +138,7 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 const RAW_ERRORS: Record<string, [number, string, string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', `All headers together may have ${MAX_HEADER_BYTES} bytes.`],
+  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', `The headers are larger than ${MAX_HEADER_BYTES} bytes.`],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request took too long to arrive.'],
 };
 
@@ -162,9 +159,9 @@ function listenError(error: unknown, { host, port }: HttpConfig): ChannelError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const advice: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is in use by another program; set PORT to a free one.`,
-    EACCES: `Port ${port} needs more rights than this program has; set PORT to one above 1023.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; set HOST to one, or to 127.0.0.1.`,
-    ENOTFOUND: `${host} is no address that can be resolved; set HOST to one, or to 127.0.0.1.`,
+    EACCES: `No permission to listen on port ${port}; set PORT to one above 1023.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; set HOST to one, or to 127.0.0.1.`,
+    ENOTFOUND: `${host} cannot be resolved; set HOST to an address of this machine, or to 127.0.0.1.`,
   };
   const message = advice[String(code)] ?? `Cannot listen on ${host}:${port} (HOST, PORT): ${String(code)}.`;
   return new ChannelError(code === 'EADDRINUSE' ? 'conflict' : 'rejected', message, { cause: error });

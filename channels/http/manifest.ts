@@ -1,4 +1,4 @@
-/** HTTP as the gateway knows it before loading it: the page and the API, always on. */
+/** The manifest of the HTTP channel: the page and the API, always on. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
 

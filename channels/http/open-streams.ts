@@ -1,11 +1,11 @@
-/** The answer streams that are open: bounded in number, written together, closed with the channel or their token. */
+/** The open event streams: bounded in number, flushed together, closed with the channel or when their token is revoked. */
 import type { ServerResponse } from 'node:http';
 import { MAX_STREAMS, RECHECK_MS } from './config.ts';
 import { HttpError } from './errors.ts';
 import { EventStream } from './event-stream.ts';
 import type { StreamOwner } from './event-stream.ts';
 
-/** Time between two looks for silent streams and for readers that lag. */
+/** Interval of the check for silent streams and lagging readers. */
 const MAINTAIN_MS = 500;
 
 /** All open streams of this channel; timers maintain them and check their tokens. */
@@ -13,7 +13,7 @@ export class OpenStreams {
   readonly #streams = new Set<EventStream>();
   readonly #isStillValid: (authorization: string) => Promise<boolean>;
   readonly #timers: NodeJS.Timeout[];
-  /** Streams with frames for the write at the end of this turn of the event loop. */
+  /** Streams with frames to write at the end of this turn of the event loop. */
   #unflushed: EventStream[] = [];
 
   constructor(isStillValid: (authorization: string) => Promise<boolean>) {
@@ -24,7 +24,7 @@ export class OpenStreams {
     ];
   }
 
-  /** A stream on this response. Throws `HttpError` 429 when there are too many. */
+  /** Opens a stream on this response. Throws `HttpError` 429 when too many are open. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
     if (this.#streams.size >= MAX_STREAMS) {
       throw new HttpError(429, 'too_many_streams', `${MAX_STREAMS} streams are open already; close one.`, {
@@ -70,7 +70,7 @@ export class OpenStreams {
         (isValid) => {
           if (!isValid) this.#cutAll(authorization);
         },
-        // The store is away: nothing is known against the token, and the next check asks again.
+        // The store cannot be reached: the token stays valid until the next check.
         () => undefined,
       );
     }

@@ -1,4 +1,4 @@
-/** The files of the page, read once and served from memory: no request can name another file. */
+/** The files of the page, read once and served from memory, so that no request can reach another file. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Only what this server itself serves may run, load or be called, and nobody may frame the page. */
+/** Only this server's files may run, load or be called, and no site may frame the page. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +41,7 @@ interface PageFile {
 /** All files by their URL's path: `/page/main.js`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Reads the page and the shared files. Throws what the file system throws: without them the installation is broken. */
+/** Reads the page and the shared files. Throws file system errors: without these files the installation is broken. */
 export async function readPageFiles(): Promise<PageFiles> {
   const entries = await readdir(PAGE_FOLDER, { recursive: true });
   const own = entries
@@ -70,7 +70,7 @@ function toPageFile(name: string, body: Buffer<ArrayBuffer>): PageFile {
 /** Answers with a file, or 304 when the browser has it. Throws `HttpError` 404. */
 export function servePageFile(c: HttpContext, files: PageFiles, urlPath: string): Response {
   const file = files.get(urlPath);
-  if (file === undefined) throw new HttpError(404, 'not_found', 'There is no such file.');
+  if (file === undefined) throw new HttpError(404, 'not_found', 'This file does not exist.');
   if (c.req.header('if-none-match') === file.headers['etag']) return c.body(null, 304, file.headers);
   return c.body(file.body, 200, file.headers);
 }

@@ -1,8 +1,8 @@
-/** A document as plain text. Nothing is sent over HTTP by `send`; readers get the stored Markdown itself. */
+/** A document as plain text. HTTP clients read the stored Markdown; nothing is sent to them. */
 import type { Nodes, Root } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
 
-/** The document's words, blocks on lines of their own; `length` counts UTF-16 units. */
+/** The document's text, one block per line; `length` counts UTF-16 units. */
 export function renderPlain(doc: Root): Rendered {
   const text = textOf(doc);
   return { text, plain: text, length: text.length };

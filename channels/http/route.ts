@@ -1,4 +1,4 @@
-/** One route of the HTTP API, and what its handler is given. */
+/** One route of the HTTP API, and the arguments of its handler. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../../src/contracts/log.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import type { OpenStreams } from './open-streams.ts';
 
-/** Everything handlers share: the gateway, and the answer streams that are open. */
+/** Dependencies of the handlers. */
 export interface HandlerDeps {
   log: Log;
   gateway: GatewayApi;
@@ -15,19 +15,19 @@ export interface HandlerDeps {
   streams: OpenStreams;
 }
 
-/** Hono's environment; `caller` is set for every route that has a scope. */
+/** Hono's environment; `caller` is set on routes with a scope. */
 export interface HttpEnv {
   Bindings: HttpBindings;
   Variables: { caller: Caller };
 }
 
-/** One request as Hono gives it. */
+/** The context of one request. */
 export type HttpContext = Context<HttpEnv>;
 
-/** Answers one request. What it throws becomes an error answer, as long as nothing was sent. */
+/** Answers one request. What it throws becomes an error answer, unless something was sent already. */
 export type Handler = (c: HttpContext, deps: HandlerDeps) => Response | Promise<Response>;
 
-/** One line of the table of routes; without `scope` no token is needed. */
+/** An entry of the table of routes; without `scope` no token is needed. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;

@@ -1,4 +1,4 @@
-/** Follows one turn from its acceptance to its end, exactly as it is stored, over an event bus that may lose events. */
+/** Follows one turn to its end over an event bus that may lose events; the text it gives is the stored one. */
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
@@ -6,7 +6,7 @@ import type { Usage } from '../../src/contracts/provider.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';
 
-/** The end of a turn: `text` is the stored one, `lastText` its last part: the reason, when the turn failed. */
+/** The end of a turn. `text` is the stored text; `lastText` its last part, which is the reason when the turn failed. */
 export interface TurnEnd {
   reason: TurnEndReason;
   text: string;
@@ -14,7 +14,7 @@ export interface TurnEnd {
   usage: Usage;
 }
 
-/** Receives a turn as it grows. */
+/** Receives a turn while it runs. */
 export interface TurnReader {
   /** More of the answer. */
   text(delta: string): void;
@@ -23,28 +23,28 @@ export interface TurnReader {
   waiting(position: number): void;
   /** The turn is over and committed; called once, last. */
   ended(end: TurnEnd): void;
-  /** The end cannot be given; called once, last, instead of `ended`. */
+  /** The answer cannot be completed; called once, last, instead of `ended`. */
   failed(error: HttpError): void;
 }
 
 const RESTARTED = new HttpError(
   500,
   'answer_restarted',
-  'The answer was begun again after an error and differs from what was sent. The same Idempotency-Key gives it whole.',
+  'The answer was restarted after an error and differs from what was sent. Repeat the request with the same Idempotency-Key to get all of it.',
 );
 
-/** Answers a client whose message became part of another turn. */
+/** The answer for a client whose message became part of another turn. */
 const JOINED = 'This message was answered together with the one before it, in the same session.';
 
-/** Events of the session kept while the message is being accepted; its own turn's are always the newest. */
+/** Events of the session kept while the message is being accepted; those of its own turn are always the newest. */
 const MAX_EARLY_EVENTS = 4_096;
-/** Checks without an event between them before the store is read. */
+/** Checks in a row without an event before the store is read. */
 const MAX_SILENT_CHECKS = 3;
 
 /**
- * Listens to a session from before the message is posted, so that no event is missed. Once `follow` names the turn, its
- * events go to the reader: first what the event bus still has, then what came early, then live ones, each event once.
- * When no events come or some were lost, the stored turn decides.
+ * Subscribes to a session before the message is posted, so that no event is missed. Once `follow` names the turn, the
+ * reader gets its events, each once: those the event bus still has, those that came early, then live ones. When events
+ * are missing, the stored turn is read.
  */
 export class TurnFeed {
   readonly #gateway: GatewayApi;
@@ -59,17 +59,17 @@ export class TurnFeed {
   #readingStore = false;
   #lastEpoch = 0;
   #lastSeq = 0;
-  /** False once events were lost or a call was repeated: then the end is read from the store. */
+  /** False once events were lost or a model call was repeated: the end is then read from the store. */
   #complete = true;
-  /** False while the text is known to have a gap, until a snapshot or the end fills it. */
+  /** False while the text has a gap, until a snapshot or the end fills it. */
   #contiguous = true;
-  /** The text by the events so far, and where each model call's part of it begins. */
+  /** The text of the events so far, and where the part of each model call begins. */
   #text = '';
   readonly #callStarts = new Map<string, number>();
   #lastCallStart = 0;
-  /** True once other model calls worked for the answer: only the store knows what those cost. */
+  /** True once subagents or plan steps called the model: only the store knows their usage. */
   #hasSideCalls = false;
-  /** Text the reader has been given; it cannot be taken back. */
+  /** Text the reader already has; it cannot be taken back. */
   #sent = '';
   /** Usage of the answer's own calls. */
   #usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
@@ -80,7 +80,7 @@ export class TurnFeed {
     this.#unsubscribe = gateway.subscribe({ sessionKey: key }, (event) => this.#onEvent(event));
   }
 
-  /** Names the turn and its reader; `replay` when it may have begun long ago (a repeated message). */
+  /** Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). */
   follow(turnId: string, reader: TurnReader, replay: boolean): void {
     // The client left while the message was being accepted.
     if (this.#closed) return;
@@ -96,7 +96,7 @@ export class TurnFeed {
     this.#poll = setInterval(() => this.#checkSilence(), TURN_POLL_MS).unref();
   }
 
-  /** Stops following; the turn itself goes on. Calling it twice is allowed. */
+  /** Stops following; the turn itself continues. May be called twice. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe();
@@ -119,8 +119,8 @@ export class TurnFeed {
   }
 
   /**
-   * False for an event that came before; notes when events between were lost. A snapshot carries the number of
-   * the last event it stands for.
+   * False for an event that was seen before. Detects lost events by their numbers; a snapshot has the number of the last
+   * event it stands for.
    */
   #advance({ type, epoch, eventSeq }: AgentEvent): boolean {
     if (epoch === undefined || eventSeq === undefined) return true;
@@ -174,7 +174,7 @@ export class TurnFeed {
         if (event.usage !== undefined) this.#usage = addUsage(this.#usage, event.usage);
         break;
       case 'plan_ready':
-        // No event tells the cost of the calls that correct or explain its steps.
+        // No event carries the usage of the calls that correct or explain its steps.
         if (event.plan.mode !== 'planner') this.#hasSideCalls = true;
         break;
       case 'queue_position':
@@ -199,7 +199,7 @@ export class TurnFeed {
     reader.text(delta);
   }
 
-  /** Sends what `text` adds to what was sent; false when it does not begin with that. */
+  /** Sends the part of `text` that was not sent yet; false when `text` does not start with what was sent. */
   #catchUp(text: string, reader: TurnReader): boolean {
     if (!text.startsWith(this.#sent)) return false;
     if (text.length > this.#sent.length) this.#sendText(text.slice(this.#sent.length), reader);
@@ -228,7 +228,7 @@ export class TurnFeed {
       (error: unknown) => {
         this.#readingStore = false;
         const httpError = toHttpError(error);
-        // A store that is away for a moment is read again at the next check.
+        // When the store cannot be reached, the next check reads it again.
         if (httpError.status !== 503) this.#finish((reader) => reader.failed(httpError));
       },
     );

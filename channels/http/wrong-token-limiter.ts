@@ -1,4 +1,4 @@
-/** A limit on wrong tokens per address, loopback included, that never locks out a token that was valid before. */
+/** A rate limit on wrong tokens per address, loopback included; tokens that were valid before are not limited. */
 import { createHash } from 'node:crypto';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
 
@@ -10,12 +10,12 @@ interface Bucket {
 }
 
 /**
- * A token bucket per address. An attempt is taken before the token is checked and given back when it was valid, so
- * that a thousand guesses at once are not all checked.
+ * A token bucket per address. An attempt is taken before the token is checked and returned when it was valid, so that
+ * simultaneous guesses are not all checked.
  */
 export class WrongTokenLimiter {
   readonly #buckets = new Map<string, Bucket>();
-  /** Digests of headers that were valid since the start; no secret can be read from them. */
+  /** Digests of headers that were valid since the start. */
   readonly #valid = new Set<string>();
   readonly #epochNow: () => number;
 
@@ -23,7 +23,7 @@ export class WrongTokenLimiter {
     this.#epochNow = epochNow;
   }
 
-  /** Takes one attempt; undefined when it may be made, else the milliseconds until the next one may. */
+  /** Takes one attempt; gives undefined when it may be made, else the milliseconds until the next one. */
   takeAttempt(address: string, authorization: string): number | undefined {
     if (this.#valid.has(digest(authorization))) return undefined;
     const bucket = this.#refilled(address);
@@ -32,7 +32,7 @@ export class WrongTokenLimiter {
     return undefined;
   }
 
-  /** Gives the attempt back: the token was valid, and is not limited again. */
+  /** Returns the attempt: the token was valid and is not limited any more. */
   recordValid(address: string, authorization: string): void {
     const key = digest(authorization);
     if (this.#valid.has(key)) return;
@@ -41,12 +41,12 @@ export class WrongTokenLimiter {
     this.#refilled(address).left += 1;
   }
 
-  /** Limits the token again: it is valid no longer. */
+  /** Limits the token again: it is no longer valid. */
   recordInvalid(authorization: string): void {
     this.#valid.delete(digest(authorization));
   }
 
-  /** Number of addresses remembered now. */
+  /** Number of addresses remembered. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -63,7 +63,7 @@ export class WrongTokenLimiter {
   }
 }
 
-/** Maps and sets keep insertion order: the first key is the one that was quiet longest. */
+/** Maps and sets keep insertion order, so the first key is the least recently used. */
 function dropOldest(entries: Map<string, unknown> | Set<string>): void {
   if (entries.size <= MAX_LIMITED_ADDRESSES) return;
   for (const oldest of entries.keys()) {

@@ -19,7 +19,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();
     expect(await tab.page.locator('.md').innerText()).toBe('one two three four five');
-    expect(await tab.page.locator('.bubble').allInnerTexts()).toEqual(['count']);
+    expect(await tab.page.locator('.message-text').allInnerTexts()).toEqual(['count']);
   });
 
   it('shows the whole of an answer that ended while it was disconnected', async () => {
@@ -77,7 +77,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'Try again' }).click();
     await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
     await tab.page.getByText('Not sent').waitFor({ state: 'hidden' });
-    expect(await tab.page.locator('.bubble').allInnerTexts()).toEqual(['important']);
+    expect(await tab.page.locator('.message-text').allInnerTexts()).toEqual(['important']);
   });
 
   it('lists chats by their first message, switches between them, and deletes one only when that is confirmed', async () => {
@@ -88,11 +88,11 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     const list = tab.page.getByRole('navigation', { name: 'Your chats' });
     await list.getByText('about dogs').waitFor();
     await list.getByText('about cats').click();
-    await tab.page.locator('.bubble', { hasText: 'about cats' }).waitFor();
-    expect(await tab.page.locator('.bubble').count()).toBe(1);
-    for (const answer of ['Keep it', 'Delete it']) {
+    await tab.page.locator('.message-text', { hasText: 'about cats' }).waitFor();
+    expect(await tab.page.locator('.message-text').count()).toBe(1);
+    for (const answer of ['Cancel', 'Delete']) {
       await list.getByRole('button', { name: 'Delete “about dogs”' }).click();
-      await tab.page.getByRole('button', { name: answer }).click();
+      await tab.page.getByRole('button', { name: answer, exact: true }).click();
     }
     await list.getByText('about dogs').waitFor({ state: 'detached' });
     expect(await list.getByText('about cats').count()).toBe(1);
@@ -116,7 +116,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
       mentioned: true,
     });
     expect(receipt.kind).toBe('accepted');
-    await tab.page.locator('.bubble', { hasText: 'live from the phone' }).waitFor();
+    await tab.page.locator('.message-text', { hasText: 'live from the phone' }).waitFor();
     fixture.turns[0]?.say('seen at once');
     await tab.page.locator('.md', { hasText: 'seen at once' }).waitFor();
   });
@@ -145,15 +145,15 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
       fixture.api.gateway.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
     await fixture.open();
     await tab.page.getByRole('navigation').getByText('line 1', { exact: true }).click();
-    await tab.page.locator('.bubble', { hasText: 'line 130' }).waitFor();
-    expect(await tab.page.locator('.bubble').count()).toBe(50);
+    await tab.page.locator('.message-text', { hasText: 'line 130' }).waitFor();
+    expect(await tab.page.locator('.message-text').count()).toBe(50);
     await tab.page.locator('#scroller').evaluate((scroller) => (scroller.scrollTop = 0));
     await vi.waitFor(
-      async () => expect(await tab.page.locator('.bubble').count()).toBeGreaterThanOrEqual(100),
+      async () => expect(await tab.page.locator('.message-text').count()).toBeGreaterThanOrEqual(100),
       WAIT,
     );
     await tab.page.getByText('line 81', { exact: true }).waitFor();
-    const shown = await tab.page.locator('.bubble').allInnerTexts();
+    const shown = await tab.page.locator('.message-text').allInnerTexts();
     expect(shown).toEqual(shown.map((_, index) => `line ${131 - shown.length + index}`));
     expect(await tab.page.locator('#scroller').evaluate((scroller) => scroller.scrollTop)).toBeGreaterThan(
       500,
@@ -211,7 +211,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
 
   it('is used by keyboard: Enter sends, Shift+Enter starts a new line', async () => {
     await fixture.open();
-    await tab.page.getByText('What shall we talk about?').waitFor();
+    await tab.page.getByText('What would you like to talk about?').waitFor();
     await tab.page.keyboard.type('one');
     await tab.page.keyboard.press('Shift+Enter');
     await tab.page.keyboard.type('two');

@@ -12,11 +12,11 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.keyboard.press('Enter');
       await tab.page.getByText('That token is not valid.').waitFor();
       await signIn(tab.page, TOKEN);
-      await tab.page.getByText('What shall we talk about?').waitFor();
+      await tab.page.getByText('What would you like to talk about?').waitFor();
       expect(tab.page.url()).not.toContain('token');
       expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 1]);
       await tab.page.reload();
-      await tab.page.getByText('What shall we talk about?').waitFor();
+      await tab.page.getByText('What would you like to talk about?').waitFor();
     });
 
     it('keeps the token on the device only when asked to, and removes it on sign-out', async () => {
@@ -89,16 +89,16 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
     it('shows how many messages are ahead of it', async () => {
       const first = await fixture.ask('one');
       await write(tab.page, 'two');
-      await tab.page.getByText('Waiting: one message is before this one.').waitFor();
+      await tab.page.getByText('Waiting: one message is ahead of this one.').waitFor();
       await write(tab.page, 'three');
-      await tab.page.getByText('Waiting: 2 messages are before this one.').waitFor();
+      await tab.page.getByText('Waiting: 2 messages are ahead of this one.').waitFor();
       first.say('Answer one');
       first.end();
       await tab.page.getByText('Waiting: 2 messages').waitFor({ state: 'hidden' });
       fixture.turns[1]?.say('Answer two');
       fixture.turns[1]?.end();
       await tab.page.locator('.md', { hasText: 'Answer two' }).waitFor();
-      const shown = await tab.page.locator('.bubble, .md').allInnerTexts();
+      const shown = await tab.page.locator('.message-text, .md').allInnerTexts();
       expect(shown).toEqual(['one', 'Answer one', 'two', 'Answer two', 'three']);
     });
 
@@ -120,7 +120,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await field.inputValue()).toBe('/status');
       await field.fill('/status');
       await field.press('Enter');
-      await tab.page.locator('.bubble', { hasText: '/status' }).waitFor();
+      await tab.page.locator('.message-text', { hasText: '/status' }).waitFor();
       expect(await field.inputValue()).toBe('');
       expect(await menu.isVisible()).toBe(false);
     });

@@ -90,7 +90,7 @@ describePage("the buttons of a plan's panel", (tab) => {
     const turn = await begin('teacher', 'teacher', ...words);
     await turn.releaseCalls(1);
     await reads('First we sift.');
-    await reads('waits for you');
+    await reads('waiting for you');
     await tab.screenshot('teacher');
     await press('Run');
     await turn.releaseCalls(2);

@@ -69,7 +69,7 @@ export class PlannedTurn {
     if (posted.status !== 202) throw new Error(await posted.text());
     const analysis = await turn.#awaitCall();
     await tab.open(`${gateway.gateway.url}/#http:${tag}`, { token: OWNER });
-    await tab.page.locator('.bubble', { hasText: `bread, ${tag}` }).waitFor();
+    await tab.page.locator('.message-text', { hasText: `bread, ${tag}` }).waitFor();
     await recordPanels(tab.page);
     analysis.release();
     (await turn.#awaitCall()).release();

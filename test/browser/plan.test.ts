@@ -186,13 +186,13 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
     await tab.page.getByText('Earlier messages were summarised').waitFor();
-    await tab.page.getByText('Now working as “coder”.').waitFor();
+    await tab.page.getByText('Switched to the profile “coder”.').waitFor();
     expect(await tab.page.locator('.turn-note').count()).toBe(2);
     turn.end();
   });
 
   it('shows and changes the plan mode, except while a turn runs (S-40, S-42)', async () => {
-    const mode = tab.page.getByLabel('How plans are followed');
+    const mode = tab.page.getByLabel('Plan mode');
     expect(await mode.isVisible()).toBe(false);
     const turn = await fixture.ask('hello');
     await mode.waitFor();

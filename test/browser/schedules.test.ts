@@ -20,7 +20,7 @@ describePageOnFakeGateway('schedules on the page', (tab, fixture) => {
     await list.getByText(task).click();
     await vi.waitFor(() => expect(page.url()).toContain(session), WAIT);
     await list.getByRole('button', { name: `Delete the schedule “${task}”` }).click();
-    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('Schedules').waitFor({ state: 'hidden' });
     expect(await api.gateway.schedules.list(OWNER)).toEqual([]);
   });

@@ -150,7 +150,7 @@ describe('the demo', () => {
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
       const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');
-      await page.getByLabel('How plans are followed').selectOption('teacher');
+      await page.getByLabel('Plan mode').selectOption('teacher');
       expect((await chosen).status()).toBe(200);
       await write(page, 'plan a picnic');
       const press = (name: string): Promise<void> =>

@@ -15,7 +15,7 @@ describePage('the page of a gateway', (tab) => {
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
 
-  const shown = (): Promise<string[]> => tab.page.locator('.bubble, .md').allInnerTexts();
+  const shown = (): Promise<string[]> => tab.page.locator('.message-text, .md').allInnerTexts();
   const ended = (turns = 1): Promise<void> =>
     vi.waitFor(async () => expect(await tab.page.locator('.turn-foot time').count()).toBe(turns), WAIT);
 

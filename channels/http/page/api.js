@@ -1,4 +1,4 @@
-/** Calls to the gateway, with the token in the header and errors that a person can read. */
+/** Calls of the gateway's API, with the token in the header and errors for people. */
 
 /** @typedef {import('../wire.ts').WireSession} Session */
 /** @typedef {import('../wire.ts').WireMessage} Message */
@@ -12,7 +12,7 @@
 /** @typedef {import('../../../src/contracts/plan-store.ts').PlanAction} PlanAction */
 /** @typedef {import('../../../src/contracts/records.ts').ApprovalDecision} ApprovalDecision */
 
-/** The gateway refused, or could not be reached (`status` 0). */
+/** The gateway answered with an error, or could not be reached (`status` 0). */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -58,7 +58,7 @@ export class Api {
   }
 
   /**
-   * Posts a message; the same `idempotencyKey` again is answered like the first time.
+   * Posts a message; a repeat with the same `idempotencyKey` gets the same answer.
    * @param {string} key
    * @param {{ content: string, model?: string }} body
    * @param {string} idempotencyKey
@@ -103,7 +103,7 @@ export class Api {
   }
 
   /**
-   * What waits for an answer, in all sessions this token may decide for.
+   * The pending approvals of all sessions this token may decide for.
    * @returns {Promise<Approval[]>}
    */
   async approvals() {
@@ -122,10 +122,10 @@ export class Api {
   }
 
   /**
-   * Runs or skips a step, pauses, resumes or stops a plan; gives a sentence about what comes of it.
+   * Runs or skips a step, pauses, resumes or stops a plan; gives a sentence about the outcome.
    * @param {string} planId
    * @param {PlanAction} action
-   * @param {string | undefined} stepId the step that the person saw
+   * @param {string | undefined} stepId the step that was shown when the button was pressed
    * @returns {Promise<{ text: string }>}
    */
   actOnPlan(planId, action, stepId) {
@@ -171,7 +171,7 @@ export class Api {
   }
 
   /**
-   * The stream of a session's events. Not an EventSource: that could carry the token only in the address.
+   * The stream of a session's events. Not an EventSource, which could send the token only in the address.
    * @param {string} key
    * @param {string | undefined} lastEventId
    * @param {AbortSignal} signal
@@ -222,7 +222,7 @@ export class Api {
 }
 
 /**
- * State of the gateway; needs no token.
+ * The gateway's health report; needs no token.
  * @returns {Promise<HealthReport>}
  */
 export async function readHealth() {
@@ -231,7 +231,7 @@ export async function readHealth() {
 }
 
 /**
- * What the gateway says about a refusal; undefined when the body is not one of its own.
+ * The error in the body of an answer; undefined when the body is not one of the gateway's.
  * @param {Response} response
  * @returns {Promise<import('../errors.ts').ErrorBody['error'] | undefined>}
  */
@@ -241,7 +241,7 @@ async function errorIn(response) {
     const { error } = await response.json();
     return error;
   } catch {
-    // A proxy's answer may be no JSON: the status says enough.
+    // The answer of a proxy may not be JSON; the caller falls back to the status.
     return undefined;
   }
 }

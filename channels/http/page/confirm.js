@@ -1,8 +1,8 @@
-/** The question before something is deleted. */
+/** The confirmation before something is deleted. */
 import { byId } from './dom.js';
 
 /**
- * Asks whether to delete; false when the answer is no or the question was closed.
+ * Asks whether to delete; false when the dialog is declined or closed.
  * @param {string} question
  * @returns {Promise<boolean>}
  */

@@ -1,4 +1,4 @@
-/** Functions that build the page's elements: every text becomes a text node, never markup. */
+/** Functions that build elements: every text becomes a text node, never markup. */
 
 /**
  * Builds an element. `props` are attributes; a function named `on…` becomes a listener; `undefined` and `false` leave
@@ -21,7 +21,7 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
- * The page's own element with this id. Throws when page and script do not fit together.
+ * The page's element with this id. Throws when there is none of that kind.
  * @template {HTMLElement} Kind
  * @param {string} id
  * @param {new () => Kind} kind
@@ -48,7 +48,7 @@ export function icon(path) {
 }
 
 /**
- * A button that copies a text and says that it did.
+ * A button that copies a text and confirms it.
  * @param {() => string} text
  * @param {string} label
  */
@@ -73,7 +73,7 @@ function flash(button, word) {
 }
 
 /**
- * "now", "5 min", "14:02", "3 Mar": a time in its shortest form.
+ * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
  * @param {string} iso
  * @param {number} [now]
  */

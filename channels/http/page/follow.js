@@ -1,9 +1,9 @@
-/** Follows one session's events for as long as it is open, across broken connections, without loss or repeat. */
+/** Follows the events of the open session across reconnects, without losing or repeating any. */
 import { ApiError } from './api.js';
 
 /** @typedef {import('../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
-/** The server pings every 15 s: after three missed pings the connection is taken for dead. */
+/** The server pings every 15 s: after three missed pings the connection is considered lost. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
@@ -11,13 +11,13 @@ const LONGEST_WAIT_MS = 10_000;
 /**
  * @typedef {object} FollowHandlers
  * @property {(event: AgentEvent) => void} event
- * @property {() => void} open The connection is open (again): what is stored may be newer than what is shown.
- * @property {(error: ApiError) => void} lost The connection broke and is tried again.
- * @property {(error: ApiError) => void} refused Trying again is of no use: no token, or no such session.
+ * @property {() => void} open The connection is open (again): the stored messages may be newer than those shown.
+ * @property {(error: ApiError) => void} lost The connection was lost; the next attempt follows.
+ * @property {(error: ApiError) => void} refused Final: the token is not valid, or there is no such session.
  */
 
 /**
- * Follows a session; gives the function that stops it.
+ * Follows a session; returns the function that stops it.
  * @param {import('./api.js').Api} api
  * @param {string} key
  * @param {FollowHandlers} handlers
@@ -63,7 +63,7 @@ async function keepFollowing(api, key, handlers, ended) {
       clearTimeout(watchdog);
     }
     if (ended.aborted) return;
-    handlers.lost(new ApiError(0, 'unreachable', 'The connection broke.'));
+    handlers.lost(new ApiError(0, 'unreachable', 'The connection was lost.'));
     await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }
@@ -78,7 +78,7 @@ function readEvent(data) {
 }
 
 /**
- * The events of a stream; a comment comes as an event without data. A frame cut off by the end is left out.
+ * The events of a stream; a comment is an event without data. An incomplete last frame is dropped.
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
  * @returns {AsyncGenerator<{ id?: string, data: string }>}
  */
@@ -109,7 +109,7 @@ function parseFrame(frame) {
 }
 
 /**
- * Waits, at most until the network is back.
+ * Waits, but not longer than until the network is back.
  * @param {number} ms
  * @param {AbortSignal} ended
  * @returns {Promise<void>}

@@ -1,4 +1,4 @@
-/** The page: signs in, then shows one chat at a time beside the list of all. */
+/** The entry of the page: signs in, then shows the list of chats and the open one. */
 import { ApiError, readHealth } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
@@ -11,7 +11,7 @@ const HEALTH_EVERY_MS = 30_000;
 const TOAST_MS = 6_000;
 
 /**
- * Shows an error that belongs to no message. A revoked token ends the visit.
+ * Shows an error that belongs to no message. A revoked token leads back to the sign-in.
  * @param {unknown} error
  */
 function showError(error) {
@@ -30,7 +30,7 @@ function newKey() {
   return `http:chat-${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;
 }
 
-/** The chat the address names: `#http:chat-…`. */
+/** The chat that the address names, such as `#http:chat-…`; undefined without one. */
 function keyInAddress() {
   const key = decodeURIComponent(location.hash.slice(1));
   return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
@@ -126,7 +126,7 @@ async function startPage() {
   setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
   setInterval(() => document.hidden || void refreshList(), LIST_EVERY_MS);
   await refreshList();
-  // Models last: a model server that is away must not keep anybody from reading.
+  // Models last: chats are readable while the model server cannot be reached.
   openAddressed();
   await Promise.all([chat.loadCommands().catch(showError), chat.loadModels().catch(showError)]);
 }

@@ -1,4 +1,4 @@
-/** The list of schedules, at the foot of the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
+/** The list of schedules in the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
 import { confirmDelete } from './confirm.js';
 import { byId, h, icon } from './dom.js';
 
@@ -6,7 +6,7 @@ import { byId, h, icon } from './dom.js';
 
 const MINUTE_MS = 60_000;
 
-/** The list; one for the whole visit. */
+/** The list of schedules. */
 export class ScheduleList {
   #api;
   #open;
@@ -23,7 +23,7 @@ export class ScheduleList {
     this.#open = open;
   }
 
-  /** Reads the list again. */
+  /** Reloads the list. */
   async refresh() {
     const schedules = await this.#api.schedules();
     this.#box.hidden = schedules.length === 0;
@@ -33,7 +33,7 @@ export class ScheduleList {
 
   /** @param {Schedule} schedule */
   #row({ id, session, task, timing, nextAt }) {
-    const next = nextAt === null ? 'over' : `next ${formatTime(nextAt)}`;
+    const next = nextAt === null ? 'ended' : `next ${formatTime(nextAt)}`;
     const open = h(
       'button',
       { type: 'button', class: 'session', title: task, onclick: () => this.#open(session) },

@@ -1,18 +1,18 @@
-/** The list of chats, on the left: opens one, deletes one. */
+/** The list of chats, with buttons to open and to delete one. */
 import { confirmDelete } from './confirm.js';
 import { byId, h, icon, shortTime } from './dom.js';
 
 /** @typedef {import('./api.js').Session} Session */
 
 const LISTED = 100;
-/** Chats whose first message is read for their title. */
+/** Chats whose first message is read to get a title. */
 const NAMED = 30;
 const TITLE_LENGTH = 60;
 /** Labels of the channels by name, as the gateway's health report gives them. @type {Map<string, string>} */
 const labels = new Map();
 
 /**
- * Takes over the labels of a health report; true when one is new.
+ * Stores the labels of a health report; true when one has changed.
  * @param {import('../../../src/contracts/gateway-api.ts').HealthReport['channels']} channels
  */
 export function setChannelLabels(channels) {
@@ -30,7 +30,7 @@ export function channelOf(key) {
   return labels.get(name) ?? name;
 }
 
-/** The list of chats; one for the whole visit. */
+/** The list of chats. */
 export class Sidebar {
   #api;
   #open;
@@ -53,7 +53,7 @@ export class Sidebar {
     this.#deleted = deleted;
   }
 
-  /** Reads the list again, and the first message of chats that have no title yet. */
+  /** Reloads the list, and the first message of chats that have no title yet. */
   async refresh() {
     this.#sessions = await this.#api.sessions(LISTED);
     this.redraw();
@@ -89,7 +89,7 @@ export class Sidebar {
     this.setTitle(key, first?.content || this.titleOf(key));
   }
 
-  /** Draws the list as it was read last. */
+  /** Draws the list as it was loaded last. */
   redraw() {
     const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
     this.#list.replaceChildren(...this.#sessions.map((session) => this.#row(session)));
@@ -128,7 +128,8 @@ export class Sidebar {
 
   /** @param {string} key */
   async #deleteSession(key) {
-    if (!(await confirmDelete(`Delete “${this.titleOf(key)}” and its messages for good?`))) return;
+    if (!(await confirmDelete(`Delete “${this.titleOf(key)}” and its messages? This cannot be undone.`)))
+      return;
     await this.#api.deleteSession(key);
     this.#deleted(key);
     await this.refresh();

@@ -1,11 +1,11 @@
-/** Signing in: the token is kept for the tab or for the device, never in an address. */
+/** Signing in: the token is stored for the tab or for the device, never in an address. */
 import { Api, ApiError } from './api.js';
 import { byId } from './dom.js';
 
 const TOKEN_KEY = 'parley-token';
 const REASON_KEY = 'parley-signed-out-because';
 
-/** Gives an API with a valid token, asking for one as long as it takes. */
+/** Returns an API with a valid token: the stored one, else the form asks until there is one. */
 export async function signIn() {
   const kept = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
   if (kept !== null) {
@@ -69,7 +69,7 @@ function askForToken(why) {
 }
 
 /**
- * The error that a call with this token ends in; undefined when it is valid.
+ * The error of a call with this token; undefined when it succeeds.
  * @param {Api} api
  */
 async function tokenError(api) {

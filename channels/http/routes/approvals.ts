@@ -1,4 +1,4 @@
-/** The routes about approvals: list what waits for the caller, and decide. */
+/** The routes about approvals: list those the caller may decide, and decide one. */
 import { z } from 'zod';
 import { MAX_LISTED_APPROVALS } from '../../../src/contracts/approvals.ts';
 import type { Decided } from '../../../src/contracts/approvals.ts';
@@ -7,7 +7,7 @@ import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';
 import { wireApproval } from '../wire.ts';
 
-/** What waits, oldest first: every session's for `admin`, else those of the token's own. */
+/** The pending approvals, oldest first: of every session for `admin`, else of the token's own sessions. */
 export async function listApprovals(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const waiting = await deps.gateway.approvals(c.get('caller'), { limit: MAX_LISTED_APPROVALS });
   return c.json({ approvals: waiting.map(wireApproval) });
@@ -15,7 +15,7 @@ export async function listApprovals(c: HttpContext, deps: HandlerDeps): Promise<
 
 const answerSchema = z.strictObject({ decision: z.enum(['approved', 'denied']) });
 
-/** Decides once and for good: a second answer is 409, whatever it says. */
+/** Decides an approval; a second decision is 409. */
 export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   const { decision } = await readJson(c.env.incoming, c.env.outgoing, answerSchema);
@@ -24,7 +24,7 @@ export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise
   return c.json({ id, decision: decided.decision });
 }
 
-/** What belongs to others looks like what is not there. */
+/** An approval of others looks as if it did not exist. */
 function errorOf(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
   switch (decided.kind) {
     case 'settled':
@@ -38,7 +38,7 @@ function errorOf(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
     case 'unknown':
     case 'elsewhere':
     case 'forbidden':
-      return new HttpError(404, 'approval_not_found', 'There is no such question for this token.');
+      return new HttpError(404, 'approval_not_found', 'This token has no such approval.');
     default:
       return decided satisfies never;
   }

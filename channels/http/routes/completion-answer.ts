@@ -1,4 +1,4 @@
-/** One chat completion on its way to an OpenAI client: whole, or as chunks whose first leaves with the first token. */
+/** One chat completion as OpenAI clients read it: whole, or in chunks from the first token on. */
 import type { ServerResponse } from 'node:http';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import { errorBody } from '../errors.ts';
@@ -8,17 +8,17 @@ import type { EventStream } from '../event-stream.ts';
 /** Reasons for the end of an answer, as OpenAI names them. */
 export type FinishReason = 'stop' | 'length';
 
-/** Takes an answer as it grows, streamed or whole; every method may be called after the client left. */
+/** Receives an answer while it grows; every method may be called after the client has disconnected. */
 export interface CompletionAnswer {
   text: (delta: string) => void;
   thinking: (delta: string) => void;
-  /** The turn waits behind others: tells the client that the connection is alive. */
+  /** The turn is queued: pings the client. */
   waiting: () => void;
   finish: (reason: FinishReason, usage: Usage) => void;
   fail: (error: HttpError) => void;
 }
 
-/** Names of one completion; the same for each of its chunks. */
+/** The fields that all chunks of a completion share. */
 export interface CompletionId {
   id: string;
   model: string;
@@ -26,7 +26,7 @@ export interface CompletionId {
   created: number;
 }
 
-/** Chunks to an open stream. The JSON around a delta is made once per answer, not once per token. */
+/** Writes chunks to an open stream. The JSON around a delta is made once per answer, not once per token. */
 export function streamedAnswer(
   stream: EventStream,
   name: CompletionId,
@@ -71,7 +71,7 @@ function halves(chunk: string): [string, string] {
   return [before, after];
 }
 
-/** The whole answer in one JSON body. */
+/** Collects the answer and sends it as one JSON body. */
 export function wholeAnswer(
   outgoing: ServerResponse,
   name: CompletionId,

@@ -1,10 +1,10 @@
-/** A chat-completions request as OpenAI's clients send it, as the gateway understands it. */
+/** The body of a chat-completions request, and its messages in the gateway's terms. */
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../../../src/contracts/provider.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { HttpError } from '../errors.ts';
 
-/** Text, or parts of which only text can be taken yet. */
+/** Text, or parts; only text parts are supported. */
 const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
   .nullish();
@@ -21,7 +21,7 @@ const messageSchema = z.object({
   tool_call_id: z.string().nullish(),
 });
 
-/** Fields that are not named here (penalties, `tools`, `response_format`, …) are accepted and have no effect. */
+/** Other fields (penalties, `tools`, `response_format`, …) are accepted and ignored. */
 export const completionSchema = z.object({
   model: z.string().min(1).nullish(),
   messages: z.array(messageSchema).min(1, 'at least one message is needed'),
@@ -32,15 +32,15 @@ export const completionSchema = z.object({
   temperature: z.number().min(0).max(2).nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
-  /** Not OpenAI's: the mode of this turn's plan, whatever the session's. */
+  /** Not in OpenAI's API: the plan mode of this turn, instead of the session's. */
   mode: z.string().nullish(),
 });
 
-/** A request that passed the schema. */
+/** A body that passed the schema. */
 export type CompletionBody = z.infer<typeof completionSchema>;
 type WireMessage = z.infer<typeof messageSchema>;
 
-/** The newest user message, which is what a call in a session posts. Throws `HttpError` 400 when the last one is not the user's. */
+/** The last message, which a call in a session posts. Throws `HttpError` 400 when it is not the user's. */
 export function lastUserText(messages: readonly WireMessage[]): string {
   const last = messages.length - 1;
   const message = messages[last];
@@ -50,7 +50,7 @@ export function lastUserText(messages: readonly WireMessage[]): string {
   return textOf(message, last);
 }
 
-/** The whole list as a model's context. Throws `HttpError` 400 naming the message that cannot be taken. */
+/** The whole list as a model's context. Throws `HttpError` 400 that names the invalid message. */
 export function toContext(messages: readonly WireMessage[]): ChatMessage[] {
   const toolNames = new Map<string, string>();
   return messages.map((message, index): ChatMessage => {
@@ -69,7 +69,7 @@ export function toContext(messages: readonly WireMessage[]): ChatMessage[] {
         const toolCallId = message.tool_call_id ?? '';
         const toolName = toolNames.get(toolCallId);
         if (toolName === undefined) {
-          throw invalid(`messages.${index}.tool_call_id`, 'no assistant message before it made that call');
+          throw invalid(`messages.${index}.tool_call_id`, 'no earlier assistant message has that tool call');
         }
         return { role: 'tool', content, toolCallId, toolName };
       }
@@ -82,11 +82,11 @@ export function toContext(messages: readonly WireMessage[]): ChatMessage[] {
 function textOf({ content }: WireMessage, index: number): string {
   if (typeof content === 'string') return cleanText(content);
   const parts = content ?? [];
-  const strange = parts.find((part) => part.type !== 'text');
-  if (strange !== undefined) {
+  const unsupported = parts.find((part) => part.type !== 'text');
+  if (unsupported !== undefined) {
     throw invalid(
       `messages.${index}.content`,
-      `parts of type "${strange.type.slice(0, 40)}" cannot be taken, only text`,
+      `parts of type "${unsupported.type.slice(0, 40)}" are not supported, only text`,
     );
   }
   return cleanText(parts.map((part) => part.text ?? '').join('\n'));
@@ -98,7 +98,7 @@ function toToolCall(call: z.infer<typeof toolCallSchema>): ToolCall {
     const args = z.record(z.string(), z.unknown()).safeParse(JSON.parse(call.function.arguments));
     if (args.success) return { id: call.id, name, args: args.data };
   } catch {
-    // Not JSON: the model sees below what was sent, as it would see its own slip.
+    // Not JSON: passed on as malformed, like a model's own invalid arguments.
   }
   return { id: call.id, name, args: {}, malformed: call.function.arguments };
 }

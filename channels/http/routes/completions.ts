@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: with a session, a message into its lane; without one, a call of the model alone. */
+/** `POST /v1/chat/completions`: with a session, a message for its lane; without one, a stateless model call. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ServerResponse } from 'node:http';
 import { newId } from '../../../src/lib/ids.ts';
@@ -20,12 +20,12 @@ import type { TurnEnd } from '../turn-feed.ts';
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
-/** Answers the call. Throws `HttpError` for what is wrong with the request itself. */
+/** Answers the call. Throws `HttpError` for an invalid request. */
 export async function completions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const body = await readJson(incoming, outgoing, completionSchema);
   if ((body.n ?? 1) !== 1) {
-    throw new HttpError(400, 'unsupported_value', '"n": only one answer is made per call.', { param: 'n' });
+    throw new HttpError(400, 'unsupported_value', '"n" must be 1.', { param: 'n' });
   }
   const sessionId = sessionIdOf(incoming, body.user);
   if (sessionId === undefined) return await answerStateless(c, deps, body);
@@ -59,7 +59,7 @@ async function answerInSession(
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Passes the turn's events on to the client, or answers at once. */
+/** Forwards the turn's events to the client, or answers at once. */
 function follow(
   receipt: Receipt,
   key: SessionKey,
@@ -88,7 +88,7 @@ function follow(
 
 function finish(answer: CompletionAnswer, end: TurnEnd): void {
   if (end.reason === 'failed' || end.reason === 'interrupted') {
-    const message = end.lastText || 'The turn ended without an answer; the session says why.';
+    const message = end.lastText || 'The turn ended without an answer; its session has the details.';
     answer.fail(new HttpError(502, `turn_${end.reason}`, message));
   } else answer.finish(end.reason === 'max_iterations' ? 'length' : 'stop', end.usage);
 }
@@ -118,7 +118,7 @@ async function answerStateless(c: HttpContext, deps: HandlerDeps, body: Completi
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Opens the stream now, so that too many streams are refused before a message is accepted; the answer gets its id later. */
+/** Opens the stream at once, so that one too many is refused before a message is accepted; the answer gets its id later. */
 function answerMaker(
   c: HttpContext,
   deps: HandlerDeps,

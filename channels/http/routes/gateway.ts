@@ -7,7 +7,7 @@ export function healthz(c: HttpContext): Response {
   return c.json({ status: 'ok' });
 }
 
-/** 200 once the store and this channel are up; another channel that is off or refused is `degraded` in the body, not a failure. */
+/** 200 once the store and this channel are up; a channel that is off or refused only shows in the body. */
 export async function readyz(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const report = await deps.gateway.health();
   return c.json(report, report.ready ? 200 : 503);
@@ -20,7 +20,7 @@ export async function metrics(c: HttpContext, deps: HandlerDeps): Promise<Respon
   });
 }
 
-/** `default`, the profiles and the models as OpenAI lists them. Throws `ProviderError` when the model server is away. */
+/** `default`, the profiles and the models in OpenAI's shape. Throws `ProviderError` when the model server cannot be reached. */
 export async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const ids = await deps.gateway.models(AbortSignal.timeout(MODELS_TIMEOUT_MS));
   return c.json({
@@ -29,7 +29,7 @@ export async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Res
   });
 }
 
-/** The commands people can write with a `/`, for menus. */
+/** The `/` commands, for menus. */
 export function listCommands(c: HttpContext, deps: HandlerDeps): Response {
   return c.json({ commands: deps.gateway.commands });
 }

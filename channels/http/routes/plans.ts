@@ -6,14 +6,14 @@ import { HttpError } from '../errors.ts';
 const ACTIONS: readonly PlanAction[] = ['run', 'skip', 'pause', 'resume', 'stop'];
 
 /**
- * Runs, skips, pauses, resumes or stops; 409 says why nothing was changed. Needs no body. `?step=` names the step to
- * skip: a press that comes too late must not skip the next one.
+ * Runs or skips a step, pauses, resumes or stops a plan; 409 says why nothing changed. Needs no body. `?step=` names the
+ * step to skip: a press that comes too late must not skip the next one.
  */
 export async function actOnPlan(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   const action = ACTIONS.find((one) => one === c.req.param('action'));
   if (action === undefined) {
-    throw new HttpError(404, 'not_found', `A plan takes ${ACTIONS.join(', ')}.`);
+    throw new HttpError(404, 'not_found', `The actions of a plan are ${ACTIONS.join(', ')}.`);
   }
   const answer = await deps.gateway.actOnPlan(c.get('caller'), id, action, c.req.query('step'));
   if (answer === undefined) {

@@ -1,4 +1,4 @@
-/** The routes about schedules: list, create, remove. What a caller may not see looks as if it did not exist. */
+/** The routes about schedules: list, create, remove. A schedule the caller may not see looks as if it did not exist. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { newId } from '../../../src/lib/ids.ts';
@@ -28,14 +28,14 @@ const scheduleSchema = z.strictObject({
   timeZone: z.string().min(1).optional(),
 });
 
-/** 201 with the schedule; a repeated `Idempotency-Key` gets the same one. */
+/** Creates a schedule, 201; a repeated `Idempotency-Key` gets the same one. */
 export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
   const { session, task, ...when } = await readJson(incoming, outgoing, scheduleSchema);
   const key = readableKey(session);
   const named = idempotencyKey(incoming);
-  // A digest, so that no caller can name another's schedule.
+  // Hashed with the token's id, so that no caller can address another's schedule.
   const id =
     named === undefined
       ? newId()
@@ -45,7 +45,7 @@ export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise
   return c.json(wireSchedule(made), 201);
 }
 
-/** Removes one. */
+/** Removes one schedule. */
 export async function removeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {

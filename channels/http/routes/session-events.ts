@@ -1,4 +1,4 @@
-/** `GET /v1/sessions/:key/events`: the events of a session, from where the reader left off and then live. */
+/** `GET /v1/sessions/:key/events`: the events of a session, first those the reader missed, then live ones. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
@@ -7,7 +7,7 @@ import { readableKey } from '../inbound.ts';
 import { EventFrames } from '../event-frames.ts';
 import type { EventStream } from '../event-stream.ts';
 
-/** Time a browser waits before it reconnects. */
+/** Time that a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
 const EVENT_ID = /^\d{1,15}-\d{1,15}$/;
 
@@ -21,21 +21,21 @@ export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<
   const given = incoming.headers['last-event-id'];
   const lastEventId = typeof given === 'string' && EVENT_ID.test(given) ? given : undefined;
 
-  // One synchronous stretch: nothing can be emitted between the end of the past and the beginning of the present.
-  const write = pastThenLive(stream);
-  const past = deps.gateway.replay(key, lastEventId).events;
+  // Synchronous, so that no event is emitted between the replay and the subscription.
+  const write = writeOnce(stream);
+  const missed = deps.gateway.replay(key, lastEventId).events;
   const unsubscribe = deps.gateway.subscribe({ sessionKey: key }, write);
   outgoing.once('close', unsubscribe);
   stream.write(`retry: ${RETRY_MS}\n\n`);
-  for (const event of past) write(event);
+  for (const event of missed) write(event);
   return RESPONSE_ALREADY_SENT;
 }
 
 /**
- * Writes each event once: a batch from another node may repeat what the ring has given already. A snapshot carries the
- * number of the last event it stands for, so it may come under a number that was written before.
+ * Writes each event once: a batch from another node may repeat events of the replay. A snapshot has the number of the last
+ * event it stands for, which may have been written before.
  */
-function pastThenLive(stream: EventStream): (event: AgentEvent) => void {
+function writeOnce(stream: EventStream): (event: AgentEvent) => void {
   const frames = new EventFrames();
   let lastEpoch = 0;
   let lastSeq = 0;

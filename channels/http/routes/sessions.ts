@@ -1,4 +1,4 @@
-/** The routes about sessions: list, read, change, delete, post, stop. What a caller may not see looks as if it did not exist. */
+/** The routes about sessions: list, read, change, delete, post, stop. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readMode } from '../../../src/contracts/plan.ts';
@@ -11,7 +11,7 @@ import { wireMessage, wireReceipt, wireSession, wireWork } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
-/** The caller's sessions, newest first; `before` goes on from the `updatedAt` of the last one seen. */
+/** The caller's sessions, newest first; `before` continues from the `updatedAt` of the last one read. */
 export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const before = c.req.query('before');
   const date = before === undefined ? undefined : new Date(before);
@@ -20,7 +20,7 @@ export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<R
   return c.json({ sessions: sessions.map(wireSession) });
 }
 
-/** One session. */
+/** Reads one session. */
 export async function readSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const session = await deps.gateway.session(c.get('caller'), key);
@@ -30,14 +30,14 @@ export async function readSession(c: HttpContext, deps: HandlerDeps): Promise<Re
 
 const changeSchema = z.strictObject({
   profileId: z.string().min(1).optional(),
-  /** null = the profile's own model again. */
+  /** null = the profile's model. */
   model: z.string().min(1).nullable().optional(),
   mode: z.string().optional(),
   /** How messages that arrive during a turn are handled. */
   queueMode: z.string().optional(),
 });
 
-/** Changes profile, model, mode or queue mode; the error names what cannot be set. */
+/** Changes profile, model, mode or queue mode; the error names the invalid field. */
 export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const change = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
@@ -51,7 +51,7 @@ export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<
   return c.json(wireSession(session));
 }
 
-/** The newest plan of a session and its todo list, as they stand. */
+/** The newest plan of a session and its todo list. */
 export async function readPlan(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const work = await deps.gateway.plan(c.get('caller'), key);
@@ -66,7 +66,7 @@ export async function deleteSession(c: HttpContext, deps: HandlerDeps): Promise<
   return c.json({ key, deleted: true });
 }
 
-/** Stops the running turn and cancels what waits behind it; needs no body. */
+/** Stops the running turn and cancels queued messages; needs no body. */
 export async function stopSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const result = await deps.gateway.stop(c.get('caller'), key);
@@ -100,7 +100,7 @@ const messageSchema = z.strictObject({
     .default([]),
   /** As in chat completions, for this turn only. */
   model: z.string().min(1).optional(),
-  /** The mode of this turn's plan, whatever the session's. */
+  /** The plan mode of this turn, instead of the session's. */
   mode: z.string().optional(),
 });
 

@@ -1,4 +1,4 @@
-/** The route about usage: what models cost in a time span, by day, session, user, model or purpose. */
+/** The route about usage: tokens and model time by day, session, user, model or purpose. */
 import { MAX_USAGE_DAYS, USAGE_GROUPS } from '../../../src/contracts/usage.ts';
 import type { UsageGroup } from '../../../src/contracts/usage.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 /** Days of a report whose `from` is not given. */
 const DEFAULT_DAYS = 30;
 
-/** A token sees what was spent for it, an admin everything. `from` is inclusive, `to` exclusive; both default to the last 30 days. */
+/** A token sees its own usage, an admin everything. `from` is inclusive, `to` exclusive; both default to the last 30 days. */
 export async function readUsage(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const to = dateParam(c, 'to') ?? new Date();
   const from = dateParam(c, 'from') ?? new Date(to.getTime() - DEFAULT_DAYS * DAY_MS);

@@ -1,11 +1,11 @@
-/** A channel before a gateway in memory, and a client that knows both: what the HTTP tests share. */
+/** The set-up of HTTP tests: a channel on a fake gateway, and a client for it. */
 import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 
-/** A channel that listens, and the gateway behind it. */
+/** A listening channel and its fake gateway. */
 export interface OpenApi {
   gateway: FakeGateway;
   channel: HttpChannel;
@@ -15,7 +15,7 @@ export interface OpenApi {
   close(): Promise<void>;
 }
 
-/** What is special about a call. */
+/** Options of a call. */
 export interface CallInit {
   method?: string;
   headers?: Record<string, string>;
@@ -61,7 +61,7 @@ export interface Frame {
   comment?: string;
 }
 
-/** Reads frames as they come. Ends when the server ends the stream; throws when the connection breaks. */
+/** Reads frames as they arrive. Ends with the stream; throws when the connection breaks. */
 export async function* frames(response: Response): AsyncGenerator<Frame> {
   if (response.body === null) return;
   let rest = '';
@@ -82,7 +82,7 @@ function toFrame(part: string): Frame {
   return frame;
 }
 
-/** The events of a session's stream up to and with the one that satisfies `last`. */
+/** The events of a session's stream up to and including the first that satisfies `last`. */
 export async function eventsUntil(
   response: Response,
   last: (event: AgentEvent) => boolean,
@@ -99,7 +99,7 @@ export async function eventsUntil(
   return { ids, events };
 }
 
-/** All frames that are left. */
+/** All remaining frames. */
 export async function allFrames(source: Response | AsyncGenerator<Frame>): Promise<Frame[]> {
   const read: Frame[] = [];
   for await (const frame of source instanceof Response ? frames(source) : source) read.push(frame);

@@ -1,4 +1,4 @@
-/** Chat completions as OpenAI's own client sees them: in a session, without one, streamed and whole. */
+/** Chat completions read by OpenAI's own client: with and without a session, streamed and whole. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
@@ -64,7 +64,7 @@ describe('a completion in a session', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 36 } });
   });
 
-  it('says [DONE] only after the turn is committed and over (N-51)', async () => {
+  it('sends [DONE] only after the turn is committed and has ended (N-51)', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => {
       turn = started;
@@ -81,7 +81,7 @@ describe('a completion in a session', () => {
     expect(seen.at(-1)?.data).toBe('[DONE]');
   });
 
-  it('gives the same answer for the same Idempotency-Key, while it runs and after', async () => {
+  it('gives the same answer for the same Idempotency-Key, during the turn and after it', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => {
       turn = started;
@@ -101,7 +101,7 @@ describe('a completion in a session', () => {
     expect(api.gateway.turns.size).toBe(1);
   });
 
-  it('lets the turn go on when the connection drops', async () => {
+  it('lets the turn continue when the connection drops', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => (turn = started).say('a');
     const gone = new AbortController();
@@ -115,7 +115,7 @@ describe('a completion in a session', () => {
     expect(turn?.final?.content).toBe('ab');
   });
 
-  it('pings at once while the message waits behind others', async () => {
+  it('pings at once while the message is queued', async () => {
     const waiting: FakeTurn[] = [];
     api.gateway.script = (turn) => void waiting.push(turn);
     const busy = complete({ messages: says('first') }, { 'x-session-id': 'anna' });
@@ -161,7 +161,7 @@ describe('a completion in a session', () => {
     await expect(call).rejects.toMatchObject({ status: 502, message: expect.stringMatching(/OLLAMA_HOST/) });
   });
 
-  it('takes its session from the header, and lists the models to choose from', async () => {
+  it('reads its session from the header, and lists the models', async () => {
     const { data } = await openai.models.list();
     expect(data.map((model) => model.id)).toEqual(['default', 'tiny:1b']);
     const headers = { 'X-Session-Id': 'from-header' };
@@ -196,7 +196,7 @@ describe('a completion in a session', () => {
 });
 
 describe('a completion without a session', () => {
-  it('takes the given messages as the whole context and stores nothing', async () => {
+  it('uses the given messages as the whole context and stores nothing', async () => {
     const answer = await openai.chat.completions.create({
       model: 'tiny:1b',
       messages: [{ role: 'system', content: 'Be brief.' }, ...says('hello')],
@@ -214,7 +214,7 @@ describe('a completion without a session', () => {
       yield { type: 'text', delta: 'first' };
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       aborted = performance.now();
-      yield { type: 'text', delta: 'nobody reads this' };
+      yield { type: 'text', delta: 'never read' };
     };
     const gone = new AbortController();
     await api.call('/v1/chat/completions', {
@@ -228,7 +228,7 @@ describe('a completion without a session', () => {
   });
 });
 
-describe('a completion that cannot be', () => {
+describe('an invalid completion request', () => {
   it.each([
     ['n', { messages: says('x'), n: 2 }, 400],
     ['messages', { messages: [] }, 400],
@@ -239,13 +239,13 @@ describe('a completion that cannot be', () => {
     ['user', { messages: says('x'), user: 'a:b' }, 400],
     ['model', { messages: says('x'), user: 'anna', model: 'no-such' }, 404],
     ['temperature', { messages: says('x'), temperature: 9 }, 400],
-  ])('names %s', async (param, json, status) => {
+  ])('is refused with the parameter %s', async (param, json, status) => {
     const response = await complete(json);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } });
   });
 
-  it('refuses an empty message', async () => {
+  it('is refused for an empty message', async () => {
     const response = await complete({ messages: says('  '), user: 'anna' });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'empty' } }]);
   });

@@ -14,7 +14,7 @@ function parse(frame: string): { id: string | undefined; event: unknown } {
 }
 
 describe('the frame of an event', () => {
-  it('is the event and its id, for tokens of several calls and agents in turn', () => {
+  it('holds the event and its id, for interleaved tokens of several calls and agents', () => {
     const frames = new EventFrames();
     const agent = { agentId: 'a1', isSubagent: true };
     const events: AgentEvent[] = [
@@ -32,7 +32,7 @@ describe('the frame of an event', () => {
       expect(parse(frames.frameOf(event))).toEqual({ id: `${event.epoch}-${event.eventSeq}`, event });
   });
 
-  it('has no id when the event is outside a turn', () => {
+  it('has no id when the event belongs to no turn', () => {
     const body: EventBody = { type: 'heartbeat_tick' };
     const event: AgentEvent = { ...body, sessionKey: 'http:anna', at: 1 };
     const loose: AgentEvent = {

@@ -1,4 +1,4 @@
-/** Sessions over HTTP: posting, reading, and following what happens live and after a break, without gap or repeat. */
+/** Sessions over HTTP: posting messages, reading them, and following events across reconnects without loss or repeat. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
@@ -29,7 +29,7 @@ const follow = (headers: Record<string, string> = {}): Promise<Response> =>
 const ended = (event: AgentEvent): boolean => event.type === 'turn_ended';
 
 describe("a session's events", () => {
-  it('come in order with ids, pairs of tool calls and results, and thinking before text (B-42, B-43, N-53)', async () => {
+  it('come in order with ids, tool calls paired with results, and thinking before text (B-42, B-43, N-53)', async () => {
     await post('go');
     await started;
     const response = await follow();
@@ -55,7 +55,7 @@ describe("a session's events", () => {
     expect(ids).toEqual(events.map((_, index) => `1-${index + 1}`));
   });
 
-  it('reach two readers alike, and only those who may read (B-38)', async () => {
+  it('reach two readers identically, and only callers with access (B-38)', async () => {
     await post('go');
     await started;
     const readers = await Promise.all([follow(), follow()]);
@@ -66,7 +66,7 @@ describe("a session's events", () => {
     expect(one).toEqual(two);
   });
 
-  it('go on after a break where they stopped, nothing lost and nothing twice', async () => {
+  it('resume after a reconnect without loss or repeat', async () => {
     await post('go');
     await started;
     let text = '';
@@ -87,7 +87,7 @@ describe("a session's events", () => {
     expect(text).toBe(words.join(''));
   });
 
-  it('let a snapshot through under the number of the last event it stands for, and nothing else twice', async () => {
+  it('include a snapshot with the number of the last event it stands for, and repeat nothing else', async () => {
     await post('go');
     await started;
     const response = await follow();
@@ -107,7 +107,7 @@ describe("a session's events", () => {
     expect(ids).toEqual(['1-1', '1-2', '1-3', '1-3', '1-4', '1-5']);
   });
 
-  it('close the stream of a token that is revoked, within a second', async () => {
+  it('end within a second when the token is revoked', async () => {
     await post('go', { authorization: CHAT });
     const response = await follow({ authorization: CHAT });
     const broken = eventsUntil(response, () => false).then(
@@ -120,7 +120,7 @@ describe("a session's events", () => {
     expect(performance.now() - began).toBeLessThan(1_200);
   });
 
-  it('do not pile up for a reader who reads nothing: the connection is closed at the bound', async () => {
+  it('do not accumulate for a reader that reads nothing: it is disconnected at the bound', async () => {
     await post('go');
     await started;
     const { hostname, port } = new URL(api.url);
@@ -132,20 +132,20 @@ describe("a session's events", () => {
     socket.pause();
     const closed = vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(0), { timeout: 20_000 });
     const chunk = 'x'.repeat(32 * 1024);
-    let told = 0;
-    while (api.gateway.events.listeners.size > 0 && told < 1_000) {
+    let sent = 0;
+    while (api.gateway.events.listeners.size > 0 && sent < 1_000) {
       turn.say(chunk);
-      told += 1;
+      sent += 1;
       await new Promise((resolve) => setImmediate(resolve));
     }
     await closed;
     socket.destroy();
-    expect(told).toBeLessThan(1_000);
+    expect(sent).toBeLessThan(1_000);
   });
 });
 
 describe('a posted message', () => {
-  it('is answered 202 once committed, and the same for the same key', async () => {
+  it('is answered with 202 once committed, and a repeated key with the same answer', async () => {
     const first = await post('go', { 'idempotency-key': 'k' });
     const again = await post('go', { 'idempotency-key': 'k' });
     expect([first.status, again.status]).toEqual([202, 202]);
@@ -168,7 +168,7 @@ describe('a posted message', () => {
     expect(turn.message.content).toBe('a\ufffdb\u2400c');
   });
 
-  it('may be a command: done at once', async () => {
+  it('that is a command is handled at once', async () => {
     const response = await post('/status');
     expect([response.status, await response.json()]).toEqual([200, { handled: true, reply: 'All is well.' }]);
   });
@@ -180,12 +180,12 @@ describe('a posted message', () => {
     ['http:a%00b', 'bad_session_id'],
     [`http:${'x'.repeat(65)}`, 'bad_session_id'],
     ['anna', 'not_an_http_session'],
-  ])('is not taken for %s', async (key, code) => {
+  ])('is refused for the session %s', async (key, code) => {
     const response = await api.call(`/v1/sessions/${key}/messages`, { json: { content: 'x' } });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
   });
 
-  it('is not acknowledged when the store is away', async () => {
+  it('is not acknowledged while the store cannot be reached', async () => {
     api.gateway.storeDown = true;
     const response = await post('x');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
@@ -193,7 +193,7 @@ describe('a posted message', () => {
 });
 
 describe('sessions', () => {
-  it('are listed newest first to whom they belong; the owner sees every channel', async () => {
+  it('are listed newest first to the token they belong to; the owner sees every channel', async () => {
     await post('mine', { authorization: CHAT });
     api.gateway.commit('telegram:42', 't', 'user', 'hi', false);
     const list = async (authorization: string) =>
@@ -205,14 +205,14 @@ describe('sessions', () => {
     expect(await list(OTHER)).toEqual([]);
   });
 
-  it('show no token', async () => {
+  it('do not reveal their token', async () => {
     await post('mine');
     const session = await (await api.call('/v1/sessions/http:anna')).json();
     expect(session).toMatchObject({ key: 'http:anna', profileId: 'default', model: null, messageCount: 1 });
     expect(session).not.toHaveProperty('ownerTokenId');
   });
 
-  it('give messages from the newest backwards, ascending, at most 200', async () => {
+  it('list the newest messages in ascending order, at most 200, and page backwards', async () => {
     for (let i = 1; i <= 205; i += 1) api.gateway.commit('http:anna', `t${i}`, 'user', `m${i}`, false);
     const seqs = async (query: string) =>
       (await (await api.call(`/v1/sessions/http:anna/messages${query}`)).json()).messages.map(
@@ -226,7 +226,7 @@ describe('sessions', () => {
     }
   });
 
-  it('are changed by owners, and say what cannot be', async () => {
+  it('are changed by owners, with an error that names an invalid change', async () => {
     await post('mine', { authorization: CHAT });
     const patch = (json: unknown, authorization = ADMIN) =>
       api.call('/v1/sessions/http:anna', { method: 'PATCH', json, headers: { authorization } });
@@ -239,13 +239,13 @@ describe('sessions', () => {
     expect((await patch({ colour: 'red' })).status).toBe(400);
   });
 
-  it('stop without a body, and are forgotten', async () => {
+  it('can be stopped without a body, and deleted', async () => {
     await post('one');
     await post('two');
     const stop = await api.call('/v1/sessions/http:anna/stop', { method: 'POST' });
     expect([stop.status, await stop.json()]).toEqual([200, { stopped: true, cancelled: 1 }]);
-    const forget = { method: 'DELETE' };
-    expect(await (await api.call('/v1/sessions/http:anna', forget)).json()).toEqual({
+    const remove = { method: 'DELETE' };
+    expect(await (await api.call('/v1/sessions/http:anna', remove)).json()).toEqual({
       key: 'http:anna',
       deleted: true,
     });

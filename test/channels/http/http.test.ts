@@ -1,4 +1,4 @@
-/** The HTTP channel: the contract every api is under, and how it opens and closes. */
+/** The HTTP channel: the channel contract, and how it starts and stops. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
@@ -10,7 +10,7 @@ import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 import { eventsUntil, HTTP_CONFIG, openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
 
-const NOTHING_IS_SENT = 'readers fetch the stored message, nothing is sent to them';
+const NOTHING_IS_SENT = 'clients read the stored message, nothing is sent to them';
 
 channelContract(
   'http',
@@ -19,22 +19,22 @@ channelContract(
     const channel = create(HTTP_CONFIG, { log: pino({ level: 'silent' }), gateway: gateway });
     const chats = ['first-chat', 'second-chat'].map((chatId) => ({ chatId, senderId: 'token:admin' }));
     let last: { chatId: string; text: string; key: string } | undefined;
-    let line: Promise<unknown> = Promise.resolve();
+    let queue: Promise<unknown> = Promise.resolve();
     let sent = 0;
-    let taken = 0;
-    const post = (said: { chatId: string; text: string; key: string }): void => {
+    let accepted = 0;
+    const post = (message: { chatId: string; text: string; key: string }): void => {
       sent += 1;
-      line = line.then(async () => {
-        const response = await fetch(`${channel.url}/v1/sessions/http:${said.chatId}/messages`, {
+      queue = queue.then(async () => {
+        const response = await fetch(`${channel.url}/v1/sessions/http:${message.chatId}/messages`, {
           method: 'POST',
           headers: {
             authorization: ADMIN,
             'content-type': 'application/json',
-            'idempotency-key': said.key,
+            'idempotency-key': message.key,
           },
-          body: JSON.stringify({ content: said.text }),
+          body: JSON.stringify({ content: message.text }),
         });
-        if (response.status === 202) taken += 1;
+        if (response.status === 202) accepted += 1;
       });
     };
     return Promise.resolve({
@@ -45,18 +45,18 @@ channelContract(
       redelivers: () => {
         if (last !== undefined) post(last);
       },
-      acknowledged: () => taken === sent,
+      acknowledged: () => accepted === sent,
       screen: () => [],
       reads: (text) => ({ visible: text, length: text.length }),
       receiving: () => gateway.events.listeners.size,
       close: async () => {
-        await line;
+        await queue;
       },
     });
   },
   {
     sends: NOTHING_IS_SENT,
-    echoes: 'no message of the gateway ever comes back in by HTTP',
+    echoes: 'messages of the gateway never come in over HTTP',
     rateLimits: NOTHING_IS_SENT,
     blocks: NOTHING_IS_SENT,
     losesAnswer: NOTHING_IS_SENT,
@@ -71,22 +71,22 @@ describe('the HTTP channel', () => {
     api = undefined;
   });
 
-  it('names PORT when the port is busy', async () => {
-    const squatter = createServer();
-    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
-    const { port } = squatter.address() as AddressInfo;
+  it('names PORT when the port is in use', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
     const failure: unknown = await openApi({ port }).catch((error: unknown) => error);
-    squatter.close();
+    other.close();
     expect(failure).toBeInstanceOf(ChannelError);
     expect(failure).toMatchObject({ code: 'conflict', message: expect.stringMatching(/PORT/) });
   });
 
-  it('names HOST when the address is not this machine', async () => {
+  it('names HOST when the address is not one of this machine', async () => {
     const failure: unknown = await openApi({ host: '203.0.113.9' }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'rejected', message: expect.stringMatching(/HOST/) });
   });
 
-  it('refuses to send: the stored message is the delivery', async () => {
+  it('rejects send(): the stored message is the delivery', async () => {
     api = await openApi();
     const part = { channel: 'http', chatId: 'a', body: api.channel.render({ type: 'root', children: [] }) };
     await expect(api.channel.send({ ...part, buttons: [], nonce: 'n' })).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe('the HTTP channel', () => {
     });
   });
 
-  it('closes open streams and sockets at once', async () => {
+  it('closes open streams and sockets within a second', async () => {
     api = await openApi();
     api.gateway.addSession('http:a');
     const response = await api.call('/v1/sessions/http:a/events');
@@ -110,7 +110,7 @@ describe('the HTTP channel', () => {
     expect(api.gateway.events.listeners.size).toBe(0);
   });
 
-  it('is healthy without a token and says what is degraded', async () => {
+  it('reports its health without a token, with the channels that are degraded', async () => {
     api = await openApi();
     api.gateway.report.channels['telegram'] = {
       state: 'degraded',
@@ -137,7 +137,7 @@ describe('the HTTP channel', () => {
     expect((await api.call('/v1/models')).status).toBe(200);
   });
 
-  it('shows figures to owners only', async () => {
+  it('gives metrics to owners only', async () => {
     api = await openApi();
     const response = await api.call('/metrics');
     expect(response.headers.get('content-type')).toContain('version=0.0.4');

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { campaignSize } from '../../campaign.ts';
 import { HOSTILE_TEXTS } from '../../contracts/hostile-texts.ts';
 import { HOSTILE, markdownDocument } from '../../delivery/documents.ts';
 import { gatewayTree, pageTree } from './markdown-trees.ts';
@@ -280,7 +281,7 @@ describe("the page's Markdown parser", () => {
       fc.property(markdownDocument, (text) => {
         expect(pageTree(text)).toEqual(gatewayTree(text));
       }),
-      { numRuns: 300 },
+      { numRuns: campaignSize(1_000) },
     );
   });
 });

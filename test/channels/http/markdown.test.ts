@@ -1,4 +1,4 @@
-/** The page's Markdown, without a browser: what it reads, that it is quick on any text, and that no link is a trap. */
+/** The page's Markdown parser without a browser: its results, its speed on any text, and the safety of links. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
@@ -6,7 +6,7 @@ import { parseInline } from '../../../channels/http/page/markdown/inline.js';
 import { safeHref } from '../../../channels/http/page/markdown/links.js';
 import { HOSTILE_TEXTS, markdownish } from '../../contracts/hostile-texts.ts';
 
-/** Budget of any pure function on 64 KiB, in milliseconds. */
+/** Longest time on 64 KiB, in milliseconds. */
 const BUDGET_MS = 50;
 const SIZE = 64 * 1024;
 
@@ -64,7 +64,7 @@ describe('inline Markdown', () => {
     '//evil',
     '/v1/models',
     ' java\nscript:x',
-  ])('gives no link to %s', (target) => {
+  ])('makes no link to %s', (target) => {
     expect(safeHref(target)).toBeUndefined();
     expect(hrefs(parseInline(`[x](${target}) <${target}>`))).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('inline Markdown', () => {
 describe('blocks of Markdown', () => {
   const types = (text: string): string[] => parseBlocks(text).map((block) => block.type);
 
-  it('reads headings, lists, quotes, code, rules and tables', () => {
+  it('include headings, lists, quotes, code, rules and tables', () => {
     const text =
       '# T\np\n\n- a\n  - b\n\n1. x\n2. y\n\n> q\n\n```js\n# code\n```\n---\n| a | b |\n|:-:|--:|\n| 1 | `x \\| y` |';
     expect(types(text)).toEqual(['heading', 'paragraph', 'list', 'list', 'quote', 'code', 'rule', 'table']);
@@ -107,7 +107,7 @@ describe('blocks of Markdown', () => {
     expect(parseBlocks(text)[7]).toMatchObject({ align: ['center', 'right'], rows: [['1', '`x | y`']] });
   });
 
-  it('takes a fence that is still open as code, and a list item with paragraphs as loose', () => {
+  it('include an open fence as code, and a list item with paragraphs as loose', () => {
     expect(parseBlocks('```py\nx = 1')).toMatchObject([{ type: 'code', language: 'py', text: 'x = 1' }]);
     const [list] = parseBlocks('1. one\n\n   more\n\n2. two');
     expect(list).toMatchObject({
@@ -119,7 +119,7 @@ describe('blocks of Markdown', () => {
     ]);
   });
 
-  it('leaves blocks alone that a longer text does not touch, so that they are drawn once', () => {
+  it('stay equal when text is appended after them, so that they are drawn once', () => {
     const text = '# T\n\nfirst *paragraph*\n\n```\ncode\n```\n\nlast';
     const before = parseBlocks(text);
     const after = parseBlocks(`${text} words and more`);
@@ -127,7 +127,7 @@ describe('blocks of Markdown', () => {
     expect(after[3]?.source).not.toBe(before[3]?.source);
   });
 
-  it('never fails, on hostile texts and every beginning of them', () => {
+  it('are found in hostile texts and all their prefixes without an error', () => {
     for (const text of HOSTILE_TEXTS) {
       for (let end = 0; end <= Math.min(text.length, 300); end += 1)
         expect(types(text.slice(0, end))).toBeInstanceOf(Array);
@@ -203,7 +203,7 @@ describe('64 KiB of anything', () => {
   });
 });
 
-/** Processor time of the best of five runs: on a busy machine the clock on the wall counts the others, too. */
+/** CPU time of the best of five runs; on a busy machine wall time would include other processes. */
 function best(work: () => unknown): number {
   const times = [1, 2, 3, 4, 5].map(() => {
     const before = process.cpuUsage();

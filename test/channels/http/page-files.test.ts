@@ -1,4 +1,4 @@
-/** The files of the page as browsers get them: its own, and the modules it shares with the gateway. */
+/** The files of the page as browsers get them: its own, and the modules shared with the gateway. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openApi } from './client.ts';
@@ -36,7 +36,7 @@ it('serves no other file of the repository', async () => {
   for (const path of others) expect((await fetch(api.url + path)).status).toBe(404);
 });
 
-it('serves every module that a script of the page imports, under the URL the import names', async () => {
+it('serves every module that a script of the page imports', async () => {
   const scripts = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.js'),
   );

@@ -1,4 +1,4 @@
-/** HTTP spoken byte by byte, for what no decent client would send. */
+/** HTTP over a raw socket, for requests that normal clients do not send. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 

@@ -14,7 +14,7 @@ afterAll(async () => {
 const make = (json: unknown, headers: Record<string, string> = {}) =>
   api.call('/v1/schedules', { json, headers });
 
-it('makes a schedule, lists it and removes it', async () => {
+it('creates a schedule, lists it and removes it', async () => {
   const made = await make({ session: 'http:a', task: 'Tell me.', everyMinutes: 5 });
   expect(made.status).toBe(201);
   const schedule = await made.json();
@@ -35,14 +35,14 @@ it('makes a schedule, lists it and removes it', async () => {
   expect((await api.call(`/v1/schedules/${schedule.id}`, { method: 'DELETE' })).status).toBe(404);
 });
 
-it('answers a repeated Idempotency-Key with the same schedule, to the same caller only', async () => {
-  const wish = { session: 'http:c', task: 'Once.', inMinutes: 5 };
+it('answers a repeated Idempotency-Key of the same caller with the same schedule', async () => {
+  const request = { session: 'http:c', task: 'Once.', inMinutes: 5 };
   const key = { 'idempotency-key': 'again' };
   const [first, second] = await Promise.all(
-    [make(wish, key), make(wish, key)].map(async (answer) => (await answer).json()),
+    [make(request, key), make(request, key)].map(async (answer) => (await answer).json()),
   );
   expect(second).toEqual(first);
-  const other = await make(wish, { ...key, authorization: 'Bearer chat-token-of-a-friend' });
+  const other = await make(request, { ...key, authorization: 'Bearer chat-token-of-a-friend' });
   expect((await other.json()).id).not.toBe(first.id);
 });
 
@@ -53,13 +53,13 @@ it.each([
   [{ session: 'http:a', task: 'refuse' }, 400, 'bad_schedule'],
   [{ session: 'http:elsewhere', task: 'x', everyMinutes: 5 }, 404, 'session_not_found'],
   [{ session: 'nowhere', task: 'x', everyMinutes: 5 }, 404, 'session_not_found'],
-])('refuses %o with %i', async (wish, status, code) => {
-  const answer = await make(wish);
+])('refuses %o with %i', async (request, status, code) => {
+  const answer = await make(request);
   expect(answer.status).toBe(status);
   expect(await answer.json()).toMatchObject({ error: { code } });
 });
 
-it('asks for a token', async () => {
+it('requires a token', async () => {
   const answer = await api.call('/v1/schedules', { headers: { authorization: '' } });
   expect(answer.status).toBe(401);
 });

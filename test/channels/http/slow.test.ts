@@ -1,4 +1,4 @@
-/** Clients that dawdle: headers that never end are cut off in time, and others are answered meanwhile. */
+/** Slow clients: headers that never end are timed out, and other requests are answered meanwhile. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { HEADERS_TIMEOUT_MS } from '../../../channels/http/config.ts';
 import { openApi } from './client.ts';

@@ -1,4 +1,4 @@
-/** Open streams at their bounds: how many, how far behind, how long silent. */
+/** The bounds of open streams: their number, the backlog of a reader, the silence before a ping. */
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Socket } from 'node:net';
@@ -64,7 +64,7 @@ describe('an event stream', () => {
     };
     const first = ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n'];
     expect(await bodyAfter(first)).toBe(`1b\r\n${first.join('')}\r\n`);
-    // The second write takes the short way, and a chunk's size counts bytes.
+    // The second write goes directly to the socket, and a chunk's size counts bytes.
     expect(await bodyAfter(['data: é\n\n', 'data: 😀\n\n'])).toBe('16\r\ndata: é\n\ndata: 😀\n\n\r\n');
     stream.write('data: last\n\n');
     stream.end();
@@ -82,7 +82,7 @@ describe('an event stream', () => {
     expect(read).toMatch(/\r\n\r\ndata: 1\n\n$/);
   });
 
-  it('is cut when its reader is 256 KiB behind, or takes nothing for 10 seconds', async () => {
+  it('is closed when its reader is 256 KiB behind, or reads nothing for 10 seconds', async () => {
     const framesUntilCut = async (aheadMs: number): Promise<number> => {
       const { stream, socket } = await connected();
       socket.pause();
@@ -102,7 +102,7 @@ describe('an event stream', () => {
 });
 
 describe('open streams', () => {
-  it('are at most 4,096; the next is told to come back', () => {
+  it('are at most 4,096; the next is refused with a time to retry', () => {
     const streams = new OpenStreams(() => Promise.resolve(true));
     closers.push(() => streams.close());
     const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));

@@ -1,4 +1,4 @@
-/** Answers over a lossy bus: what a client reads joins up to the stored text, or it is told that it cannot. */
+/** Answers over a lossy event bus: the deltas of a client add up to the stored text, or it gets an error. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { allFrames, frames, openApi, textOf } from './client.ts';
@@ -16,7 +16,7 @@ const complete = (json: Record<string, unknown>, headers: Record<string, string>
   api.call('/v1/chat/completions', { json, headers });
 
 describe('a streamed answer', () => {
-  it('ends as the stored text when the bus lost events or the call was begun again', async () => {
+  it('ends as the stored text when the bus lost events or the call was repeated', async () => {
     api.gateway.script = (turn) => {
       turn.say('Hello ');
       api.gateway.events.lose(() => turn.say('dear '));
@@ -39,7 +39,7 @@ describe('a streamed answer', () => {
     );
   });
 
-  it('goes on streaming after lost events once a snapshot fills the hole', async () => {
+  it('continues to stream after lost events once a snapshot fills the gap', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => {
       turn = started;
@@ -59,7 +59,7 @@ describe('a streamed answer', () => {
     expect(textOf(await allFrames(reading))).toBe('five');
   });
 
-  it("does not mix a subagent's words into the answer", async () => {
+  it("leaves a subagent's text out of the answer", async () => {
     api.gateway.script = (turn) => {
       turn.say('mine ');
       turn.emit(
@@ -75,7 +75,7 @@ describe('a streamed answer', () => {
     expect(textOf(read)).toBe('mine alone');
   });
 
-  it('reads the cost from the store when more than its own calls worked for it', async () => {
+  it('reads the usage from the store when subagents called the model as well', async () => {
     api.gateway.script = (turn) => {
       turn.say('Two ');
       const call = turn.tool('spawn_agent', { task: 't' });
@@ -88,12 +88,12 @@ describe('a streamed answer', () => {
     };
     const spent = async (content: string): Promise<unknown> =>
       (await complete({ messages: says(content) }, { 'x-session-id': 'anna' })).json();
-    // The gateway of this test knows one sum for every turn; the events of this turn add up to twice as much.
+    // The fake gateway stores the same usage for every turn; the events of this turn add up to twice that.
     expect(await spent('x')).toMatchObject({ usage: { total_tokens: 18 } });
     expect(await spent('alone')).toMatchObject({ usage: { total_tokens: 36 } });
   });
 
-  it('says so when an answer begun again differs from what was sent', async () => {
+  it('reports an error when a repeated answer differs from what was sent', async () => {
     api.gateway.script = (turn) => {
       turn.say('Good mor');
       turn.reset();

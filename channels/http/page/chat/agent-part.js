@@ -1,23 +1,23 @@
-/** A subagent on screen: its task and what it does now in one line, its steps folded behind it. */
+/** A subagent in an answer: its task and current tool in one line, its steps folded below. */
 import { h, icon } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
 /**
- * The steps of a subagent: parts of an answer, like a turn's.
+ * The steps of a subagent: the parts of an answer, as for a turn.
  * @typedef {object} Steps
  * @property {Element} element
  * @property {(event: AgentEvent) => unknown} apply
  * @property {() => void} finish
  */
 
-/** One subagent; its steps are an answer of their own. */
+/** One subagent, with its steps as an answer of their own. */
 export class AgentPart {
   #steps;
   #activity = h('span', { class: 'agent-doing' });
   #state = h('span', { class: 'tool-state' }, 'working…');
   #task;
-  /** Names of the tools that run, by call. @type {Map<string, string>} */
+  /** Names of the running tools, by call. @type {Map<string, string>} */
   #running = new Map();
   element;
 

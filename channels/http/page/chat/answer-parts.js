@@ -1,4 +1,4 @@
-/** The parts of an answer in order: texts, thinking, tool calls, subagents, remarks. The same for a turn and for a subagent. */
+/** The parts of an answer in order: texts, thinking, tool calls, subagents, notes. The same for a turn and a subagent. */
 import { h } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { AgentPart } from './agent-part.js';
@@ -13,9 +13,9 @@ const SPAWN_TOOL = 'spawn_agent';
 export class AnswerParts {
   element = h('div', { class: 'answer', 'aria-live': 'off' });
   #onResize;
-  /** Text by model call, in order; a reset takes a call's parts away. @type {Map<string, LiveMarkdown>} */
+  /** Text by model call, in order; a reset removes the parts of a call. @type {Map<string, LiveMarkdown>} */
   #texts = new Map();
-  /** Calls seen from their beginning. @type {Set<string>} */
+  /** Model calls whose start was seen. @type {Set<string>} */
   #calls = new Set();
   /** @type {Map<string, ThinkingPart>} */
   #thinking = new Map();
@@ -24,7 +24,7 @@ export class AnswerParts {
   /** @type {Map<string, AgentPart>} */
   #agents = new Map();
 
-  /** @param {() => void} onResize called when the parts may have become taller */
+  /** @param {() => void} onResize called when the height may have changed */
   constructor(onResize) {
     this.#onResize = onResize;
   }
@@ -35,15 +35,15 @@ export class AnswerParts {
   }
 
   /**
-   * Applies one event; tells whether the screen shows activity now (`idle`: not until the next event), or undefined for
-   * an event that is not about these parts.
+   * Applies one event. Returns whether the parts show activity now (`idle`: not before the next event), or undefined for
+   * an event that does not concern them.
    * @param {AgentEvent} event
    * @returns {'active' | 'idle' | undefined}
    */
   apply(event) {
     switch (event.type) {
       case 'thinking_started':
-        // A repeated call thinks again from the start.
+        // A repeated call starts its thinking over.
         this.#dropThinking(event.msgId);
         this.#thinkingOf(event.msgId, event.title);
         return 'active';
@@ -69,7 +69,7 @@ export class AnswerParts {
         if (event.text !== '') this.#textOf('snapshot').set(event.text);
         return undefined;
       case 'tool_call':
-        // A turn that goes on after a wait or a crash sends its open call once more.
+        // A turn that resumes after a wait or a crash emits its open call again.
         if (this.#tools.get(event.toolCallId)?.isRunning !== true)
           this.#add(new ToolPart(event.name, event.args), event.toolCallId);
         return 'active';
@@ -82,7 +82,7 @@ export class AnswerParts {
   }
 
   /**
-   * Applies an event of a subagent: its steps are folded under the call that made it.
+   * Applies an event of a subagent, which is shown under the call that started it.
    * @param {AgentEvent} event
    */
   applyNested(event) {
@@ -98,15 +98,15 @@ export class AnswerParts {
   }
 
   /**
-   * A remark of the gateway.
+   * Adds a note of the gateway.
    * @param {string} text
    */
-  remark(text) {
+  addNote(text) {
     this.element.append(note(text));
   }
 
   /**
-   * The text as it is stored; it replaces what the events said where the two differ.
+   * Sets the stored text, which replaces that of the events where the two differ.
    * @param {string} content
    * @param {boolean} isError
    */
@@ -115,12 +115,12 @@ export class AnswerParts {
       this.#dropTexts();
       this.#textOf('stored').set(content);
     }
-    // The error is the last text; what came before it stays an answer.
+    // The error is the last text; the texts before it are still an answer.
     const last = [...this.#texts.values()].at(-1);
     last?.element.classList.toggle('turn-error', isError);
   }
 
-  /** Ends what still shows activity. */
+  /** Ends thinking and tool calls that still show activity. */
   finish() {
     for (const thinking of this.#thinking.values())
       if (thinking.element.classList.contains('running')) thinking.finish();
@@ -160,7 +160,7 @@ export class AnswerParts {
   }
 
   /**
-   * A call whose beginning stands in the snapshot goes on there: its text is one, and so is its Markdown.
+   * Continues a call whose beginning is in the snapshot there, so that its Markdown is parsed as one text.
    * @param {string} msgId
    */
   #continueSnapshot(msgId) {

@@ -1,24 +1,24 @@
-/** Approvals that the open chat waits for: a card for each, with its buttons, until it is decided. */
+/** The pending approvals of the open chat: a card with buttons for each. */
 import { ApiError } from '../api.js';
 import { byId, h } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Approval} Approval */
 
-/** The cards; one for the whole visit. The list is the gateway's, so a reload or another device shows the same. */
+/** The cards, always as the gateway lists them: a reload or another device shows the same. */
 export class ApprovalCards {
   #api;
   #showError;
   #showPlanApprovals;
   #list = byId('approvals', HTMLElement);
   #key = '';
-  /** Number of the newest reading of the list: an older one may arrive later. */
-  #readings = 0;
+  /** Number of the newest request for the list: the answer to an older one may come later. */
+  #requests = 0;
 
   /**
    * @param {import('../api.js').Api} api
    * @param {(error: unknown) => void} showError
-   * @param {(approvals: Approval[]) => void} showPlanApprovals gets those of plans: their panels show them
+   * @param {(approvals: Approval[]) => void} showPlanApprovals receives the approvals of plans, which are shown in their panels
    */
   constructor(api, showError, showPlanApprovals) {
     this.#api = api;
@@ -27,7 +27,7 @@ export class ApprovalCards {
   }
 
   /**
-   * Another chat is open.
+   * Switches to another chat.
    * @param {string} key
    */
   open(key) {
@@ -35,13 +35,13 @@ export class ApprovalCards {
     this.#show([]);
   }
 
-  /** Reads the list again. */
+  /** Reloads the list. */
   async refresh() {
     const key = this.#key;
-    const reading = (this.#readings += 1);
+    const request = (this.#requests += 1);
     try {
       const waiting = await this.#api.approvals();
-      if (key !== this.#key || reading !== this.#readings) return;
+      if (key !== this.#key || request !== this.#requests) return;
       const here = waiting.filter(({ session }) => session === key);
       this.#show(here.filter(({ plan }) => plan === null));
       this.#showPlanApprovals(here.filter(({ plan }) => plan !== null));
@@ -77,7 +77,7 @@ export class ApprovalCards {
       try {
         await this.#api.decideApproval(id, decision);
       } catch (error) {
-        // Somebody else was faster, or it is too late: the list shows the outcome.
+        // It was decided elsewhere or has expired: the list shows the outcome.
         if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
           errorText.textContent = error instanceof Error ? error.message : String(error);
           for (const button of buttons) button.disabled = false;
@@ -89,7 +89,7 @@ export class ApprovalCards {
     const until = new Date(expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
     return h(
       'section',
-      { id: `approval-${id}`, class: 'approval', 'aria-label': `Question about ${tool}` },
+      { id: `approval-${id}`, class: 'approval', 'aria-label': `Approval of ${tool}` },
       h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
       h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
       h('p', {}, warning),
@@ -97,7 +97,7 @@ export class ApprovalCards {
         'div',
         { class: 'approval-foot' },
         ...buttons,
-        h('span', { class: 'quiet' }, `Without an answer by ${until} it is not done.`),
+        h('span', { class: 'quiet' }, `Denied automatically at ${until}.`),
       ),
       errorText,
     );
@@ -105,7 +105,7 @@ export class ApprovalCards {
 }
 
 /**
- * The text with characters that are invisible or change its direction as numbers: what is read is what runs.
+ * The text with invisible and direction-changing characters as numbers: what is read is what runs.
  * @param {string} text
  */
 function withVisibleCharacters(text) {

@@ -1,4 +1,4 @@
-/** The open chat: its title, its connection, and the messages that are sent. */
+/** The open chat: its title, its connection, and sending messages. */
 import { ApiError } from '../api.js';
 import { ApprovalCards } from './approval-cards.js';
 import { Composer } from './composer.js';
@@ -11,10 +11,10 @@ import { Transcript } from './transcript.js';
 /**
  * @typedef {object} ChatHost
  * @property {(error: unknown) => void} showError
- * @property {() => void} changed The list of chats may look different now.
+ * @property {() => void} changed The list of chats may have changed.
  */
 
-/** The right side of the page; one for the whole visit, showing one session after the other. */
+/** The main part of the page, which shows one session at a time. */
 export class ChatView {
   key = '';
   #api;
@@ -50,20 +50,20 @@ export class ChatView {
     );
   }
 
-  /** Fills the picker; `default` is the session's own choice. */
+  /** Fills the model picker; `default` is the session's model. */
   async loadModels() {
     const ids = await this.#api.models();
     const options = ids.map((id) => h('option', { value: id }, id === 'default' ? 'Default model' : id));
     this.#model.replaceChildren(...options);
   }
 
-  /** Loads the commands that the field offers after a `/`. */
+  /** Loads the commands for the menu. */
   async loadCommands() {
     this.#composer.setCommands(await this.#api.commands());
   }
 
   /**
-   * Shows a chat; `fresh` when it cannot have messages yet.
+   * Shows a chat; `fresh` means that it cannot have messages yet.
    * @param {string} key
    * @param {boolean} fresh
    */
@@ -83,7 +83,7 @@ export class ChatView {
     if (here) this.#composer.focus();
   }
 
-  /** Shows which channel the chat is on; only a chat of this page can be written in. */
+  /** Shows the chat's channel; only chats of this channel can be written in. */
   showChannel() {
     if (this.key === '') return;
     const here = this.key.startsWith('http:');
@@ -103,7 +103,7 @@ export class ChatView {
     this.#banner.hidden = true;
   }
 
-  /** Connects to the session's events; each time a connection stands, the stored messages are read again. */
+  /** Follows the session's events; each time the connection opens, the stored messages are reloaded. */
   #follow() {
     const transcript = this.#transcript;
     if (transcript === undefined || this.#following) return;
@@ -206,14 +206,8 @@ export class ChatView {
         'div',
         { id: 'greeting', class: 'greeting' },
         h('img', { src: '/page/icon.svg', alt: '', width: 48, height: 48 }),
-        h('p', { class: 'greeting-words' }, 'What shall we talk about?'),
-        h(
-          'p',
-          { class: 'quiet' },
-          'Write below. A ',
-          h('code', {}, '/'),
-          ' shows what else you can ask of it.',
-        ),
+        h('p', { class: 'greeting-words' }, 'What would you like to talk about?'),
+        h('p', { class: 'quiet' }, 'Write a message below, or ', h('code', {}, '/'), ' for commands.'),
       ),
     );
   }

@@ -1,9 +1,9 @@
-/** The commands offered while somebody writes a `/`: by keyboard, by touch, and for screen readers. */
+/** The menu of commands, shown after a `/`: for keyboard, touch and screen readers. */
 import { byId, h } from '../dom.js';
 
 /** @typedef {import('../api.js').CommandListing} Command */
 
-/** A list above the field; it only changes the draft, it sends nothing. */
+/** The menu above the field. It changes the draft and sends nothing. */
 export class CommandMenu {
   #draft;
   #changed;
@@ -18,12 +18,12 @@ export class CommandMenu {
 
   /**
    * @param {HTMLTextAreaElement} draft
-   * @param {() => void} changed the draft holds something else now
+   * @param {() => void} changed called when the menu has changed the draft
    */
   constructor(draft, changed) {
     this.#draft = draft;
     this.#changed = changed;
-    // Pressed, not clicked: a click would first take the focus from the field and close the list.
+    // On pointerdown: a click would first take the focus from the field, which closes the menu.
     this.#list.addEventListener('pointerdown', (event) => this.#pressed(event));
     draft.addEventListener('blur', () => this.#close());
   }
@@ -33,7 +33,7 @@ export class CommandMenu {
     this.#commands = commands;
   }
 
-  /** Offers the commands that begin like the draft. */
+  /** Offers the commands that start with the draft. */
   update() {
     const [, prefix] = /^\/([a-z]*)$/i.exec(this.#draft.value) ?? [];
     if (prefix === undefined || this.#draft.value === this.#closedFor) {
@@ -47,7 +47,7 @@ export class CommandMenu {
   }
 
   /**
-   * Handles a key of the field; true when the list used it.
+   * Handles a key of the field; true when the menu has used it.
    * @param {KeyboardEvent} event
    */
   handleKey(event) {
@@ -67,7 +67,7 @@ export class CommandMenu {
         this.#insert(this.#highlighted);
         return true;
       case 'Enter':
-        // A complete command is sent; a partial one is completed first.
+        // A complete command is sent, an incomplete one is completed first.
         if (this.#draft.value.toLowerCase() === `/${this.#offered[this.#highlighted]?.name}`) return false;
         this.#insert(this.#highlighted);
         return true;

@@ -1,10 +1,10 @@
-/** The field for messages: grows with its text, sends on Enter, stops a running answer. */
+/** The message field: grows with its text, sends on Enter, and has the Stop button. */
 import { CommandMenu } from './command-menu.js';
 import { byId } from '../dom.js';
 
 const MAX_HEIGHT_PX = 220;
 
-/** The field at the foot of the chat. */
+/** The message field with its buttons. */
 export class Composer {
   #form = byId('composer', HTMLFormElement);
   #draft = byId('draft', HTMLTextAreaElement);
@@ -37,7 +37,7 @@ export class Composer {
         event.stopPropagation();
         return;
       }
-      // On a phone Enter starts a new line; while an input method composes, it picks a word.
+      // On a phone Enter starts a new line; while an input method composes, it selects a word.
       const touch = matchMedia('(pointer: coarse)').matches;
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || touch) return;
       event.preventDefault();
@@ -58,7 +58,7 @@ export class Composer {
   }
 
   /**
-   * Opens or closes the field; `note` says why it is closed.
+   * Enables or disables the field; `note` says why it is disabled.
    * @param {boolean} writable
    * @param {string} note
    */

@@ -1,15 +1,15 @@
-/** The head of a chat: the profile that answers, and the mode in which plans are run. */
+/** The head of a chat: its profile and its plan mode. */
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
 
 /** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plan.ts').ExecutionMode, string][]} */
 const MODES = [
-  ['planner', 'Planner: the answer follows its plan by itself'],
-  ['teacher', 'Teacher: each step waits for you'],
+  ['planner', 'Planner: the answer follows its plan automatically'],
+  ['teacher', 'Teacher: each step is explained and waits for you'],
   ['agentic', 'Agentic: failed steps are repaired automatically'],
 ];
 
-/** One for the whole visit. */
+/** Shows and changes the settings of the open session. */
 export class SessionHead {
   #api;
   #showError;
@@ -34,7 +34,7 @@ export class SessionHead {
   }
 
   /**
-   * Another chat is open; its session has not been read yet.
+   * Switches to another chat, whose session is not loaded yet.
    * @param {string} key
    */
   open(key) {
@@ -43,7 +43,7 @@ export class SessionHead {
     this.#picker.hidden = true;
   }
 
-  /** Reads the session again; one that does not exist yet shows nothing. */
+  /** Reloads the session; one that does not exist yet shows nothing. */
   async refresh() {
     const key = this.#key;
     try {
@@ -59,7 +59,7 @@ export class SessionHead {
   }
 
   /**
-   * The mode cannot change while a turn runs.
+   * Disables the picker while a turn runs, when the mode cannot change.
    * @param {boolean} running
    */
   setRunning(running) {

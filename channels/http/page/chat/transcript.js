@@ -1,4 +1,4 @@
-/** One session's conversation: its stored pages, its live turns, and the scroll position. */
+/** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { TurnView } from './turn-view.js';
@@ -8,9 +8,9 @@ import { TurnView } from './turn-view.js';
 /** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
-/** Nearer to the end than this, the view follows the answer as it grows. */
+/** Within this distance of the end, the view follows a growing answer. */
 const NEAR_END_PX = 120;
-/** Most readings of one plan: it is read again when events changed it meanwhile. */
+/** Most reads of a plan in a row: it is read again when events changed it meanwhile. */
 const MAX_PLAN_READS = 3;
 
 /** The conversation of one session, from opening to `close`. */
@@ -21,7 +21,7 @@ export class Transcript {
   #scroller = byId('scroller', HTMLElement);
   /** @type {Map<string, TurnView>} */
   #turns = new Map();
-  /** Turns by the subagents that work for them. @type {Map<string | undefined, string>} */
+  /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
   #agents = new Map();
   /** Approvals that plans wait for, by the plan's id. @type {Map<string, Approval>} */
   #planApprovals = new Map();
@@ -69,7 +69,7 @@ export class Transcript {
     this.#ended.abort();
   }
 
-  /** Loads the newest stored messages; what is on screen already is updated. */
+  /** Loads the newest stored messages and updates those on screen. */
   async refresh() {
     const messages = await this.#api.messages(this.#key, { limit: PAGE_SIZE });
     if (this.#ended.signal.aborted) return;
@@ -78,7 +78,7 @@ export class Transcript {
     if (this.#isAtEnd) this.toEnd();
   }
 
-  /** Loads the page before the oldest message shown; the view stays where it is. */
+  /** Loads the messages before the oldest one shown; the view does not move. */
   async loadEarlier() {
     if (this.#loading || this.#oldest <= 1 || this.#oldest === Infinity) return;
     this.#loading = true;
@@ -88,7 +88,7 @@ export class Transcript {
       const fromEnd = this.#scroller.scrollHeight - this.#scroller.scrollTop;
       if (messages.length === 0) this.#oldest = 1;
       this.#addMessages(messages);
-      // Texts are drawn with the next frame; only then is their height known.
+      // Texts are drawn in the next frame; their height is known only then.
       requestAnimationFrame(() => (this.#scroller.scrollTop = this.#scroller.scrollHeight - fromEnd));
     } finally {
       this.#loading = false;
@@ -107,14 +107,14 @@ export class Transcript {
     const turn = this.#turnOf(turnId);
     turn.apply(event);
     this.#place(turn);
-    // A snapshot replaces events that are lost, those of the plan included.
+    // A snapshot stands for lost events, perhaps including those of the plan.
     if (event.type === 'snapshot') this.#loadPlanQuietly();
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
     if (event.type === 'turn_ended' && turn.isBlank) this.#removeTurn(turnId, turn);
   }
 
   /**
-   * Removes a turn without an answer, as a heartbeat may be; what is stored of it comes with the next refresh.
+   * Removes a turn without an answer, such as a heartbeat; what is stored of it comes with the next refresh.
    * @param {string} turnId
    * @param {TurnView} turn
    */
@@ -124,7 +124,7 @@ export class Transcript {
   }
 
   /**
-   * Shows a message that is being sent; the returned functions say what became of it.
+   * Shows a message that is being sent; the returned functions report the outcome.
    * @param {string} content
    */
   sending(content) {
@@ -138,7 +138,7 @@ export class Transcript {
         if (this.#turns.has(turnId)) turn.element.remove();
         else this.#turns.set(turnId, turn);
         const shown = this.#turnOf(turnId);
-        shown.setAsked({ seq, content });
+        shown.setQuestion({ seq, content });
         if (shown.state === 'unknown') shown.state = 'waiting';
         this.#place(shown);
         this.#countWaiting();
@@ -146,8 +146,8 @@ export class Transcript {
       },
       /** @param {string | null} reply */
       handled: (reply) => {
-        turn.setAsked({ seq: Infinity, content });
-        turn.remark(reply ?? 'Done.');
+        turn.setQuestion({ seq: Infinity, content });
+        turn.addNote(reply ?? 'Done.');
       },
       /**
        * @param {string} why
@@ -158,7 +158,7 @@ export class Transcript {
     };
   }
 
-  /** Shows at each waiting message how many are before it. */
+  /** Shows at each waiting message how many are ahead of it. */
   #countWaiting() {
     const open = [...this.#turns.values()].filter(({ state }) => state === 'waiting' || state === 'running');
     for (const [before, turn] of open.toSorted((a, b) => a.seq - b.seq).entries()) {
@@ -214,8 +214,8 @@ export class Transcript {
     for (const message of messages) {
       this.#oldest = Math.min(this.#oldest, message.seq);
       const turn = this.#turnOf(message.turnId);
-      // Messages of the gateway (a schedule's task, a subagent's report) are questions, too.
-      if (message.role !== 'assistant') turn.setAsked(message);
+      // Messages of the gateway (a schedule's task, a subagent's report) are questions as well.
+      if (message.role !== 'assistant') turn.setQuestion(message);
       else if (message.isPlan) turn.setPlan(message);
       else turn.setAnswer(message);
       this.#place(turn);

@@ -1,10 +1,10 @@
-/** The pieces of an answer besides its text: thinking, tool calls, remarks. */
+/** The parts of an answer besides its text: thinking, tool calls, notes. */
 import { h, icon } from '../dom.js';
 
-/** Characters of arguments and results that are shown; the model may have read more. */
+/** Characters shown of arguments and results; the model may have read more. */
 const MAX_SHOWN = 20_000;
 
-/** The model's thinking before its answer, or the text of other work (`title`), folded. */
+/** The model's thinking, or the text of other work named by `title`, folded. */
 export class ThinkingPart {
   #subject;
   #title;
@@ -38,7 +38,7 @@ export class ThinkingPart {
   }
 }
 
-/** A tool call: waiting until its result is there, then folded with arguments and result inside. */
+/** A tool call, folded, with its arguments and, once it is done, its result. */
 export class ToolPart {
   #state = h('span', { class: 'tool-state' }, 'running…');
   #body = h('div', { class: 'tool-body' });
@@ -70,7 +70,7 @@ export class ToolPart {
     this.element = h('div', { class: 'tool running' }, h('details', {}, summary, this.#body));
   }
 
-  /** True until its result is there. */
+  /** True until the result has come. */
   get isRunning() {
     return this.element.classList.contains('running');
   }
@@ -108,7 +108,7 @@ export class ToolPart {
     );
   }
 
-  /** The turn ended before a result came. */
+  /** Marks the call when the turn ended before its result. */
   markUnfinished() {
     if (!this.element.classList.contains('running')) return;
     this.element.classList.remove('running');
@@ -117,7 +117,7 @@ export class ToolPart {
 }
 
 /**
- * A remark of the gateway in the middle of an answer.
+ * A note of the gateway in an answer.
  * @param {string} text
  */
 export function note(text) {

@@ -1,4 +1,4 @@
-/** One turn on screen: the message and its answer, which grows by events and ends as the stored text. */
+/** One turn: the message and its answer, which grows with events and is replaced by the stored text. */
 import { AnswerParts } from './answer-parts.js';
 import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
@@ -15,16 +15,16 @@ const ENDINGS = {
   interrupted: 'This answer was interrupted.',
 };
 
-/** A message and its answer; `element` goes into the conversation. */
+/** A message and its answer, shown in `element`. */
 export class TurnView {
-  /** Place in the conversation: the first message's number; one not yet accepted comes last. */
+  /** Position in the conversation: the number of the first message; a message not yet accepted comes last. */
   seq = Infinity;
-  /** The number it was last placed by. @type {number | undefined} */
+  /** The `seq` by which it was placed last. @type {number | undefined} */
   placedAt;
   /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
   state = 'unknown';
   #onResize;
-  #asked = h('div', { class: 'asked' });
+  #question = h('div', { class: 'asked' });
   #plan;
   #todos = new TodoView();
   #answer;
@@ -33,7 +33,7 @@ export class TurnView {
   element;
 
   /**
-   * @param {() => void} onResize called when the view may have become taller
+   * @param {() => void} onResize called when the height may have changed
    * @param {import('../plan/plan-view.js').PlanHost} planHost
    */
   constructor(onResize, planHost) {
@@ -43,7 +43,7 @@ export class TurnView {
     this.element = h(
       'article',
       { class: 'turn' },
-      this.#asked,
+      this.#question,
       this.#plan.element,
       this.#todos.element,
       this.#answer.element,
@@ -52,7 +52,7 @@ export class TurnView {
     );
   }
 
-  /** True while there is nothing of it to see; a text is drawn with the next frame. */
+  /** True while it shows nothing; a text is drawn in the next frame. */
   get isBlank() {
     return this.text === '' && this.element.textContent.trim() === '';
   }
@@ -63,37 +63,37 @@ export class TurnView {
   }
 
   /**
-   * The person's message as it is stored.
+   * Shows the stored message of the user.
    * @param {{ seq: number, content: string, senderName?: string | null }} message
    */
-  setAsked({ seq, content, senderName }) {
+  setQuestion({ seq, content, senderName }) {
     this.seq = Math.min(this.seq, seq);
-    this.#asked.replaceChildren(
+    this.#question.replaceChildren(
       ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
-      bubble(content),
+      messageText(content),
     );
-    this.#asked.classList.remove('sending', 'unsent');
+    this.#question.classList.remove('sending', 'unsent');
   }
 
   /** @param {string} content */
   setSending(content) {
-    this.#asked.replaceChildren(bubble(content));
-    this.#asked.classList.add('sending');
-    this.#asked.classList.remove('unsent');
+    this.#question.replaceChildren(messageText(content));
+    this.#question.classList.add('sending');
+    this.#question.classList.remove('unsent');
   }
 
   /**
    * @param {string} why
-   * @param {() => void} again
+   * @param {() => void} retry
    */
-  setUnsent(why, again) {
-    this.#asked.classList.replace('sending', 'unsent');
-    const retry = h('button', { type: 'button', class: 'text-button', onclick: again }, 'Try again');
-    this.#asked.append(h('p', { class: 'error-text' }, `Not sent: ${why} `, retry));
+  setUnsent(why, retry) {
+    this.#question.classList.replace('sending', 'unsent');
+    const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, 'Try again');
+    this.#question.append(h('p', { class: 'error-text' }, `Not sent: ${why} `, button));
   }
 
   /**
-   * The plan the answer follows, as it was written.
+   * Shows the stored plan message.
    * @param {Message} message
    */
   setPlan(message) {
@@ -120,7 +120,7 @@ export class TurnView {
   }
 
   /**
-   * The plan as the store has it; `isNewest` when events were missed.
+   * Shows the stored plan; `isNewest` when events were missed.
    * @param {import('../../../../src/contracts/plan.ts').Plan} plan
    * @param {boolean} isNewest
    */
@@ -130,7 +130,7 @@ export class TurnView {
   }
 
   /**
-   * The answer as it is stored.
+   * Shows the stored answer.
    * @param {Message} message
    */
   setAnswer(message) {
@@ -145,21 +145,21 @@ export class TurnView {
   }
 
   /**
-   * Accepted, but others of the session are before it.
+   * Shows that other messages of the session are ahead of this one.
    * @param {number} before
    */
   showQueuePosition(before) {
     this.#setStatus(
       before === 1
-        ? 'Waiting: one message is before this one.'
-        : `Waiting: ${before} messages are before this one.`,
+        ? 'Waiting: one message is ahead of this one.'
+        : `Waiting: ${before} messages are ahead of this one.`,
     );
   }
 
-  /** The message has become part of the turn before it. */
+  /** Marks a message that became part of the turn before it. */
   markJoined() {
     this.state = 'ended';
-    this.#setStatus('Answered together with the message before.');
+    this.#setStatus('Answered together with the previous message.');
   }
 
   /** @param {AgentEvent} event */
@@ -170,11 +170,11 @@ export class TurnView {
   }
 
   /**
-   * A remark of the gateway under the answer so far.
+   * Adds a note of the gateway to the answer.
    * @param {string} text
    */
-  remark(text) {
-    this.#answer.remark(text);
+  addNote(text) {
+    this.#answer.addNote(text);
     this.#onResize();
   }
 
@@ -195,13 +195,13 @@ export class TurnView {
         this.#todos.set(event.items, this.#plan.descriptions);
         break;
       case 'context_compressed':
-        this.#answer.remark(compressed(event.before, event.after));
+        this.#answer.addNote(compressed(event.before, event.after));
         break;
       case 'profile_switched':
-        this.#answer.remark(`Now working as “${event.profileId}”.`);
+        this.#answer.addNote(`Switched to the profile “${event.profileId}”.`);
         break;
       case 'notice':
-        this.#answer.remark(event.text);
+        this.#answer.addNote(event.text);
         break;
       case 'turn_ended':
         this.#finish(event.reason);
@@ -216,11 +216,11 @@ export class TurnView {
     this.#setStatus('');
     this.#answer.finish();
     const ending = ENDINGS[reason];
-    if (ending !== undefined && this.text === '') this.#answer.remark(ending);
+    if (ending !== undefined && this.text === '') this.#answer.addNote(ending);
   }
 
   /**
-   * A line under the answer; with `dots`, three of them while nothing else moves.
+   * A line under the answer; `dots` shows moving dots instead of a text.
    * @param {string} text
    * @param {boolean} [dots]
    */
@@ -239,10 +239,10 @@ export class TurnView {
  * @param {number} after
  */
 function compressed(before, after) {
-  return `Earlier messages were summarised: about ${before.toLocaleString()} tokens are ${after.toLocaleString()} now.`;
+  return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
 }
 
 /** @param {string} content */
-function bubble(content) {
-  return h('div', { class: 'bubble', dir: 'auto' }, content);
+function messageText(content) {
+  return h('div', { class: 'message-text', dir: 'auto' }, content);
 }

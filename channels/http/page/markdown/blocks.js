@@ -1,4 +1,4 @@
-/** Markdown line by line: paragraphs, headings, lists, quotes, tables, code. Gives plain objects; HTML stays text. */
+/** Parser of Markdown blocks: paragraphs, headings, lists, quotes, tables, code. Returns plain objects; HTML stays text. */
 
 /**
  * @typedef {{ type: 'paragraph', text: string }
@@ -9,11 +9,11 @@
  *   | { type: 'list', start: number | undefined, items: { checked: boolean | undefined, tight: boolean, children: Block[] }[] }
  *   | { type: 'table', align: string[], head: string[], rows: string[][] }} BlockBody
  */
-/** `source` is the text the block was read from: two blocks with the same source look the same. @typedef {BlockBody & { source: string }} Block */
+/** `source` is the text of the block: blocks with the same source look the same. @typedef {BlockBody & { source: string }} Block */
 
 /** Quotes and lists nested deeper than this are paragraphs. */
 const MAX_DEPTH = 8;
-/** Cells of one row that are shown. */
+/** Most cells of a row. */
 const MAX_CELLS = 64;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
@@ -82,7 +82,7 @@ function readBlock(lines, at, depth) {
 }
 
 /**
- * A fence that is not closed yet (the answer is still growing) reaches to the end.
+ * A fence that is not closed yet extends to the end: the answer may still be growing.
  * @param {string[]} lines
  * @param {number} at
  * @param {string} fence
@@ -97,7 +97,7 @@ function readCode(lines, at, fence, info) {
   };
   let end = at + 1;
   while (end < lines.length && !closing(lines[end] ?? '')) end += 1;
-  // The line break at the end of a text is no empty line of its code.
+  // The line break at the end of the text is not an empty line of the code.
   const last = end === lines.length && lines[end - 1] === '' ? end - 1 : end;
   const code = lines
     .slice(at + 1, last)
@@ -187,7 +187,7 @@ function readItem(lines, item, depth) {
 }
 
 /**
- * True when blank lines part the blocks that these lines make: a blank line inside a block does not count.
+ * True when there are blank lines between the blocks of these lines; a blank line inside a block does not count.
  * @param {Block[]} blocks
  * @param {string[]} lines
  */
@@ -224,7 +224,7 @@ function readTable(lines, at) {
 }
 
 /**
- * A row of as many cells as the row of dashes below it has.
+ * True for a row with as many cells as the row of dashes below it.
  * @param {string[]} lines
  * @param {number} at
  */
@@ -256,7 +256,8 @@ function readParagraph(lines, at, depth) {
 }
 
 /**
- * A list ends a paragraph only when its first item has words, and begins with 1 where it is numbered: "in\n1984. Or so".
+ * A list interrupts a paragraph only when its first item is not empty and, in a numbered list, has the number 1: the text
+ * "in\n1984. Or so" has no list.
  * @param {string[]} lines
  * @param {number} at
  */

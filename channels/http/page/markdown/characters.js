@@ -1,11 +1,11 @@
-/** Character references such as `&amp;` and `&#8364;`, as Markdown has them from HTML. */
+/** Character references of HTML, such as `&amp;` and `&#8364;`, in Markdown. */
 
 const REFERENCE = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/y;
-/** Those that people and models write; the rest of HTML's two thousand stay as they are. @type {Record<string, string>} */
+/** The named references that are common in chats; the others of HTML stay as they are. @type {Record<string, string>} */
 const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
 
 /**
- * The reference that begins at `at`: its character, and how long it is in the text. Undefined when there is none.
+ * The reference at position `at`: its character and its length in the text. Undefined when there is none.
  * @param {string} text
  * @param {number} at
  */
@@ -29,7 +29,7 @@ export function decodeCharacters(text) {
 }
 
 /**
- * The character of a number; U+FFFD for what is none.
+ * The character with this number; U+FFFD when there is none.
  * @param {number} code
  */
 function characterOf(code) {

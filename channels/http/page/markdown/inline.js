@@ -1,4 +1,4 @@
-/** Markdown inside a line: emphasis, code, links. Gives plain objects; linear in the length of the text. */
+/** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
 import { readReference } from './characters.js';
 import { matchPairs, readAddress, readTarget, safeHref } from './links.js';
 
@@ -19,7 +19,7 @@ const PUNCTUATION = /[!-/:-@[-`{-~]/;
 /** @typedef {{ mark: string, children: Inline[] }} Frame */
 
 /**
- * Parses one run of text; `links` is false inside a link, which cannot hold another.
+ * Parses a text; `links` is false inside a link, which cannot contain another.
  * @param {string} text
  * @param {boolean} [links]
  * @returns {Inline[]}
@@ -35,7 +35,7 @@ class InlineParser {
   #plain = '';
   /** Innermost last; the first holds the result. @type {Frame[]} */
   #frames = [{ mark: '', children: [] }];
-  /** Lengths of backtick runs that have no end any more. @type {Set<number>} */
+  /** Lengths of backtick runs that have no closing run ahead. @type {Set<number>} */
   #unclosed = new Set();
   /** @type {Map<number, number>} */
   #brackets;
@@ -156,7 +156,7 @@ class InlineParser {
     const opens = after !== '' && !/\s/.test(after) && (char !== '_' || !/[\p{L}\p{N}]/u.test(before));
     const closes = before !== '' && !/\s/.test(before) && (char !== '_' || !/[\p{L}\p{N}]/u.test(after));
     this.#at += left;
-    // Three tildes and more are no mark.
+    // Three or more tildes are text.
     if (char === '~' && left > 2) {
       this.#plain += char.repeat(left);
       return;
@@ -181,7 +181,7 @@ class InlineParser {
   }
 
   /**
-   * Closes the innermost frame of this character that fits; gives how many characters that took.
+   * Closes the innermost matching frame of this character; returns the number of characters used.
    * @param {string} char
    * @param {number} left
    */
@@ -202,7 +202,7 @@ class InlineParser {
   }
 
   /**
-   * Three marks in a row were opened as emphasis around strong; a single one that closes means it the other way round.
+   * Three opening marks in a row are read as emphasis around strong; when a single mark closes first, it is the reverse.
    * @param {string} char
    */
   #openStrongInside(char) {
@@ -212,7 +212,7 @@ class InlineParser {
     inner.mark = char;
   }
 
-  /** A mark that was never closed is text. */
+  /** Turns a mark that was never closed into text. */
   #unwrapInnermost() {
     const frame = this.#frames.pop();
     if (frame === undefined) return;
@@ -220,7 +220,7 @@ class InlineParser {
   }
 
   /**
-   * A link, or an image as a link to it: nothing is loaded from elsewhere.
+   * A link, or an image as a link to it: the page loads nothing from other servers.
    * @param {number} open
    */
   #link(open) {
@@ -230,7 +230,7 @@ class InlineParser {
     const target = readTarget(this.#text.slice(close + 2, end));
     if (target === undefined) return false;
     if (!this.#links) {
-      // An image inside a link: its description, and nothing in there is parsed once more.
+      // An image inside a link becomes its description, which is not parsed.
       this.#plain += this.#text.slice(open + 1, close);
       this.#at = end + 1;
       return true;

@@ -1,16 +1,16 @@
-/** Addresses in Markdown: which may be followed, where one ends, and what a link's target says. */
+/** Addresses in Markdown: which ones are safe, where a bare one ends, and the target of a link. */
 import { decodeCharacters } from './characters.js';
 
-/** Schemes a link may have; everything else is shown as text. */
+/** Schemes that a link may have; other targets are shown as text. */
 const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
-/** The target of a link, then its title, if there is one. */
+/** The target of a link and its optional title. */
 const TARGET = /^(<[^<>\n]*>|\S*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?$/;
 const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/iy;
 const REFERENCE_AT_END = /&[a-z\d]{1,30};$/i;
 const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/iy;
 
 /**
- * The address when it may be followed from here, else undefined.
+ * The address when its scheme is safe, else undefined.
  * @param {string} target
  */
 export function safeHref(target) {
@@ -19,7 +19,7 @@ export function safeHref(target) {
 }
 
 /**
- * The address between the parentheses of a link; undefined when what stands there is no target.
+ * The target between the parentheses of a link; undefined when they contain something else.
  * @param {string} text
  */
 export function readTarget(text) {
@@ -28,7 +28,7 @@ export function readTarget(text) {
 }
 
 /**
- * An address that stands in the text itself, bare or in angle brackets, and how many characters it takes.
+ * An address in the text itself, bare or in angle brackets, and its length in characters.
  * @param {string} text
  * @param {number} at
  * @returns {{ target: string, href: string, length: number } | undefined}
@@ -46,7 +46,7 @@ export function readAddress(text, at) {
 }
 
 /**
- * Where each opening mark closes: one pass for the whole text.
+ * The position of the closing mark for each opening one, found in one pass.
  * @param {string} text
  * @param {string} opening
  * @param {string} closing

@@ -1,4 +1,4 @@
-/** Parsed Markdown as elements. A growing text redraws only the blocks that changed. */
+/** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import { copyButton, h } from '../dom.js';
 import { parseBlocks } from './blocks.js';
 import { parseInline } from './inline.js';
@@ -6,11 +6,11 @@ import { parseInline } from './inline.js';
 /** @typedef {import('./blocks.js').Block} Block */
 /** @typedef {import('./inline.js').Inline} Inline */
 
-/** A text that grows on screen: it is drawn at most once a frame, whatever its rate. */
+/** A growing text, drawn at most once per frame. */
 export class LiveMarkdown {
   element = h('div', { class: 'md', dir: 'auto' });
   text = '';
-  /** Sources of the blocks as they are drawn. @type {string[]} */
+  /** Sources of the drawn blocks. @type {string[]} */
   #drawn = [];
   #scheduled = false;
   #onDraw;
@@ -71,7 +71,7 @@ function drawBlock(block) {
 }
 
 /**
- * The page's own headings are above: an answer's begin below them.
+ * The headings of an answer start below the levels of the page's own headings.
  * @param {number} level
  * @param {string} text
  */

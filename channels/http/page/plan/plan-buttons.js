@@ -1,4 +1,4 @@
-/** The buttons under a plan: the actions a person may take now, and the gateway's reply to a press. */
+/** The buttons under a plan: the actions that are possible now, and the gateway's reply to a press. */
 import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 
@@ -6,14 +6,14 @@ import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('../api.js').PlanAction} PlanAction */
 /**
- * @callback Act Takes the action, for the step that the person saw; throws an error with a sentence.
+ * @callback Act Takes the action on the step that was shown; throws an error with a message for the user.
  * @param {string} planId
  * @param {PlanAction} action
  * @param {string | undefined} stepId
  * @returns {Promise<{ text: string }>}
  */
 
-/** In the order they stand in. @type {[PlanAction, string][]} */
+/** The actions and their labels, in order. @type {[PlanAction, string][]} */
 const BUTTONS = [
   ['run', 'Run'],
   ['resume', 'Resume'],
@@ -23,9 +23,9 @@ const BUTTONS = [
 ];
 
 /**
- * Actions on a plan: none when it is over, and a plan that the answer follows by itself can only be stopped.
+ * The possible actions on a plan: none when it is over, and in planner mode only to stop it.
  * @param {Plan} plan
- * @param {Approval | undefined} approval what the plan waits for
+ * @param {Approval | undefined} approval the approval that the plan waits for
  * @returns {PlanAction[]}
  */
 function actionsFor(plan, approval) {
@@ -35,17 +35,17 @@ function actionsFor(plan, approval) {
   return plan.state === 'paused' ? ['resume', 'stop'] : ['pause', 'skip', 'stop'];
 }
 
-/** One row of buttons, the same ones as long as the plan is shown, so that the keyboard focus stays where it is. */
+/** The row of buttons. The elements stay the same while the plan is shown, so that the keyboard focus is kept. */
 export class PlanButtons {
   #act;
   #reply = h('p', { class: 'plan-said', role: 'status' });
   /** @type {Map<PlanAction, HTMLButtonElement>} */
   #buttons = new Map();
-  /** Pressed and not answered yet. @type {Set<PlanAction>} */
+  /** Actions whose request is not answered yet. @type {Set<PlanAction>} */
   #pending = new Set();
-  /** Accepted by the gateway; pressing them again would do nothing until the plan moves on. @type {Set<PlanAction>} */
+  /** Actions that the gateway accepted: disabled until the plan moves on. @type {Set<PlanAction>} */
   #accepted = new Set();
-  /** State of the plan that the replies belong to: a new one makes them void. */
+  /** State of the plan that the reply belongs to; a new state clears it. */
   #situation = '';
   /** @type {Plan | undefined} */
   #plan;
@@ -63,14 +63,14 @@ export class PlanButtons {
     }
     const row = h(
       'div',
-      { class: 'plan-buttons', role: 'group', 'aria-label': 'What to do with the plan' },
+      { class: 'plan-buttons', role: 'group', 'aria-label': 'Actions on the plan' },
       ...this.#buttons.values(),
     );
     this.element = h('div', { class: 'plan-controls', hidden: true }, this.#reply, row);
   }
 
   /**
-   * Brings the row up to date.
+   * Updates the row.
    * @param {Plan} plan
    * @param {Approval | undefined} approval
    */
@@ -100,7 +100,7 @@ export class PlanButtons {
     const focused = [...this.#buttons.values()].find((button) => button === document.activeElement);
     for (const [action, button] of this.#buttons) {
       button.hidden = !offered.includes(action);
-      // Not `disabled`: that would take the focus away from the button that was just pressed.
+      // Not `disabled`, which would take the focus away from the pressed button.
       button.setAttribute('aria-disabled', String(!this.#mayPress(action)));
     }
     this.element.hidden = offered.length === 0;
@@ -113,7 +113,7 @@ export class PlanButtons {
   /** @param {PlanAction} action */
   #mayPress(action) {
     if (this.#pending.has(action) || this.#accepted.has(action)) return false;
-    // The pause has begun, but its approval is not there yet: there is nothing to decide.
+    // The plan is paused, but its approval has not arrived yet: there is nothing to decide.
     if (action === 'resume' && this.#approval === undefined) return false;
     return action === 'stop' || this.#pending.size === 0;
   }

@@ -1,4 +1,4 @@
-/** One step of a plan as a row: its status, its description, why it was changed, who carries it out. */
+/** One step of a plan as a row: its status, description, executor, and why it was changed. */
 import { h, icon } from '../dom.js';
 
 /** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
@@ -13,10 +13,10 @@ const MARKS = {
 };
 const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
 
-/** The rows of one plan. A row without a change keeps its element, so that no animation restarts. */
+/** The rows of one plan. An unchanged row keeps its element, so that its animation does not restart. */
 export class StepRows {
   element = h('ol', { class: 'plan-steps' });
-  /** Rows by what they show. @type {Map<string, Element>} */
+  /** Rows by their content. @type {Map<string, Element>} */
   #rows = new Map();
 
   /**

@@ -1,4 +1,4 @@
-/** A plan as a panel: goal, steps, corrections left, what is happening now, and what a person may do. */
+/** A plan as a panel: goal, steps, corrections left, the current note, and buttons. */
 import { h } from '../dom.js';
 import { PlanButtons } from './plan-buttons.js';
 import {
@@ -20,7 +20,7 @@ import { StepRows } from './plan-step.js';
  * @property {(planId: string) => Approval | undefined} approvalOf The approval that this plan waits for.
  */
 
-/** The plan of one turn; `element` is hidden until there is one. Its parts stay, and are changed where something is new. */
+/** The plan of one turn; `element` is hidden until there is one. Its elements are kept and updated. */
 export class PlanView {
   #host;
   #mode = h('span', { class: 'plan-mode' });
@@ -36,7 +36,7 @@ export class PlanView {
   /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
   element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
-  /** Number of events that changed it. */
+  /** Number of events that have changed it. */
   eventCount = 0;
 
   /** @param {PlanHost} host */
@@ -50,7 +50,7 @@ export class PlanView {
     return this.#view?.plan.id;
   }
 
-  /** Descriptions of the steps, to recognise a todo list that repeats them. */
+  /** Descriptions of the steps, to detect a todo list that repeats them. */
   get descriptions() {
     return this.#view?.plan.steps.map(({ description }) => description) ?? [];
   }
@@ -64,7 +64,7 @@ export class PlanView {
   }
 
   /**
-   * Shows the plan as it was stored a moment ago; events of a plan that still runs are newer.
+   * Shows the stored plan, unless events have already shown a newer one.
    * @param {Plan} plan
    * @param {boolean} isNewest
    */
@@ -72,13 +72,13 @@ export class PlanView {
     if (this.eventCount === 0 || isNewest) this.#show({ plan });
   }
 
-  /** Draws the plan again: it may wait for another approval now. */
+  /** Redraws the plan, which may wait for another approval now. */
   redraw() {
     if (this.#view !== undefined) this.#draw(this.#view);
   }
 
   /**
-   * Shows the plan as it was written when it was made, unless a newer one is shown.
+   * Shows the plan message until the plan itself is known.
    * @param {Element} text
    */
   setText(text) {
@@ -109,7 +109,7 @@ export class PlanView {
   }
 
   /**
-   * The approval that the plan, as it is shown, waits for: the list of approvals may be a moment behind.
+   * The approval that the shown plan waits for; the list of approvals may be out of date for a moment.
    * @param {Plan} plan
    */
   #approvalOf(plan) {
@@ -128,12 +128,12 @@ export class PlanView {
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
     changeText(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
     this.#mode.className = `plan-mode ${plan.mode}`;
-    changeText(this.#state, isWaiting ? 'waits for you' : plan.state);
-    const behind = plan.steps.filter(isSettledStep).length;
-    changeText(this.#count, `${behind} of ${plan.steps.length}`);
+    changeText(this.#state, isWaiting ? 'waiting for you' : plan.state);
+    const finished = plan.steps.filter(isSettledStep).length;
+    changeText(this.#count, `${finished} of ${plan.steps.length}`);
     changeText(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
-    this.#progress.value = behind;
+    this.#progress.value = finished;
     this.#rows.show(plan.steps, {
       analysed: analysedStepId,
       asked: isWaiting ? approval.plan?.stepId : undefined,
@@ -143,7 +143,7 @@ export class PlanView {
       this.#until,
       approval === undefined
         ? ''
-        : `Without an answer by ${timeOf(approval.expiresAt)} the plan is given up.`,
+        : `The plan is cancelled at ${timeOf(approval.expiresAt)} without an answer.`,
     );
     const left = correctionsLeft(plan);
     changeText(
@@ -156,7 +156,7 @@ export class PlanView {
 }
 
 /**
- * Changes a text only where it differs: screen readers do not read the same text again.
+ * Changes a text only where it differs, so that screen readers do not repeat it.
  * @param {HTMLElement} element
  * @param {string} text
  */

@@ -1,4 +1,4 @@
-/** The agent's list of things to do, ticked off as it goes. */
+/** The agent's todo list. */
 import { h } from '../dom.js';
 
 /** @typedef {Pick<import('../../../../src/contracts/notes.ts').Todo, 'text' | 'status'>} Todo */
@@ -12,7 +12,7 @@ const LABELS = {
   skipped: 'skipped',
 };
 
-/** One list; `element` is hidden while it is empty or repeats the plan above it. */
+/** The list; `element` is hidden while it is empty or repeats the plan above it. */
 export class TodoView {
   element = h('section', { class: 'todos', 'aria-label': 'To do', hidden: true });
 
