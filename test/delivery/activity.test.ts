@@ -1,4 +1,4 @@
-/** What a turn does besides speaking: shown when it takes a while, gone when there are words. */
+/** Lines about running tools and subagents: shown after a second, removed when the text continues. */
 import { describe, expect, it } from 'vitest';
 import {
   Activity,
@@ -31,8 +31,8 @@ const spawned = (task: string, profileId = 'researcher'): EventBody => ({
 });
 const completed: EventBody = { type: 'subagent_completed', result: '', completedNormally: true };
 
-describe('the lines about what runs', () => {
-  it('name a tool that has run for a second, not before, and how it went until there are words', () => {
+describe('the lines about tools and subagents', () => {
+  it('name a tool once it has run for a second, and its result until the text continues', () => {
     const activity = new Activity();
     activity.apply(event(call('exec')), 0);
     expect(activity.lines(SHOW_AFTER_MS - 1)).toBeUndefined();
@@ -45,7 +45,7 @@ describe('the lines about what runs', () => {
     expect(activity.nextLineAt(2_100)).toBeUndefined();
   });
 
-  it('tell a subagent by its profile, its task, and the tool it is at (N-56)', () => {
+  it('name a subagent by its profile and its task, or the tool it runs (N-56)', () => {
     const activity = new Activity();
     activity.apply(event(call('spawn_agent')), 0);
     activity.apply(event(spawned('Find  three\nhotels'), 'a'), 0);
@@ -60,7 +60,7 @@ describe('the lines about what runs', () => {
     expect(activity.lines(1_500)).toBe('⚙ spawn_agent …');
   });
 
-  it('are few, and never grow with what runs', () => {
+  it('are limited, however much runs', () => {
     const activity = new Activity();
     for (let n = 0; n <= MAX_AGENTS_SHOWN; n += 1)
       activity.apply(event(spawned('t'.repeat(500), `p${n}`), `a${n}`), 0);
@@ -72,7 +72,7 @@ describe('the lines about what runs', () => {
 });
 
 describe('below a growing reply', () => {
-  it('a quick tool costs no edit, a slow one gets a line, and the final text has neither', async () => {
+  it('a quick tool causes no edit, a slow one gets a line, and the final text has neither', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'Looking.');

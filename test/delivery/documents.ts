@@ -45,7 +45,7 @@ const nested = fc
   );
 const quotedCode = code.map((text) => text.replace(/^/gm, '> '));
 
-/** Letters between markup in any order: no document, but text that may come all the same. */
+/** Letters between markup in any order: not a document, but text that may arrive. */
 export const scribble = fc
   .array(
     fc.constantFrom(
@@ -90,7 +90,7 @@ export const markdownDocument = fc
   )
   .map((blocks) => blocks.join('\n\n'));
 
-/** Text that has cost other renderers seconds: each is repeated to the asked size. */
+/** Texts that take other renderers seconds; each is repeated up to the requested size. */
 export const HOSTILE: Record<string, string> = {
   brackets: '[',
   images: '![',

@@ -1,4 +1,4 @@
-/** A reply that grows on screen: by edits, in order, never harming its turn. */
+/** A reply that grows on screen: by edits, in order, and without affecting its turn. */
 import { describe, expect, it } from 'vitest';
 import { TYPING_TTL_MS } from '../../src/delivery/typing.ts';
 import { MAX_LIVE_TEXT } from '../../src/delivery/live-text.ts';
@@ -22,7 +22,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('begins below the earlier answers, also those still on their way after a crash', async () => {
+  it('begins after the earlier answers, also those still undelivered after a crash', async () => {
     const gateway = buildDelivery();
     gateway.ahead.add('fake:1');
     const turn = gateway.open('t', '1', [], 'Said before the crash. ');
@@ -35,7 +35,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('stops waiting for its place when the turn ends', async () => {
+  it('stops waiting for earlier answers when the turn ends', async () => {
     const gateway = buildDelivery();
     gateway.ahead.add('fake:1');
     const turn = gateway.open('t');
@@ -72,7 +72,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('rolls over into further messages and leaves finished ones alone', async () => {
+  it('continues in further messages and never edits full ones again', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t');
     const seen: string[][] = [];
@@ -90,7 +90,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('shows a tool below the text, how it went, and takes the line away when there are words again', async () => {
+  it('shows a tool and its result below the text, and removes the line when the text continues', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'Looking.');
@@ -125,7 +125,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('replaces everything on a snapshot, and leaves subagents out', async () => {
+  it('replaces its text on a snapshot, and shows no text of subagents', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'old');
@@ -136,7 +136,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('goes on in the message from before a crash, and never sends anew', async () => {
+  it('continues in the message from before a crash, without a new message', async () => {
     const gateway = buildDelivery();
     const first = gateway.open('t');
     gateway.say('t', 'Half an ans');
@@ -162,7 +162,7 @@ describe('a growing reply', () => {
 
 describe('a failing platform', () => {
   it.each(['blocked', 'unauthorized', 'rejected', 'message_gone', 'place_gone', 'outcome_unknown'] as const)(
-    'harms only what is shown when it says %s',
+    'ends only the live updates when it answers %s',
     async (code) => {
       const gateway = buildDelivery();
       const turn = gateway.open('t');
@@ -187,7 +187,7 @@ describe('a failing platform', () => {
     await turn.settle();
   });
 
-  it('is tried a few times while it is away, then left to the final delivery', async () => {
+  it('is called a few times while it is unavailable, then left to the final delivery', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.channel.failure(...Array.from({ length: 10 }, () => ({ code: 'unavailable' as const })));
@@ -210,7 +210,7 @@ describe('typing', () => {
     expect([gateway.channel.count('typing'), gateway.clock.waiting]).toEqual([before, 0]);
   });
 
-  it('ends by itself when nobody settles', async () => {
+  it('ends by itself when the turn is never settled', async () => {
     const gateway = buildDelivery();
     gateway.open('t');
     await gateway.clock.advance(TYPING_TTL_MS);
@@ -242,7 +242,7 @@ it('follows no events for a channel that shows nothing before the delivery', asy
 });
 
 describe('settling', () => {
-  it('waits for the call in flight and lets nothing follow', async () => {
+  it('waits for the call in flight and allows no further call', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     const release = gateway.channel.hold();
@@ -259,7 +259,7 @@ describe('settling', () => {
     expect([gateway.channel.screen('1'), gateway.listeners.size]).toEqual([['Hello'], 0]);
   });
 
-  it('gives up on a call that never ends', async () => {
+  it('stops waiting for a call that never ends', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.channel.hold();

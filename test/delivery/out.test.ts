@@ -1,4 +1,4 @@
-/** The final delivery (T7): every part exactly once, exactly its text, around whatever the platform refuses. */
+/** The final delivery (T7): every part exactly once and with exactly its text, whatever the platform refuses. */
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
@@ -14,7 +14,7 @@ import { buildDelivery, HEAD } from './setup.ts';
 const LONG = Array.from({ length: 40 }, (_, i) => `Paragraph ${i} of a long answer.`).join('\n\n');
 
 describe('delivering a final text', () => {
-  it('edits what grew on screen to exactly the stored text', async () => {
+  it('edits the growing reply to exactly the stored text', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'Hel');
@@ -37,7 +37,7 @@ describe('delivering a final text', () => {
     );
   });
 
-  it('goes on after a crash without showing a part twice (complaint 5)', async () => {
+  it('continues after a crash without sending a part twice (complaint 5)', async () => {
     const gateway = buildDelivery({ maxLength: 200, dedupes: true });
     await gateway.deliver(LONG);
     const whole = gateway.channel.screen('1');
@@ -48,7 +48,7 @@ describe('delivering a final text', () => {
     expect(gateway.parts.get('ref-1')).toHaveLength(whole.length);
   });
 
-  it('cuts as the growing reply was cut: the final edits move nothing', async () => {
+  it('cuts the text where the growing reply was cut: the final edits move nothing', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t');
     for (const word of LONG.split(/(?<= )/)) {
@@ -63,7 +63,7 @@ describe('delivering a final text', () => {
     expect(grown.join('\n\n')).toBe(LONG);
   });
 
-  it('empties messages that the answer no longer needs', async () => {
+  it('replaces the text of messages that the answer no longer needs', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t');
     gateway.say('t', LONG);
@@ -81,7 +81,7 @@ describe('delivering a final text', () => {
     expect(buttons.at(-1)).toEqual(['Run']);
   });
 
-  it('says the final text even where the platform gives back an older message for the nonce', async () => {
+  it('shows the final text even if the platform answers the nonce with an older message', async () => {
     const gateway = buildDelivery({ dedupes: true });
     gateway.channel.failure({ code: 'outcome_unknown', lost: true });
     const turn = gateway.open('t');
@@ -99,7 +99,7 @@ describe('delivering a final text', () => {
   });
 });
 
-describe('what the platform refuses', () => {
+describe('a delivery that the platform refuses', () => {
   it('is sent plain when it cannot be parsed, and only that part', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'bad_markup' });
@@ -107,7 +107,7 @@ describe('what the platform refuses', () => {
     expect(gateway.channel.screen('1')).toEqual(['some bold text']);
   });
 
-  it('is sent anew once when the message is gone', async () => {
+  it('is sent again once when the message is gone', async () => {
     const gateway = buildDelivery({ dedupes: true });
     gateway.parts.set('t', [{ id: 'lost' }]);
     await gateway.deliver('Here it is.', { turnId: 't' });
@@ -131,14 +131,14 @@ describe('what the platform refuses', () => {
     expect((await gateway.deliver('Hello.')).error).toMatchObject({ code: 'place_gone' });
   });
 
-  it('follows a chat that moved and tells where to', async () => {
+  it('follows a chat that moved, and reports its new id', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'chat_moved', movedTo: '-1001' });
     await gateway.deliver('Hello.');
     expect([gateway.channel.screen('-1001'), gateway.moved]).toEqual([['Hello.'], ['fake: 1 -> -1001']]);
   });
 
-  it('is waited out in place when it is too fast, and never tried early', async () => {
+  it('waits when it is too fast, and never calls early', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure(
       { code: 'rate_limited', retryAfterMs: 20_000 },
@@ -149,14 +149,14 @@ describe('what the platform refuses', () => {
     expect(gateway.clock.monotonicMs()).toBeGreaterThanOrEqual(25_000);
   });
 
-  it('leaves a long pause to the lane, where it counts as no attempt', async () => {
+  it('leaves a long pause to the lane, which counts no attempt', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'rate_limited', retryAfterMs: 13_938_000 });
     expect((await gateway.deliver('Hello.')).value).toEqual({ kind: 'released', delayMs: 13_938_000 });
   });
 
   it.each(['blocked', 'unauthorized', 'rejected'] as const)(
-    'is a dead letter after one attempt when it says %s',
+    'is a dead letter after one attempt when the answer is %s',
     async (code) => {
       const gateway = buildDelivery();
       gateway.channel.failure({ code });
@@ -166,7 +166,7 @@ describe('what the platform refuses', () => {
     },
   );
 
-  it('is tried again later and later, for about a day', async () => {
+  it('is retried at growing intervals, for about a day', async () => {
     const gateway = buildDelivery();
     const delays: (number | undefined)[] = [];
     for (const attempts of [0, 1, 2, 9]) {
@@ -180,14 +180,14 @@ describe('what the platform refuses', () => {
     expect(gateway.delivery.out.maxAttempts).toBe(MAX_DELIVERY_ATTEMPTS);
   });
 
-  it('counts a send whose answer was lost apart', async () => {
+  it('counts sends whose answer was lost', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'outcome_unknown', lost: true });
     const { value } = await gateway.deliver('Hello.');
     expect([value?.kind, gateway.delivery.counts().ambiguousSends]).toEqual(['retry', 1]);
   });
 
-  it(`is given up when ${MAX_AMBIGUOUS_ATTEMPTS} sends of it may already stand on the screen`, async () => {
+  it(`is given up when ${MAX_AMBIGUOUS_ATTEMPTS} sends of it may already be visible`, async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'outcome_unknown', lost: true });
     const last = await gateway.deliver('Hello.', {}, { attempts: MAX_AMBIGUOUS_ATTEMPTS - 1 });
@@ -196,7 +196,7 @@ describe('what the platform refuses', () => {
 });
 
 describe('the lane', () => {
-  it('is let go when the gateway closes, with nothing half done', async () => {
+  it('is released when the gateway closes, without a half-sent part', async () => {
     const gateway = buildDelivery();
     const closing = new AbortController();
     const release = gateway.channel.hold();
@@ -212,7 +212,7 @@ describe('the lane', () => {
     expect(gateway.channel.screen('1')).toEqual(['One.']);
   });
 
-  it('writes nothing once another node has it', async () => {
+  it('writes nothing once another node owns it', async () => {
     const gateway = buildDelivery();
     gateway.loseLane();
     expect((await gateway.deliver('Hello.')).value).toEqual({ kind: 'released' });
@@ -226,13 +226,13 @@ describe('the lane', () => {
     });
   });
 
-  it('makes a dead letter of a payload nobody can read', async () => {
+  it('moves a payload that cannot be read to the dead letters', async () => {
     const gateway = buildDelivery();
     const { error } = await gateway.deliver('Hello.', {}, { payload: { ref: 'x' } });
     expect(error).toMatchObject({ code: 'bad_payload', retryable: false });
   });
 
-  it('ends a dead head with its reason and tells the session', async () => {
+  it('finishes a dead letter with its reason and notifies the session', async () => {
     const gateway = buildDelivery();
     const gone = new StoreError('unavailable', 'the platform stayed away');
     await gateway.delivery.out.onDeadLetter({ ...HEAD, payload: payloadOf('Hello.') }, gone);

@@ -1,4 +1,4 @@
-/** When calls go out: finals first, edits newest-only, never early, never too fast, fair over chats. */
+/** When calls are made: finals first, edits newest-only, never early, never too fast, fair over chats. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { CALLS_PER_SECOND, MAX_FINAL_WAIT_MS, Scheduler } from '../../src/delivery/scheduler.ts';
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 describe('the scheduler', () => {
-  it('shows a chat at most once per interval however often it is asked', async () => {
+  it('edits a chat at most once per interval, however many edits are requested', async () => {
     const scheduler = build();
     const times: number[] = [];
     const task = edit(times);
@@ -44,7 +44,7 @@ describe('the scheduler', () => {
     expect(times.length).toBeLessThanOrEqual(11);
   });
 
-  it('lets finals pass every edit', async () => {
+  it('makes finals before all edits', async () => {
     const scheduler = build(10);
     const order: string[] = [];
     const endless = (name: string) => ({
@@ -100,7 +100,7 @@ describe('the scheduler', () => {
     expect(other.length).toBeGreaterThanOrEqual(8);
   });
 
-  it('pauses every chat when the platform says so, and when several are refused at once', async () => {
+  it('pauses every chat after a global refusal, and when several chats are refused at once', async () => {
     for (const global of [true, false]) {
       const scheduler = build();
       const began = clock.monotonicMs();
@@ -116,7 +116,7 @@ describe('the scheduler', () => {
     }
   });
 
-  it('takes back a final that nobody wants any more, and one that waited too long', async () => {
+  it('gives up a final that was aborted, and one that waited too long', async () => {
     const scheduler = build();
     const stop = new AbortController();
     const refuse = async () => {
@@ -132,7 +132,7 @@ describe('the scheduler', () => {
     await expect(tooLong).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: MAX_FINAL_WAIT_MS });
   });
 
-  it('forgets chats that have nothing to do', async () => {
+  it('forgets chats without work', async () => {
     const scheduler = build();
     for (let chat = 0; chat < 500; chat++) {
       scheduler.requestEdit(`${chat}`, edit([]));
@@ -142,8 +142,8 @@ describe('the scheduler', () => {
   });
 });
 
-describe('a limit', () => {
-  it('slows down by what is refused, to a bound, and recovers slowly', () => {
+describe('a rate limit', () => {
+  it('slows down with each refusal, up to a bound, and recovers slowly', () => {
     const limit = new RateLimit(100);
     let now = 0;
     for (let i = 0; i < 10; i++) limit.slowDown((now += 10_000), 1_000);
@@ -152,7 +152,7 @@ describe('a limit', () => {
     expect(limit.intervalMs).toBe(100);
   });
 
-  it('learns once from calls that were under way together', () => {
+  it('slows down once for calls that were in flight together', () => {
     const limit = new RateLimit(100);
     for (let i = 0; i < 5; i++) limit.slowDown(i, 1_000);
     expect(limit.intervalMs).toBe(200);
@@ -160,7 +160,7 @@ describe('a limit', () => {
 });
 
 describe('100 chats streaming against hidden limits', () => {
-  it('starves no final and is refused less than once in a hundred calls (budget 9)', async () => {
+  it('delay no final for long and are refused less than once in a hundred calls (budget 9)', async () => {
     // Some chats are slower than declared, and the bot's limit falls under its rate for a while.
     const gateway = buildDelivery({
       editIntervalMs: 1_100,

@@ -1,4 +1,4 @@
-/** Delivery with everything around it: a fake channel, an event bus, a ledger that remembers, a clock to turn. */
+/** Delivery in front of a fake channel, with an event bus, a ledger in memory and a fake clock. */
 import { createDelivery } from '../../src/delivery/index.ts';
 import type { EventListener, LaneOutcome } from '../../src/contracts/bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
@@ -11,7 +11,7 @@ import { FakeChannel } from '../fakes/gateway/channel.ts';
 import type { FakeChannelOptions } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';
 
-/** How a head was left: with an outcome, or with an error that makes it a dead letter. */
+/** Result of handling a head: an outcome, or the error that makes it a dead letter. */
 export interface DeliveryResult {
   value?: LaneOutcome;
   error?: unknown;
@@ -84,11 +84,11 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     finished,
     dead,
     moved,
-    /** Addresses with answers on their way. */
+    /** Addresses with undelivered answers. */
     ahead,
     /** Stored plans, by turn. */
     plans,
-    /** The lane goes to another node. */
+    /** Gives the lane to another node. */
     loseLane: () => (fenced = true),
     listeners,
     /** Emits an event of a turn. */

@@ -1,4 +1,4 @@
-/** What is right on screen already is left alone by the final delivery. */
+/** The final delivery does not edit messages that already show their final text. */
 import { describe, expect, it } from 'vitest';
 import { MAX_SHOWN_TEXTS, ShownTexts } from '../../src/delivery/shown-texts.ts';
 import { buildDelivery } from './setup.ts';
@@ -13,7 +13,7 @@ describe('a final delivery after a reply that grew to its end', () => {
     return { gateway, before: gateway.channel.count('edit') };
   }
 
-  it('makes no call where the screen is right, and one where it is not', async () => {
+  it('makes no call for a message that is right, and one for a message that is not', async () => {
     const content = Array.from({ length: 20 }, (_, i) => `Paragraph ${i} of the answer.`).join('\n\n');
     const { gateway, before } = await grown(content);
     await gateway.deliver(`${content}\n\nThe end.`, { turnId: 't' });
@@ -21,14 +21,14 @@ describe('a final delivery after a reply that grew to its end', () => {
     expect(gateway.channel.screen('1').join('\n\n')).toBe(`${content}\n\nThe end.`);
   });
 
-  it('edits for the sake of buttons, and on every further attempt', async () => {
+  it('edits to add buttons, and on every further attempt', async () => {
     const { gateway, before } = await grown('Run it?');
     await gateway.deliver('Run it?', { turnId: 't', buttons: [{ label: 'Run', value: 'run' }] });
     await gateway.deliver('Run it?', { turnId: 't' });
     expect(gateway.channel.count('edit') - before).toBe(2);
   });
 
-  it('edits what a failed call left in doubt', async () => {
+  it('edits a message after a failed call left its text uncertain', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'One');
@@ -42,8 +42,8 @@ describe('a final delivery after a reply that grew to its end', () => {
   });
 });
 
-describe('the texts that are remembered', () => {
-  it('are bounded, the oldest forgotten first, and told once', () => {
+describe('the remembered texts', () => {
+  it('are bounded, forgotten oldest first, and given once', () => {
     const shown = new ShownTexts();
     for (let turn = 0; turn <= MAX_SHOWN_TEXTS; turn++) shown.keep(`${turn}`, ['text']);
     expect([shown.remove('0'), shown.remove('1'), shown.remove('1')]).toEqual([[], ['text'], []]);

@@ -1,10 +1,10 @@
-/** The gateway's commands as Discord takes them: whatever the list says, the registration must not be refused. */
+/** The gateway's commands as Discord accepts them: whatever the list contains, the registration must not be refused. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toSlashCommands } from '../../../channels/discord/commands.ts';
 
-describe('slash commands made of the list of the gateway', () => {
-  it('begin with /ask, keep the order, and call an option by its argument', () => {
+describe('slash commands made from the list of the gateway', () => {
+  it('begin with /ask, keep the order, and name an option after its argument', () => {
     const argument = { name: 'on or off', description: 'One of the modes', required: true };
     const made = toSlashCommands([
       { name: 'stop', description: 'End the running answer' },
@@ -16,7 +16,7 @@ describe('slash commands made of the list of the gateway', () => {
     ]);
   });
 
-  it('stay within the limits of Discord, whatever the list holds', () => {
+  it('stay within the limits of Discord, whatever the list contains', () => {
     const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 140 });
     const listing = fc.record({
       name: fc.oneof(text, fc.stringMatching(/^[a-z]{1,40}$/)),

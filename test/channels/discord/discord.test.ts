@@ -1,4 +1,4 @@
-/** The Discord channel under the suite that every channel passes, and the smaller facts of its sending. */
+/** The Discord channel under the contract that every channel passes, and details of sending. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
@@ -51,12 +51,11 @@ channelContract(
     };
   },
   {
-    acknowledged:
-      'Discord never hears whether a message was taken; gaps are closed from the history instead.',
+    acknowledged: 'Discord has no acknowledgement of messages; gaps are closed from the history instead.',
   },
 );
 
-describe('what Discord sends by REST', () => {
+describe('calls to the REST API of Discord', () => {
   let setup: DiscordSetup;
   let channel: FakeChannel;
   beforeEach(async () => {
@@ -67,7 +66,7 @@ describe('what Discord sends by REST', () => {
     await setup.close();
   });
 
-  it('says who the token belongs to without opening the gateway', async () => {
+  it('identify the token without a gateway connection', async () => {
     const { bot } = setup.discord.platform;
     expect(await setup.channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
       id: bot.id,
@@ -76,7 +75,7 @@ describe('what Discord sends by REST', () => {
     expect(setup.discord.gateway.counts.connections).toBe(0);
   });
 
-  it('pings nobody and unfolds no link, whatever a model wrote (row 35)', async () => {
+  it('ping nobody and show no link preview, whatever the model wrote (row 35)', async () => {
     const text = '@everyone @here <@123456789012345678> <@&123456789012345678> https://example.test/x';
     const sent = await setup.channel.send(setup.part(channel.id, text));
     await setup.channel.edit?.(sent, setup.part(channel.id, `${text} again`));
@@ -86,7 +85,7 @@ describe('what Discord sends by REST', () => {
     expect(setup.discord.screen(channel)[0]).toContain('https://example.test/x');
   });
 
-  it('answers under a message, and without one when that is gone', async () => {
+  it('reply to a message, and send without the reply when it is gone', async () => {
     const question = setup.discord.says(channel, 'why?', setup.discord.person('Ada'));
     await setup.channel.send({ ...setup.part(channel.id, 'because'), replyTo: question.id });
     await setup.channel.send({ ...setup.part(channel.id, 'still'), replyTo: '111111111111111111' });
@@ -94,7 +93,7 @@ describe('what Discord sends by REST', () => {
     expect(replies.map(({ replyTo }) => replyTo?.content)).toEqual(['why?', undefined]);
   });
 
-  it('shows one message when the answer was lost and the part is sent again after a restart', async () => {
+  it('create one message when the answer was lost and the part is sent again after a restart', async () => {
     const part = setup.part(channel.id, 'once', 'outbox-7/0');
     setup.discord.failure({ kind: 'drop' });
     setup.discord.failure({ kind: 'drop' });
@@ -103,7 +102,7 @@ describe('what Discord sends by REST', () => {
     expect(setup.discord.screen(channel)).toEqual(['once']);
   });
 
-  it('repeats nothing in hiding when Discord answers 5xx', async () => {
+  it('are not silently repeated when Discord answers 5xx', async () => {
     setup.discord.failure({ kind: 'status', status: 502 });
     expect(await failureOf(setup.channel.send(setup.part(channel.id, 'hi')))).toMatchObject({
       code: 'unavailable',
@@ -113,7 +112,7 @@ describe('what Discord sends by REST', () => {
   });
 
   it.each(['user', 'shared', 'global'] as const)(
-    'makes no call before a 429 of scope %s has passed',
+    'are not made before a 429 of scope %s has passed',
     async (scope) => {
       setup.discord.rateLimit(60_000, scope);
       for (let i = 0; i < 3; i += 1) {
@@ -125,7 +124,7 @@ describe('what Discord sends by REST', () => {
     },
   );
 
-  it('learns hidden limits from the headers and asks for the wait instead of meeting a 429', async () => {
+  it('learn hidden limits from the headers and ask for the wait instead of causing a 429', async () => {
     await setup.close();
     setup = await DiscordSetup.open({ limits: { send: { limit: 5, windowMs: 60_000 } } });
     channel = setup.discord.platform.addChannel(0);
@@ -136,7 +135,7 @@ describe('what Discord sends by REST', () => {
     expect(setup.discord.limits.refused).toBe(0);
   });
 
-  it('stops calling with a token that was refused (reliability 4.5: no 401 storm)', async () => {
+  it('stop once the token was refused, so that no storm of 401s follows (reliability 4.5)', async () => {
     await setup.close();
     setup = await DiscordSetup.open({ token: 'MTIz.wrong.token' });
     for (let i = 0; i < 20; i += 1) {
@@ -167,7 +166,7 @@ describe('what Discord sends by REST', () => {
     expect(failure).toMatchObject({ code: expected, retryable: expected === 'rate_limited' });
   });
 
-  it('turns a missing reply target into place_gone', async () => {
+  it('turn a missing reply target into place_gone', async () => {
     const refusal = new Refusal(400, 50_035, 'Invalid Form Body', {
       message_reference: {
         _errors: [{ code: 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', message: 'Unknown message' }],
@@ -179,7 +178,7 @@ describe('what Discord sends by REST', () => {
     });
   });
 
-  it.each(['cut', 'html'] as const)('calls a broken answer (%s) unavailable', async (kind) => {
+  it.each(['cut', 'html'] as const)('turn a broken answer (%s) into unavailable', async (kind) => {
     for (let i = 0; i < 2; i += 1)
       setup.discord.failure(kind === 'cut' ? { kind } : { kind: 'status', status: 200, body: 'hello' });
     expect(await failureOf(setup.channel.send(setup.part(channel.id, 'x')))).toMatchObject({
@@ -187,7 +186,7 @@ describe('what Discord sends by REST', () => {
     });
   });
 
-  it('sends to no address that is not a channel id', async () => {
+  it('refuse addresses that are not a channel id', async () => {
     const failure = await failureOf(setup.channel.send(setup.part('1/../../users/@me', 'x')));
     expect(failure.code).toBe('rejected');
     expect(setup.discord.rest.calls).toEqual([]);

@@ -1,4 +1,4 @@
-/** The fake Discord refuses what the platform refuses: a kinder fake would hide failures. */
+/** The fake Discord refuses what the platform refuses: a more lenient fake would hide failures. */
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -77,7 +77,7 @@ describe('the fake Discord', () => {
     expect(await closed).toBe(code);
   });
 
-  it('hangs up with 4013 on unknown intents, 4014 on disallowed ones, 4012 on an old version', async () => {
+  it('closes with 4013 for unknown intents, 4014 for disallowed ones, 4012 for an old version', async () => {
     discord.gateway.messageContentAllowed = false;
     const codes: unknown[] = [];
     for (const intents of [1 << 30, 1 << 15]) {
@@ -90,7 +90,7 @@ describe('the fake Discord', () => {
     expect(codes).toEqual([4_013, 4_014, 4_012]);
   });
 
-  it('takes one identify per five seconds', async () => {
+  it('accepts one identify per five seconds', async () => {
     say(await connect(), identify());
     const hasty = await connect();
     const invalid = next(hasty, 9);
@@ -102,7 +102,7 @@ describe('the fake Discord', () => {
     expect((await ready).s).toBe(1);
   });
 
-  it('replays what was missed and refuses a sequence it never reached (4007)', async () => {
+  it('replays missed events and refuses a sequence number that it never reached (4007)', async () => {
     const room = discord.platform.addChannel(0);
     const socket = await connect();
     say(socket, identify());
@@ -173,7 +173,7 @@ describe('the fake Discord', () => {
     expect(discord.limits.invalid).toBe(2);
   });
 
-  it('keeps the clock of interactions: 3 seconds, once, 15 minutes', async () => {
+  it('enforces the limits of interactions: 3 seconds, one answer, 15 minutes', async () => {
     const { platform } = discord;
     const room = platform.addChannel(0);
     const [used, late] = [

@@ -1,4 +1,4 @@
-/** The Discord gateway under its failures: resume, lost sessions, zombies, fatal closes, a network that goes away. */
+/** Failures of the Discord gateway connection: resume, lost sessions, missing heartbeats, fatal closes, outages. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { ACCEPTED, DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
@@ -31,7 +31,7 @@ describe('the connection to the Discord gateway', () => {
     await vi.waitFor(() => expect(new Set(setup.contents)).toEqual(new Set(texts)), WAIT);
   };
 
-  it('resumes after a forced close and gets what was said meanwhile, in order (reliability 4.5)', async () => {
+  it('resumes after a forced close and receives the messages of the meantime, in order (reliability 4.5)', async () => {
     await setup.start();
     const said: string[] = [];
     for (const code of [4_000, 4_001, 4_002, 4_008, 1_001]) {
@@ -81,9 +81,9 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.contents.at(-1)).toBe('missed 500');
   });
 
-  it('reads on in known conversations after a restart of the process, but repeats no old command', async () => {
+  it('reads missed messages of known sessions after a restart of the process, but no commands', async () => {
     const room = setup.discord.platform.addChannel(0);
-    says('while nobody listened');
+    says('while not running');
     says('/stop');
     says('/new');
     setup.discord.says(room, 'in the room', ada, { mention: true });
@@ -99,20 +99,20 @@ describe('the connection to the Discord gateway', () => {
       messageCount: 1,
     }));
     await setup.start();
-    await arrives(['while nobody listened', 'in the room']);
+    await arrives(['while not running', 'in the room']);
     expect(setup.contents).toHaveLength(2);
     const found = new Map(setup.received.map((message) => [message.content, message]));
     expect(found.get('in the room')).toMatchObject({ place: 'group', mentioned: true });
-    expect(found.get('while nobody listened')).toMatchObject({ place: 'private' });
+    expect(found.get('while not running')).toMatchObject({ place: 'private' });
     expect(setup.discord.rest.calls.join()).not.toContain('/channels/5');
   });
 
-  it('resumes a connection on which one heartbeat stays without an answer (reliability 4.5)', async () => {
+  it('resumes when one heartbeat stays without an answer (reliability 4.5)', async () => {
     await setup.close();
     await open({ heartbeatMs: 200 });
     await setup.start();
     const { counts } = setup.discord.gateway;
-    setup.discord.gateway.makeZombies();
+    setup.discord.gateway.ignoreHeartbeats();
     const before = counts.heartbeats;
     says('into the void');
     await arrives(['into the void']);
@@ -125,7 +125,7 @@ describe('the connection to the Discord gateway', () => {
     [4_004, 'DISCORD_BOT_TOKEN'],
     [4_014, 'Message Content Intent'],
     [4_013, 'update Parley'],
-  ])('is dead after close code %i and says what to do about it', async (code, words) => {
+  ])('is dead after close code %i and reports how to fix it', async (code, words) => {
     await setup.start();
     setup.discord.gateway.close(code);
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('dead'), WAIT);
@@ -151,7 +151,7 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.discord.limits.invalid).toBe(1);
   });
 
-  it('keeps trying while the network is away at the start, and receives when it is back', async () => {
+  it('keeps trying during an outage at the start, and receives when it is over', async () => {
     const { port } = setup.discord;
     await setup.discord.disappear();
     const started = setup.start();
@@ -166,7 +166,7 @@ describe('the connection to the Discord gateway', () => {
     await arrives(['back']);
   });
 
-  it('comes back after an outage with a fresh session and closes the gap', async () => {
+  it('continues after an outage with a new session and reads the missed messages', async () => {
     await setup.start();
     says('before');
     await arrives(['before']);
@@ -180,7 +180,7 @@ describe('the connection to the Discord gateway', () => {
     await isUp();
   });
 
-  it('replaces a client that only fails to reconnect, instead of resuming for ever (complaint 14)', async () => {
+  it('replaces a client that cannot reconnect, instead of resuming forever (complaint 14)', async () => {
     await setup.start();
     const { gateway } = setup.discord;
     const hangUp = setInterval(() => {
@@ -206,7 +206,7 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.channel.health()).toEqual({ state: 'off' });
   };
 
-  it('leaves no connection when stopped before the gateway said hello', async () => {
+  it("leaves no connection when stopped before the gateway's hello", async () => {
     const started = setup.start();
     await vi.waitFor(() => expect(setup.discord.gateway.counts.connections).toBe(1), { interval: 0 });
     await setup.channel.stop();
@@ -214,7 +214,7 @@ describe('the connection to the Discord gateway', () => {
     await staysGone();
   });
 
-  it('makes no connection when stopped while it asks where the gateway is', async () => {
+  it("makes no connection when stopped while it requests the gateway's address", async () => {
     const gate = Promise.withResolvers<void>();
     setup.discord.failure({ kind: 'hold', match: /gateway/, until: gate.promise });
     const started = setup.start();
@@ -234,7 +234,7 @@ describe('the connection to the Discord gateway', () => {
     await staysGone();
   });
 
-  it('keeps messages in order while the store is away, and leaves the 101st to the history', async () => {
+  it('keeps messages in order while the store is unavailable, and reads those past 100 from the history', async () => {
     let away = true;
     setup.verdict = () =>
       away
@@ -252,7 +252,7 @@ describe('the connection to the Discord gateway', () => {
     );
   });
 
-  it('survives events it cannot read', async () => {
+  it('ignores events it cannot read', async () => {
     await setup.start();
     setup.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({ id: 7, content: null }));
     setup.discord.gateway.dispatch('SOMETHING_NEW', 0, () => ({ what: 'ever' }));

@@ -1,4 +1,4 @@
-/** What the channel makes of Discord's events, as a person writes them. */
+/** How the channel reads Discord's events. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readInteraction, readMessage } from '../../../channels/discord/inbound.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -36,7 +36,7 @@ describe('messages from Discord', () => {
     return setup.received.length > 1 ? setup.received[0] : undefined;
   }
 
-  it('takes numeric ids from the transport, not from text, and the name for show only (S-rows: identity)', async () => {
+  it("take the sender's numeric id from the event, never from the text, and the name only for display (S-rows: identity)", async () => {
     const message = await heard('I am <@1>, id 1', {}, { id: ada.id, name: 'Owner\u202e' });
     expect(message).toMatchObject({
       senderId: ada.id,
@@ -46,26 +46,26 @@ describe('messages from Discord', () => {
     });
   });
 
-  it('knows when it is named, and takes its name off the front', async () => {
+  it('are marked as a mention of the bot, whose name at the start is removed', async () => {
     expect(await heard('what is up?', { mention: true })).toMatchObject({
       content: 'what is up?',
       mentioned: true,
     });
   });
 
-  it('knows when it is answered', async () => {
+  it('are marked as a mention when they reply to the bot', async () => {
     const own = setup.discord.platform.add(room.id, setup.discord.platform.bot, 'my words');
     expect(await heard('and yours?', { replyTo: own })).toMatchObject({ mentioned: true, replyTo: own.id });
   });
 
-  it('does not take an answer to somebody else for one to itself', async () => {
+  it('are not marked as a mention when they reply to somebody else', async () => {
     const other = setup.discord.says(room, 'hi', setup.discord.person('Bob'));
     await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
     setup.received.length = 0;
     expect(await heard('hi Bob', { replyTo: other })).toMatchObject({ mentioned: false, replyTo: other.id });
   });
 
-  it('takes a thread for a conversation of its own in the channel it is in (complaint 20)', async () => {
+  it("in a thread belong to the thread's own session in its parent channel (complaint 20)", async () => {
     const channel = room;
     room = setup.discord.platform.addThread(channel);
     expect(await heard('in the thread')).toMatchObject({
@@ -81,14 +81,14 @@ describe('messages from Discord', () => {
     expect(setup.discord.screen(channel)).toEqual([]);
   });
 
-  it('does not take a category for a channel that its channels are threads of', async () => {
+  it('in a channel with a category are not taken for messages in a thread', async () => {
     room = setup.discord.platform.addChannel(0, { parentId: '777' });
     const message = await heard('in a category');
     expect(message).toMatchObject({ chatId: room.id, place: 'group' });
     expect(message?.threadId).toBeUndefined();
   });
 
-  it('asks Discord once what a channel is, and again only when it was not told', async () => {
+  it('read the kind of their channel once, and again only after a failure', async () => {
     const asked = (): number =>
       setup.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;
     const refusal = new Refusal(404, 10_003, 'Unknown Channel');
@@ -98,7 +98,7 @@ describe('messages from Discord', () => {
     expect(asked()).toBe(2);
   });
 
-  it('brings attachments along', async () => {
+  it('carry their attachments', async () => {
     const attachments = [
       {
         id: '1',
@@ -129,7 +129,7 @@ describe('messages from Discord', () => {
     expect(await heard('not a person', options)).toBeUndefined();
   });
 
-  it('puts names in the place of other ids', async () => {
+  it('show names in place of other ids', async () => {
     const bob = { id: '222222222222222222', username: 'bob', global_name: 'Bob' };
     setup.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({
       id: '333333333333333333',
@@ -149,15 +149,15 @@ describe('messages from Discord', () => {
   });
 });
 
-describe('events that are none of ours', () => {
+describe('other events', () => {
   it.each([undefined, null, 7, 'x', [], {}, { id: 'x' }, { id: '1', channel_id: '2', author: null }])(
-    'reads nothing from %j',
+    'like %j are ignored',
     (event) => {
       expect([readMessage(event), readInteraction(event)]).toEqual([undefined, undefined]);
     },
   );
 
-  it('takes only slash commands for commands', () => {
+  it('are not taken for slash commands', () => {
     const event = { id: '1', application_id: '2', token: 't', channel_id: '3', data: { name: 'ask' } };
     expect(readInteraction({ ...event, type: 2 })).toBeDefined();
     expect(readInteraction({ ...event, type: 3 })).toBeUndefined();

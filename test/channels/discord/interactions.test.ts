@@ -1,4 +1,4 @@
-/** Slash commands: registered once, committed and deferred in time, answered where they were asked. */
+/** Slash commands: registered once, committed and deferred in time, answered in their reply. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
@@ -40,7 +40,7 @@ describe('slash commands', () => {
     await setup.channel.edit?.(sent, setup.part(room.id, text));
   };
 
-  it('registers its commands once and leaves an unchanged list alone', async () => {
+  it('are registered once; an unchanged list is not written again', async () => {
     await setup.start();
     await vi.waitFor(() => expect(setup.discord.platform.commandWrites).toBe(1), WAIT);
     expect(setup.discord.platform.commands).toMatchObject([
@@ -58,7 +58,7 @@ describe('slash commands', () => {
     expect(setup.discord.platform.commandWrites).toBe(1);
   });
 
-  it('receives though the commands cannot be registered, and tries that again', async () => {
+  it('do not keep the channel from receiving when they cannot be registered, and are registered later', async () => {
     setup.discord.failure({ kind: 'status', status: 500, match: /commands/ });
     await setup.start();
     setup.discord.says(room, 'hello', ada);
@@ -67,7 +67,7 @@ describe('slash commands', () => {
     await vi.waitFor(() => expect(setup.discord.platform.commandWrites).toBe(1), WAIT);
   });
 
-  it('says in the log when the commands are refused for good', async () => {
+  it('are logged when they are refused for good', async () => {
     setup.discord.failure({
       kind: 'refuse',
       refusal: new Refusal(403, 50_001, 'Missing Access'),
@@ -77,7 +77,7 @@ describe('slash commands', () => {
     await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_commands_not_registered'), WAIT);
   });
 
-  it('commits first, then defers, then grows the answer in the deferred reply', async () => {
+  it('are committed first, then deferred, and the answer grows in the deferred reply (T1)', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();
@@ -99,7 +99,7 @@ describe('slash commands', () => {
     expect(setup.discord.visible(room)[0]?.history).toEqual(['', 'Because', 'Because of **Rayleigh**.']);
   });
 
-  it('lets no edit overtake the deferral it belongs to', async () => {
+  it('are deferred before any edit of their reply', async () => {
     const gate = Promise.withResolvers<void>();
     setup.discord.failure({ kind: 'hold', match: /callback/, until: gate.promise });
     await setup.start();
@@ -112,7 +112,7 @@ describe('slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['Very quick.']);
   });
 
-  it('defers before a commit that takes too long, and still answers', async () => {
+  it('are deferred before a commit that takes too long, and still answered', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();
@@ -123,7 +123,7 @@ describe('slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['Here I am.']);
   });
 
-  it('says in the deferred reply when a slow commit failed after all', async () => {
+  it('get an error in the deferred reply when a slow commit fails after all', async () => {
     const { promise, reject } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();
@@ -155,7 +155,7 @@ describe('slash commands', () => {
     },
   );
 
-  it('hands the argument of a command over as words behind its name', async () => {
+  it('carry their argument as text after the name', async () => {
     setup.verdict = () => Promise.resolve({ kind: 'handled', reply: 'Steering.' });
     await setup.start();
     setup.discord.slash(room, '/queue', { mode: ' steer' }, ada);
@@ -163,7 +163,7 @@ describe('slash commands', () => {
     await vi.waitFor(() => expect(setup.contents).toEqual(['/queue  steer', '/queue']), WAIT);
   });
 
-  it('gives a command repeated after a resume the same id and no second reply', async () => {
+  it('repeated after a resume have the same id and no second reply', async () => {
     await setup.start();
     await ask('once');
     await shows([THINKING]);
@@ -191,7 +191,7 @@ describe('slash commands', () => {
     expect(setup.log.join('')).not.toContain('discord_command_unacknowledged');
   });
 
-  it('goes on in the same message by the normal route after 15 minutes, for a 20 minute turn (reliability 4.5)', async () => {
+  it('continue in the same message by the normal route after 15 minutes, for a turn of 20 minutes (reliability 4.5)', async () => {
     await setup.start();
     const placeholder = await ask('think long');
     await shows([THINKING]);
@@ -201,7 +201,7 @@ describe('slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['whole']);
   });
 
-  it('calls the reply gone after 15 minutes when its message is unknown, so that a normal one is sent', async () => {
+  it('report message_gone after 15 minutes when the message is unknown, so that a new one is sent', async () => {
     await setup.start();
     const placeholder = await ask('think longer');
     await shows([THINKING]);
@@ -226,7 +226,7 @@ describe('slash commands', () => {
     expect(setup.discord.screen(room)).toEqual([THINKING, 'a normal message']);
   });
 
-  it('waits for a deferral that another process is still making', async () => {
+  it('wait for a deferral that another process is still making', async () => {
     const { platform } = setup.discord;
     const { token } = platform.addInteraction(room.id, ada);
     const sent = {
@@ -241,7 +241,7 @@ describe('slash commands', () => {
     expect(failure).toMatchObject({ code: 'unavailable', retryable: true, retryAfterMs: 1_000 });
   });
 
-  it('leaves a command alone that it heard of too late, and the answer comes as a message', async () => {
+  it('that arrive too late are not answered; the answer is sent as a message', async () => {
     setup.verdict = () => {
       shift = 3_500;
       return Promise.resolve(ACCEPTED);
@@ -254,7 +254,7 @@ describe('slash commands', () => {
   });
 });
 
-describe('answers of the gateway to plain messages', () => {
+describe('replies of the gateway to plain messages', () => {
   let setup: DiscordSetup;
   beforeEach(async () => {
     setup = await DiscordSetup.open();
@@ -280,7 +280,7 @@ describe('answers of the gateway to plain messages', () => {
     expect(setup.discord.screen(channel)).toEqual(['/stop', 'Stopped.']);
   });
 
-  it('stays silent when silence is right', async () => {
+  it('are not sent when the receipt has none', async () => {
     const room = setup.discord.platform.addChannel(0);
     setup.verdict = () => Promise.resolve({ kind: 'refused', code: 'denied' });
     await setup.start();

@@ -1,4 +1,4 @@
-/** Markdown in Discord's dialect: what a person reads of it, and what nothing in it can do. */
+/** Markdown in Discord's dialect: what a reader sees, and that no text in it can act as markup or mention. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { render } from '../../../channels/discord/render.ts';
@@ -50,20 +50,20 @@ describe('Markdown on Discord', () => {
     expect(shown(markdown).replaceAll(ZERO_WIDTH, '')).toBe(expected);
   });
 
-  it('sets a table as aligned code', () => {
+  it('renders a table as aligned code', () => {
     expect(sent('| Fruit | Price |\n|---|--:|\n| **Apple** | 1 |\n| Fig | 12 |')).toBe(
       '```\nFruit | Price\n------+------\nApple |     1\nFig   |    12\n```',
     );
   });
 
-  it('parts everyone, here, people, roles, channels, emoji and dates with a zero-width space (row 35)', () => {
+  it('disarms everyone, here, people, roles, channels, emoji and dates with a zero-width space (row 35)', () => {
     const text = '@everyone @here <@1> <@&2> <#3> <:x:4> <a:y:5> <t:6> </ask:7>';
     const out = sent(text);
     expect(out).not.toMatch(/@everyone|@here|<[@#:/]|<a:|<t:|<id:/);
     expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(text);
   });
 
-  it('keeps code closed when there are fences in it, and a list with code whole', () => {
+  it('keeps code with fences in it closed, and a list with code in one piece', () => {
     const nested = '````\n```js\nx\n```\n````';
     expect(fencesBalanced(sent(nested))).toBe(true);
     expect(shown(nested).replaceAll(ZERO_WIDTH, '')).toBe('```js\nx\n```');
@@ -71,7 +71,7 @@ describe('Markdown on Discord', () => {
     expect(shown('> ```\n> quoted code\n> ```')).toBe('quoted code');
   });
 
-  it('shows references and footnotes as they were written, so that no word is lost', () => {
+  it('shows references and footnotes as written, so that no text is lost', () => {
     const written = '[a][one]\n\n[one]: https://example.test/';
     expect(shown(written)).toBe(written);
     expect(sent('text[^1]\n\n[^1]: the note')).toBe('text\\[^1\\]\n\n\\[^1\\]: the note');
@@ -86,12 +86,12 @@ describe('Markdown on Discord', () => {
     for (const depth of [59, 60, 61, 3_000]) expect(nested(depth)).toContain('x');
   });
 
-  it('gives the words without markup as plain', () => {
+  it('gives the text without markup as plain', () => {
     const { plain } = render(parseMarkdown('# T\n\n**a** `b` [c](https://example.test/)\n\n```js\nd\n```'));
     expect(plain).toBe('T\na b c (https://example.test/)\n\nd');
   });
 
-  it('loses no character of plain text and lets none of it act (property)', () => {
+  it('keeps every character of plain text and gives none of it a meaning (property)', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         ...Array.from('*_~|`>#-@<[]():\\.!/ \n'),
@@ -121,7 +121,7 @@ describe('Markdown on Discord', () => {
     );
   });
 
-  it('closes every fence it opens, sends nothing malformed, and counts what it sends (property)', () => {
+  it('closes every fence, renders nothing malformed, and counts what it renders (property)', () => {
     fc.assert(
       fc.property(markdownish, (markdown) => {
         const { text, length } = render(parseMarkdown(markdown));

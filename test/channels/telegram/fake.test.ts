@@ -1,4 +1,4 @@
-/** The fake Bot API server itself: as strict as the real one, in the same words. */
+/** The fake Bot API server: as strict as the real one, with the same error texts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
 import { KNOWN_LIMITS } from '../../fakes/telegram/limits.ts';
@@ -86,7 +86,7 @@ describe('HTML', () => {
 });
 
 describe('getUpdates', () => {
-  it('confirms by offset, gives the last with a negative one, and bounds the batch', async () => {
+  it('confirms updates by offset, gives the last ones for a negative offset, and limits the batch', async () => {
     for (let i = 0; i < 5; i += 1) fake.says('1', `m${i}`, '1');
     expect(await poll({})).toEqual([0, 1, 2, 3, 4]);
     expect(await poll({ offset: 700_000_003, limit: 2 })).toEqual([2, 3]);
@@ -96,7 +96,7 @@ describe('getUpdates', () => {
     expect(fake.updates.unconfirmed).toBe(2);
   });
 
-  it('throws the older poll out, and all of them while a webhook is set', async () => {
+  it('ends the older of two polls, and refuses every poll while a webhook is set', async () => {
     const older = call('getUpdates', { timeout: 50 });
     while (fake.updates.waiting === 0) await new Promise((next) => setImmediate(next));
     fake.says('2', 'for the newer', '2');
@@ -113,7 +113,7 @@ describe('getUpdates', () => {
     );
   });
 
-  it('leaves out kinds that were not asked for', async () => {
+  it('leaves out kinds of updates that were not requested', async () => {
     await call('getUpdates', { allowed_updates: ['message'] });
     fake.update({ edited_message: { message_id: 1 } });
     fake.says('1', 'hi', '1');
@@ -122,7 +122,7 @@ describe('getUpdates', () => {
 });
 
 describe('limits', () => {
-  it('refuses the second call in a chat too soon, and remembers who did not wait', async () => {
+  it('refuses a second call in a chat that comes too soon, and records callers that did not wait', async () => {
     fake.chats.open('1');
     expect((await call('sendMessage', { chat_id: 1, text: 'one' })).ok).toBe(true);
     const refused = await call('sendMessage', { chat_id: '1', text: 'two' });
@@ -136,7 +136,7 @@ describe('limits', () => {
     expect(fake.screen('1')).toEqual(['one']);
   });
 
-  it('fails the test whose bot did not wait', async () => {
+  it('fails the test when the bot did not wait', async () => {
     const strict = await FakeTelegram.start();
     strict.chats.open('1');
     strict.rateLimit(5);
@@ -147,7 +147,7 @@ describe('limits', () => {
     await expect(strict.close()).rejects.toThrow(/sendMessage for 1 came \d+ ms too early/);
   });
 
-  it('allows a group 20 a minute and everybody together 30 a second', async () => {
+  it('allows a group 20 calls a minute and all chats together 30 a second', async () => {
     fake.chats.open('-5');
     for (let i = 0; i < 20; i += 1)
       expect((await call('sendMessage', { chat_id: -5, text: `${i}` })).ok).toBe(true);
@@ -207,7 +207,7 @@ describe('refusals', () => {
     expect(await call(method, params)).toMatchObject({ ok: false, error_code: status, description });
   });
 
-  it('knows a malformed token from a wrong one', async () => {
+  it('distinguishes a malformed token from a wrong one', async () => {
     expect((await call('getMe', {}, 'x')).description).toBe('Unauthorized: invalid token specified');
     expect((await call('getMe', {}, '1:wrong')).description).toBe('Unauthorized');
   });

@@ -1,4 +1,4 @@
-/** What a Telegram update becomes, and what is passed over in silence. */
+/** What the channel makes of a Telegram update, and which updates it ignores. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toInbound } from '../../../channels/telegram/inbound.ts';
@@ -33,7 +33,7 @@ const command = (text: string): Record<string, unknown> => ({
 });
 
 describe('a private message', () => {
-  it('carries ids as strings, the dedupe key, and the words as they are', () => {
+  it('carries ids as strings, the dedupe key, and the text unchanged', () => {
     expect(read(message({}))).toEqual({
       id: '987654321:10',
       channel: 'telegram',
@@ -51,11 +51,11 @@ describe('a private message', () => {
     });
   });
 
-  it('names the message it answers', () => {
+  it('names the message it replies to', () => {
     expect(read(message({ reply_to_message: { message_id: 3, from: PERSON } })).replyTo).toBe('3');
   });
 
-  it('keeps every digit of an id of 52 bits, and takes no id that a double would bend', () => {
+  it('keeps every digit of an id of 52 bits, and ignores ids that a double would round', () => {
     const id = 2 ** 52 - 1;
     expect(read(message({ chat: { id, type: 'private' } })).chatId).toBe('4503599627370495');
     expect(toInbound(message({ chat: { id: 2 ** 53 + 2, type: 'private' } }), BOT).kind).toBe('ignored');
@@ -64,7 +64,7 @@ describe('a private message', () => {
     );
   });
 
-  it('brings files along with their caption', () => {
+  it('carries files and their caption', () => {
     const photo = [
       { file_id: 'small', file_size: 10 },
       { file_id: 'large', file_size: 900 },
@@ -101,7 +101,7 @@ describe('a group message', () => {
     expect(read(message({ chat: group, text, entities }))).toMatchObject({ place: 'group', mentioned });
   });
 
-  it('counts an answer to the bot as a mention, an answer to somebody else not', () => {
+  it('counts a reply to the bot as a mention, but not a reply to somebody else', () => {
     const answer = (from: object, more = {}): boolean =>
       read(message({ chat: group, reply_to_message: { message_id: 3, from }, ...more })).mentioned;
     expect(answer({ id: 987_654_321, is_bot: true })).toBe(true);
@@ -123,7 +123,7 @@ describe('a group message', () => {
     expect(read(message(command(text)))).toMatchObject({ content, mentioned });
   });
 
-  it('knows topics, the General topic, and plain reply threads apart', () => {
+  it('distinguishes topics, the General topic, and plain reply threads', () => {
     const thread = (fields: object): string | undefined => read(message({ chat: group, ...fields })).threadId;
     expect(thread({ message_thread_id: 9, is_topic_message: true })).toBe('9');
     expect(thread({ message_thread_id: 9 })).toBeUndefined();
@@ -131,8 +131,8 @@ describe('a group message', () => {
   });
 });
 
-describe('what no person said to the bot', () => {
-  it('knows a group that became a supergroup from both notes Telegram makes of it', () => {
+describe('updates that are no message of a person to the bot', () => {
+  it("report a group that became a supergroup, from either of Telegram's service messages", () => {
     const moved = { kind: 'moved', from: '-50', to: '-1005000' };
     const there = message({
       chat: { id: -50, type: 'group' },
@@ -173,12 +173,12 @@ describe('what no person said to the bot', () => {
     expect(toInbound(update, BOT)).toMatchObject({ kind: 'ignored' });
   });
 
-  it('hands a button press over as a press, without a message where nobody knows of what', () => {
+  it('report a button press, without a message when its message is unknown', () => {
     const update = { update_id: 3, callback_query: { id: '77', from: PERSON, data: 'x' } };
     expect(toInbound(update, BOT)).toEqual({ kind: 'button', callbackId: '77' });
   });
 
-  it('survives any JSON, and any field of a message replaced by any JSON', () => {
+  it('never throw, whatever JSON they are or hold in any field', () => {
     const outcomes = ['message', 'button', 'ignored'];
     const fields = [
       'message_id',

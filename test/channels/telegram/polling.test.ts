@@ -1,26 +1,27 @@
-/** Receiving under every failure of Telegram and of the gateway: nothing lost, never deaf. */
+/** Receiving under every failure of Telegram and of the gateway: no message is lost, and receiving resumes. */
 import { describe, expect, it, vi } from 'vitest';
 import { CHATS_AT_ONCE, PUBLISH_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { startChannel, startFake, WAIT } from './started.ts';
 
-const storeAway = (): StoreError => new StoreError('unavailable', 'The store is away.', { retryable: true });
+const storeUnavailable = (): StoreError =>
+  new StoreError('unavailable', 'The store is unavailable.', { retryable: true });
 
 describe('committing before advancing', () => {
-  it('tells the gateway of a group with a new id before it hands over what is said there', async () => {
+  it('reports the new id of a group before it publishes messages from there', async () => {
     const fake = await startFake();
     const [from, to] = ['-50', '-1005000'];
     fake.says(from, '', '1', { fields: { text: undefined, migrate_to_chat_id: Number(to) } });
     fake.says(to, '@parley_test_bot hello', '1');
-    const told: number[] = [];
-    const { received, moves } = await startChannel(fake.root, {}, () => void told.push(moves.length));
+    const movesBefore: number[] = [];
+    const { received, moves } = await startChannel(fake.root, {}, () => void movesBefore.push(moves.length));
     await vi.waitFor(() => expect(received).toHaveLength(1), WAIT);
     expect(moves).toEqual([{ channel: 'telegram', from, to }]);
-    expect(told).toEqual([1]);
+    expect(movesBefore).toEqual([1]);
   });
 
-  it('asks for a batch again until all of it was taken, each message with its id (T1)', async () => {
+  it('polls the same batch again until all of it is committed, each message with the same id (T1)', async () => {
     const fake = await startFake();
     const ids: string[] = [];
     const unconfirmed: number[] = [];
@@ -32,7 +33,7 @@ describe('committing before advancing', () => {
       if (message.content === 'second' && refusals > 0) {
         refusals -= 1;
         unconfirmed.push(fake.updates.unconfirmed);
-        throw storeAway();
+        throw storeUnavailable();
       }
     });
     await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
@@ -42,23 +43,23 @@ describe('committing before advancing', () => {
     expect(unconfirmed).not.toContain(0);
   });
 
-  it('is degraded with the reason while the gateway cannot take messages, and up again after', async () => {
+  it('is degraded with the reason while the gateway cannot commit messages, and up again afterwards', async () => {
     const fake = await startFake();
-    let away = true;
+    let unavailable = true;
     const { channel, received } = await startChannel(fake.root, {}, () => {
-      if (away) throw storeAway();
+      if (unavailable) throw storeUnavailable();
     });
     fake.says('1', 'wait for me', '1');
     await vi.waitFor(
-      () => expect(channel.health()).toEqual({ state: 'degraded', detail: 'The store is away.' }),
+      () => expect(channel.health()).toEqual({ state: 'degraded', detail: 'The store is unavailable.' }),
       WAIT,
     );
-    away = false;
+    unavailable = false;
     await vi.waitFor(() => expect(received).toEqual(['wait for me']), WAIT);
     await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
   });
 
-  it(`skips a message, with an error in the log, that was refused for good ${PUBLISH_TRIES} times`, async () => {
+  it(`skips a message that was refused for good ${PUBLISH_TRIES} times, with an error in the log`, async () => {
     const fake = await startFake();
     let tries = 0;
     fake.says('1', 'poison', '1');
@@ -66,14 +67,14 @@ describe('committing before advancing', () => {
     const { received, log } = await startChannel(fake.root, {}, (message) => {
       if (message.content !== 'poison') return;
       tries += 1;
-      throw new GatewayError('bad_message', 'Nobody can take this.');
+      throw new GatewayError('bad_message', 'This cannot be committed.');
     });
     await vi.waitFor(() => expect(received).toEqual(['fine']), WAIT);
     expect(tries).toBe(PUBLISH_TRIES);
     expect(log.join('')).toContain('message_skipped');
   });
 
-  it(`hands ${CHATS_AT_ONCE} chats over at once, no more, and each chat in order`, async () => {
+  it(`publishes at most ${CHATS_AT_ONCE} chats at once, and each chat in order`, async () => {
     const fake = await startFake();
     for (let i = 0; i < 80; i += 1) fake.says(String(100 + (i % 40)), `${i % 40} ${Math.floor(i / 40)}`, '1');
     let now = 0;
@@ -90,7 +91,7 @@ describe('committing before advancing', () => {
       expect(received.filter((text) => text.startsWith(`${chat} `))).toEqual([`${chat} 0`, `${chat} 1`]);
   });
 
-  it('takes a thousand updates, shuffled with garbage kinds, once each', async () => {
+  it('receives a thousand messages once each, among updates of unknown kinds', async () => {
     const fake = await startFake();
     for (let i = 0; i < 1_000; i += 1) {
       if (i % 50 === 0) fake.update({ unheard_of: { deep: [i] } });
@@ -103,25 +104,25 @@ describe('committing before advancing', () => {
   });
 });
 
-describe('getting up again', () => {
-  it('is degraded while a rival polls, keeps trying, and takes over when it stops (409)', async () => {
+describe('recovery', () => {
+  it('is degraded while another process polls, keeps trying, and takes over when that stops (409)', async () => {
     const fake = await startFake();
     const { channel, received } = await startChannel(fake.root);
     await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
-    const rival = `${fake.root}/bot${FAKE_TOKEN}/getUpdates?timeout=50`;
-    const rivalEnd = new AbortController();
-    const rivalPoll = fetch(rival, { signal: rivalEnd.signal }).catch(() => 'gone');
+    const other = `${fake.root}/bot${FAKE_TOKEN}/getUpdates?timeout=50`;
+    const otherEnd = new AbortController();
+    const otherPoll = fetch(other, { signal: otherEnd.signal }).catch(() => 'gone');
     await vi.waitFor(() => expect(channel.health().detail).toMatch(/other getUpdates request/), WAIT);
     expect(channel.health().state).toBe('degraded');
     expect(POLL_TIMING.backoffCapMs).toBeLessThanOrEqual(35_000);
-    rivalEnd.abort();
-    await rivalPoll;
-    fake.says('1', 'after the rival', '1');
-    await vi.waitFor(() => expect(received).toEqual(['after the rival']), WAIT);
+    otherEnd.abort();
+    await otherPoll;
+    fake.says('1', 'after the other', '1');
+    await vi.waitFor(() => expect(received).toEqual(['after the other']), WAIT);
     await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
   });
 
-  it('deletes a webhook that was left behind and polls on', async () => {
+  it('deletes a webhook that was left behind and continues to poll', async () => {
     const fake = await startFake();
     fake.updates.webhook = 'https://old.example.test';
     fake.says('1', 'hello', '1');
@@ -130,7 +131,7 @@ describe('getting up again', () => {
     expect(fake.updates.webhook).toBe('');
   });
 
-  it('is dead with the name of the variable when the token is refused, and stays so (401)', async () => {
+  it('is dead, with the name of the variable, once the token is refused, and stays dead (401)', async () => {
     const fake = await startFake();
     const { channel, received, log } = await startChannel(fake.root);
     await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
@@ -140,14 +141,14 @@ describe('getting up again', () => {
     expect(channel.health().detail).toContain('TELEGRAM_BOT_TOKEN');
     fake.tokenValid = true;
     const next = await startChannel(fake.root);
-    fake.says('1', 'for the living', '1');
-    await vi.waitFor(() => expect(next.received).toEqual(['for the living']), WAIT);
+    fake.says('1', 'after the new start', '1');
+    await vi.waitFor(() => expect(next.received).toEqual(['after the new start']), WAIT);
     expect(channel.health().state).toBe('dead');
     expect(received).toEqual([]);
     expect(log.join('')).not.toContain(FAKE_TOKEN);
   });
 
-  it('aborts a poll that stalls and asks again', async () => {
+  it('aborts a poll that stalls and polls again', async () => {
     const fake = await startFake();
     const { received } = await startChannel(fake.root, { stallMs: 50 });
     await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(3), WAIT);
@@ -155,7 +156,7 @@ describe('getting up again', () => {
     await vi.waitFor(() => expect(received).toEqual(['still here']), WAIT);
   });
 
-  it('starts while Telegram cannot be reached, says so, and comes up with it', async () => {
+  it('starts while Telegram cannot be reached, reports that, and is up once it can be reached', async () => {
     const gone = await FakeTelegram.start();
     const { port, root } = gone;
     await gone.close();
@@ -170,7 +171,7 @@ describe('getting up again', () => {
   });
 
   it.each(['drop', 'cut', 'status', 'page'] as const)(
-    'gets over a poll that ends in %s, without losing or repeating',
+    'recovers from a poll that ends in %s, without losing or repeating a message',
     async (kind) => {
       const fake = await startFake();
       fake.says('1', 'before', '1');

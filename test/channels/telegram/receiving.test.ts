@@ -1,9 +1,9 @@
-/** What belongs to receiving from Telegram besides the messages: menus, health, starts and stops. */
+/** Receiving from Telegram besides the messages: menu, health, starts and stops. */
 import { describe, expect, it, vi } from 'vitest';
 import { COMMANDS } from './setup.ts';
 import { ACCEPTED, startChannel, startFake, WAIT } from './started.ts';
 
-describe('around receiving', () => {
+describe('the Telegram channel', () => {
   it('is up as soon as Telegram answers, without waiting for a message', async () => {
     const fake = await startFake();
     const { channel } = await startChannel(fake.root);
@@ -26,7 +26,7 @@ describe('around receiving', () => {
     expect(received).toEqual([]);
   });
 
-  it('ends in time although the gateway never answers for a message', async () => {
+  it('stops in time although the gateway never commits a message', async () => {
     const fake = await startFake();
     let taking = false;
     const { channel } = await startChannel(fake.root, { lastPublishMs: 20 }, () => {
@@ -40,7 +40,7 @@ describe('around receiving', () => {
     expect(fake.updates.unconfirmed).toBe(1);
   });
 
-  it('cuts the long poll at once when stopped', async () => {
+  it('aborts the long poll at once when stopped', async () => {
     const fake = await startFake();
     const { channel } = await startChannel(fake.root);
     await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
@@ -51,7 +51,7 @@ describe('around receiving', () => {
     expect(channel.health()).toEqual({ state: 'off' });
   });
 
-  it('asks only for the kinds it answers, and offers the commands of the gateway', async () => {
+  it('requests only the kinds of updates it handles, and offers the commands of the gateway', async () => {
     const fake = await startFake();
     await startChannel(fake.root);
     const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));
@@ -60,7 +60,7 @@ describe('around receiving', () => {
     expect(fake.last.get('getUpdates')).toMatchObject({ allowed_updates: ['message', 'callback_query'] });
   });
 
-  it('answers a button press so that it stops spinning, and gets over one that is too old', async () => {
+  it('answers every button press, and ignores that an old one can no longer be answered', async () => {
     const fake = await startFake();
     const { received } = await startChannel(fake.root);
     const press = fake.presses('1', '1', 'run it');

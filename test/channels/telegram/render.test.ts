@@ -50,18 +50,18 @@ describe('markup', () => {
     expect(html(`[click](<${url}>)`)).toBe('click');
   });
 
-  it('keeps what Telegram would show of control marks, and counts it so', () => {
+  it('keeps of control characters what Telegram shows, and counts it as Telegram does', () => {
     expect(plain('a\u0000b\tc\u202Ed\u0007e')).toBe('a\uFFFDb cd e');
     expect(plain('lone \uD83D end')).toBe('lone \uFFFD end');
     expect(renderTelegram(parseMarkdown('👩‍👧 &')).length).toBe(7);
   });
 
-  it('gives nothing for nothing', () => {
+  it('gives an empty text for an empty document', () => {
     for (const markdown of ['', ' \n ', '```\n```'])
       expect(renderTelegram(parseMarkdown(markdown))).toEqual({ text: '', plain: '', length: 0 });
   });
 
-  it('shows what is nested too deep as words', () => {
+  it('shows what is nested too deeply as plain text', () => {
     let node: PhrasingContent = { type: 'text', value: 'deep' };
     for (let i = 0; i < 50_000; i += 1) node = { type: 'strong', children: [node] };
     const rendered = renderTelegram({ type: 'root', children: [{ type: 'paragraph', children: [node] }] });
@@ -70,7 +70,7 @@ describe('markup', () => {
     expect(plain(`${'> '.repeat(60)}deep`)).toMatch(/deep$/);
   });
 
-  it('lines up tables of wide characters', () => {
+  it('aligns tables with wide characters', () => {
     const rows = [
       ['a', 'b'],
       ['日本', 'x'],
@@ -80,7 +80,7 @@ describe('markup', () => {
 });
 
 describe('any text', () => {
-  it('is accepted by Telegram, as markup and plain, and counted as Telegram counts', () => {
+  it('is accepted by Telegram with and without markup, and counted as Telegram counts', () => {
     fc.assert(
       fc.property(fc.oneof(markdownish, fc.string({ unit: 'binary' })), (text) => {
         const { text: source, plain, length } = renderTelegram(parseMarkdown(text));
@@ -92,7 +92,7 @@ describe('any text', () => {
     );
   });
 
-  it('takes time in step with its length, a thousand blocks of every kind', () => {
+  it('is rendered in time proportional to its length, with a thousand blocks of every kind', () => {
     const one = parseMarkdown('- **x** `y` [z](https://x.test)\n\n> q\n\n| a | 日本 |\n|---|---|\n| 1 | 2 |');
     const doc: Root = { type: 'root', children: Array.from({ length: 1_000 }, () => one.children).flat() };
     renderTelegram(doc);
@@ -101,7 +101,7 @@ describe('any text', () => {
     expect(performance.now() - before).toBeLessThan(500);
   });
 
-  it('loses no word', () => {
+  it('keeps every word', () => {
     const word = fc.stringMatching(/^[a-z]{3,8}$/);
     const mark = fc.constantFrom(' ', '**', '*', '`', '\n\n', '\n- ', '\n> ', '\n# ', ' | ', '~~', '\n1. ');
     fc.assert(

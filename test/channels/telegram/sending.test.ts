@@ -1,4 +1,4 @@
-/** Sending, editing and typing: every refusal of Telegram under its name, every lost answer told as what it is. */
+/** Sending, editing and typing: every refusal of Telegram and every lost answer becomes the right error. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_CONNECTIONS } from '../../../channels/telegram/bot-api.ts';
@@ -46,7 +46,7 @@ async function editAfter(prepare: (id: string) => void): Promise<void> {
 }
 
 describe('a message', () => {
-  it('goes out as HTML without link previews, and plain without markup', async () => {
+  it('is sent as HTML without link previews, and plain without markup', async () => {
     await channel.send(part('**a** [b](https://x.test)'));
     expect(fake.last.get('sendMessage')).toMatchObject({
       chat_id: '42',
@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(fake.messages('42')[0]?.entities.map((entity) => entity.type)).toEqual(['bold', 'text_link']);
   });
 
-  it('goes to its topic, and to General without naming it; typing names both', async () => {
+  it('is sent to its topic, and to General without naming it; typing names both', async () => {
     await channel.send(part('in nine', { chatId: GROUP, threadId: '9' }));
     await channel.send(part('in general', { chatId: GROUP, threadId: '1' }));
     expect(fake.messages(GROUP).map((message) => message.threadId)).toEqual([9, undefined]);
@@ -72,27 +72,27 @@ describe('a message', () => {
     ]);
   });
 
-  it('answers another message, and is sent all the same when that one is gone', async () => {
+  it('replies to another message, and is sent even if that one is gone', async () => {
     fake.says('42', 'question', '42');
     await channel.send(part('answer', { replyTo: '1' }));
     await channel.send(part('answer', { replyTo: '999' }));
     expect(fake.messages('42').map((message) => message.replyTo)).toEqual([1, undefined]);
   });
 
-  it('grows by edits, each shown, and takes "not modified" for success', async () => {
+  it('grows by edits, each shown, and treats "not modified" as success', async () => {
     const sent = await channel.send(part('one'));
     for (const text of ['one two', 'one two', 'one two three']) await channel.edit?.(sent, part(text));
     expect(fake.messages('42')[0]?.shown).toEqual(['one', 'one two', 'one two three']);
     expect(fake.count('editMessageText')).toBe(3);
   });
 
-  it('survives with a chat id beyond what a double can hold', async () => {
+  it('reaches a chat whose id a double cannot hold', async () => {
     fake.chats.open('9007199254740993');
     await channel.send(part('hello', { chatId: '9007199254740993' }));
     expect(fake.screen('9007199254740993')).toEqual(['hello']);
   });
 
-  it(`is one of at most ${MAX_CONNECTIONS} on the wire; the others wait their turn`, async () => {
+  it(`uses one of at most ${MAX_CONNECTIONS} connections; further messages wait`, async () => {
     const ids = Array.from({ length: MAX_CONNECTIONS + 40 }, (_, i) => String(1_000 + i));
     for (const id of ids) fake.chats.open(id);
     fake.failure({ kind: 'delay', ms: 100, times: ids.length });
@@ -101,7 +101,7 @@ describe('a message', () => {
     expect(ids.every((id) => fake.screen(id).length === 1)).toBe(true);
   });
 
-  it('keeps the pace each kind of chat allows', () => {
+  it('has the edit interval of its kind of chat', () => {
     const pace = ['42', GROUP].map((chatId) => channel.capabilities.editIntervalMs(chatId));
     expect(pace).toEqual([1_100, 3_100]);
   });
@@ -136,14 +136,14 @@ describe('a refusal', () => {
     });
   });
 
-  it("says that a message to edit is gone, or is not the bot's", async () => {
+  it("reports that a message to edit is gone, or is not the bot's", async () => {
     const gone = editAfter((id) => fake.chats.peek('42')?.messages.delete(Number(id)));
     expect(await failure(gone)).toMatchObject({ code: 'message_gone' });
     fake.says('42', 'mine', '42');
     expect(await failure(channel.edit?.({ id: '2' }, part('x')))).toMatchObject({ code: 'message_gone' });
   });
 
-  it('is for good when the text is empty or too long', async () => {
+  it('is not retryable when the text is empty or too long', async () => {
     expect(await failure(channel.send(part('')))).toMatchObject({ code: 'rejected', retryable: false });
     const tooLong = editAfter(() => undefined).then(() =>
       channel.edit?.({ id: '1' }, part('x'.repeat(4_097))),
@@ -162,7 +162,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('carries the pause Telegram asks for, on edits too', async () => {
+  it('carries the pause that Telegram asks for, also for edits', async () => {
     const edit = editAfter(() => fake.rateLimit(7));
     expect(await failure(edit)).toMatchObject({ code: 'rate_limited', retryable: true, retryAfterMs: 7_000 });
   });
@@ -183,7 +183,7 @@ describe('a lost answer', () => {
     expect(await failure(edit)).toMatchObject({ code: editCode, retryable: true });
   });
 
-  it('is no send at all when nobody listens', async () => {
+  it('is known not to be sent when the connection was refused', async () => {
     const gone = await FakeTelegram.start();
     const { root } = gone;
     await gone.close();
@@ -191,7 +191,7 @@ describe('a lost answer', () => {
     expect(await failure(lonely.send(part('x')))).toMatchObject({ code: 'unavailable', retryable: true });
   });
 
-  it('is one that does not come in time', async () => {
+  it('is also one that does not arrive in time', async () => {
     const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 30 });
     fake.failure({ kind: 'delay', ms: 200, times: 2 });
     expect(await failure(hasty.send(part('late')))).toMatchObject({
@@ -202,14 +202,14 @@ describe('a lost answer', () => {
     expect(await failure(hasty.edit?.({ id: '1' }, part('later')))).toMatchObject({ code: 'unavailable' });
   });
 
-  it('is told apart from a slow one', async () => {
+  it('is distinguished from a slow one', async () => {
     fake.failure({ kind: 'delay', ms: 50 });
     expect(await channel.send(part('slow'))).toEqual({ id: '1' });
   });
 });
 
 describe('the account', () => {
-  it('knows who the token belongs to', async () => {
+  it('is identified by the token', async () => {
     expect(await channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
       id: String(FAKE_BOT.id),
       name: FAKE_BOT.username,

@@ -1,4 +1,4 @@
-/** The buttons under a plan's card: only those that do something, and none where the plan is over. */
+/** The buttons under a plan's card: only those with an effect, and none once the plan has ended. */
 import { describe, expect, it } from 'vitest';
 import { planButtons } from '../../../src/delivery/plans/plan-buttons.ts';
 import { cancelPlan } from '../../../src/contracts/plan.ts';
@@ -11,7 +11,7 @@ const running = (mode: ExecutionMode): Plan => withStatus(plan(3, { mode }), 0, 
 const agentic = plan(2, { mode: 'agentic' });
 
 describe('the buttons of a plan', () => {
-  it('pause it, skip the step that is next or runs, and stop it', () => {
+  it('pause the plan, skip the next or running step, and stop the plan', () => {
     expect(labels(running('agentic'))).toEqual(['Pause', 'Skip step 2', 'Stop']);
     const [, skip] = planButtons(running('agentic'));
     expect(skip?.value).toBe('plan-skip:p:s1');
@@ -19,13 +19,13 @@ describe('the buttons of a plan', () => {
   });
 
   it.each(['planner', 'teacher'] as const)(
-    'only stop it in %s mode: the rest has no effect there, or a question of its own (S-02)',
+    'only stop it in %s mode: the others have no effect there, or a question of their own (S-02)',
     (mode) => {
       expect(labels(running(mode))).toEqual(['Stop']);
     },
   );
 
-  it('are none while it is paused, for its question has them, and none once it is over', () => {
+  it('are absent while it is paused, because its question has them, and once it has ended', () => {
     expect(labels({ ...agentic, state: 'paused' })).toEqual([]);
     expect(labels({ ...agentic, state: 'completed' })).toEqual([]);
     expect(labels(cancelPlan(agentic, 'Stopped.'))).toEqual([]);
@@ -33,7 +33,7 @@ describe('the buttons of a plan', () => {
 });
 
 describe('a card with buttons', () => {
-  it('has those of the moment, and is edited when nothing but they change', async () => {
+  it('has the current buttons, and is edited when only they change', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     gateway.emit('t', { type: 'plan_ready', plan: agentic });
@@ -69,7 +69,7 @@ describe('a card with buttons', () => {
     expect(gateway.channel.count('send')).toBe(2);
   });
 
-  it('loses them after a crash, too, when only the answer is delivered anew', async () => {
+  it('loses them after a crash as well, when only the answer is delivered again', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     gateway.open('t');
     gateway.emit('t', { type: 'plan_ready', plan: agentic });

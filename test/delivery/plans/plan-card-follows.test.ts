@@ -1,4 +1,4 @@
-/** A plan that is carried out and corrected, and its card after every single event of it. */
+/** A plan that is executed and corrected, and its card after every event. */
 import { expect, it } from 'vitest';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -39,7 +39,7 @@ const WORDS: Partial<Record<EventBody['type'], string>> = {
 };
 
 it.each(Object.values(ACTIONS))(
-  'is the stored plan after each event of a plan whose failed step is corrected: $correction.action (S-12, S-35, S-48)',
+  'the card shows the stored plan after each event of a plan whose failed step is corrected: $correction.action (S-12, S-35, S-48)',
   async ({ correction, told }) => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');

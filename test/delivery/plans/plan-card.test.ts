@@ -1,4 +1,4 @@
-/** A plan's card: one message, edited in place, right in the end whatever was missed. */
+/** A plan's card: one message, edited in place, and right in the end whatever updates were missed. */
 import { describe, expect, it } from 'vitest';
 import { MAX_CARDS } from '../../../src/delivery/plans/plan-cards.ts';
 import { cancelPlan } from '../../../src/contracts/plan.ts';
@@ -6,7 +6,7 @@ import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 
 describe('the card of a running plan', () => {
-  it('is one message before the answer, edited as the steps go, within the interval of the platform', async () => {
+  it('is one message before the answer, edited as steps change, within the edit interval', async () => {
     const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 1_000 });
     const turn = gateway.open('t');
     let now = plan(6);
@@ -33,7 +33,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('shows a revised plan whole, why it changed, what is left and what it is about to try (S-24, S-39, S-48)', async () => {
+  it('shows a revised plan in full: why it changed, what is left and what is tried next (S-24, S-39, S-48)', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     const first = plan(2);
@@ -65,7 +65,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('is edited after a crash, not sent again, also when no event of the plan comes any more', async () => {
+  it('is edited after a crash, not sent again, also when no further plan event follows', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     gateway.open('t');
     const before = plan(3);
@@ -90,7 +90,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('leaves the plans of subagents alone', async () => {
+  it('ignores the plans of subagents', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     gateway.emit('t', { type: 'plan_ready', plan: plan(2, { id: 'inner' }) }, { agentId: 'a' });
@@ -99,7 +99,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('still shows its last state when its turn goes to sleep to wait for a human', async () => {
+  it('still shows its last state when its turn is parked', async () => {
     const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 3_000 });
     const turn = gateway.open('t');
     gateway.emit('t', { type: 'plan_ready', plan: plan(2) });
@@ -119,7 +119,7 @@ function cardEdits(gateway: ReturnType<typeof buildDelivery>): number {
 }
 
 describe('the card at the end of its turn', () => {
-  it('is brought to its stored state after the answer, when the edits were held up', async () => {
+  it('is edited to its stored state after the answer, when edits were delayed', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     const made = plan(2);
@@ -139,7 +139,7 @@ describe('the card at the end of its turn', () => {
     expect(gateway.channel.count('send')).toBe(2);
   });
 
-  it('costs no call when it is right already, and keeps saying why it was cancelled', async () => {
+  it('causes no call when it is right already, and still shows why it was cancelled', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     const made = plan(2);
@@ -154,7 +154,7 @@ describe('the card at the end of its turn', () => {
     expect(gateway.channel.screen('1')[0]).toContain('nothing helped');
   });
 
-  it('is sent above the answer when it was never seen', async () => {
+  it('is sent before the answer when it was never sent', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     gateway.plans.set('t', plan(1));
     await gateway.deliver('Done.', { turnId: 't' });
@@ -165,7 +165,7 @@ describe('the card at the end of its turn', () => {
   });
 
   it.each(['message_gone', 'blocked', 'rejected'] as const)(
-    'does not keep the answer back when the platform says %s to it',
+    'does not delay the answer when the platform refuses it with %s',
     async (code) => {
       const gateway = buildDelivery({ maxLength: 2_000 });
       gateway.plans.set('t', plan(1));

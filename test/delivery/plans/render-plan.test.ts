@@ -1,4 +1,4 @@
-/** A plan as one message: what it says, and that it is never longer than the message. */
+/** A plan as one message: its content, and that it always fits. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { render as renderDiscord } from '../../../channels/discord/render.ts';
@@ -9,13 +9,13 @@ import { cancelPlan, MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
 import type { PlanStep } from '../../../src/contracts/plan.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
-const sheets = [
+const targets = [
   ['telegram', { render: renderTelegram, maxLength: 4_096 }],
   ['discord', { render: renderDiscord, maxLength: 2_000 }],
 ] as const;
 
-describe('the page of a plan', () => {
-  it.each(sheets)('shows goal, steps, their states, executors and attempts on %s (N-26)', (_, sheet) => {
+describe('the rendered plan', () => {
+  it.each(targets)('shows goal, steps, their states, executors and attempts on %s (N-26)', (_, target) => {
     const steps: PlanStep[] = [
       step(0, { status: 'done', executor: { kind: 'tool', tool: 'web_search' } }),
       step(1, { status: 'failed', executor: { kind: 'agent', profileId: 'researcher' }, attempts: 2 }),
@@ -23,7 +23,7 @@ describe('the page of a plan', () => {
       step(3, { status: 'running', attempts: 1, corrections: 3, revision: 'The first page was\nempty.' }),
       step(4),
     ];
-    expect(renderPlan(plan(steps), sheet, 'Step 4 is tried again.').plain).toBe(
+    expect(renderPlan(plan(steps), target, 'Step 4 is tried again.').plain).toBe(
       [
         'Plan: Plan a trip to Lisbon',
         '2 of 5 steps done',
@@ -41,7 +41,7 @@ describe('the page of a plan', () => {
     );
   });
 
-  it.each(sheets)('fits the message of %s, however long the plan and whatever is in it', (_, sheet) => {
+  it.each(targets)('fits a message of %s, however long the plan and whatever its text', (_, target) => {
     const words = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 900 }),
       fc.stringMatching(/^[*_~`|<>&[\]()#\\ ]{0,900}$/),
@@ -59,29 +59,32 @@ describe('the page of a plan', () => {
           ),
           { goal, reason },
         );
-        const page = renderPlan(made, sheet, note);
-        expect(page.length).toBeLessThanOrEqual(sheet.maxLength);
+        const page = renderPlan(made, target, note);
+        expect(page.length).toBeLessThanOrEqual(target.maxLength);
         expect(page.plain).toContain('Plan: ');
       }),
       { numRuns: 60 },
     );
   });
 
-  it.each(sheets)('holds every step of the longest plan there is on %s, each with long words', (_, sheet) => {
-    const long = 'so many words about one thing '.repeat(30);
-    const steps = Array.from({ length: MAX_PLAN_STEPS + MAX_ADDED_STEPS }, (__, index) =>
-      step(index, { description: long, revision: long, status: 'failed', attempts: 3 }),
-    );
-    const page = renderPlan(cancelPlan(plan(steps, { goal: long }), 'Nothing helped.'), sheet, long);
-    expect(page.length).toBeLessThanOrEqual(sheet.maxLength);
-    expect(page.plain.match(/✖ \d+\. so many/g)).toHaveLength(steps.length);
-    expect(page.plain).toContain('Nothing helped.');
-  });
+  it.each(targets)(
+    'contains every step of the longest possible plan on %s, each with long text',
+    (_, target) => {
+      const long = 'so many words about one thing '.repeat(30);
+      const steps = Array.from({ length: MAX_PLAN_STEPS + MAX_ADDED_STEPS }, (__, index) =>
+        step(index, { description: long, revision: long, status: 'failed', attempts: 3 }),
+      );
+      const page = renderPlan(cancelPlan(plan(steps, { goal: long }), 'Nothing helped.'), target, long);
+      expect(page.length).toBeLessThanOrEqual(target.maxLength);
+      expect(page.plain.match(/✖ \d+\. so many/g)).toHaveLength(steps.length);
+      expect(page.plain).toContain('Nothing helped.');
+    },
+  );
 
   it.each([0, 200])('shows a plan of %i steps in one message', (count) => {
-    for (const [, sheet] of sheets) {
-      const page = renderPlan(plan(count), sheet);
-      expect(page.length).toBeLessThanOrEqual(sheet.maxLength);
+    for (const [, target] of targets) {
+      const page = renderPlan(plan(count), target);
+      expect(page.length).toBeLessThanOrEqual(target.maxLength);
       expect(page.plain).toContain(`0 of ${count} steps done`);
     }
   });

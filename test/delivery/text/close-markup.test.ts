@@ -21,7 +21,7 @@ describe('the open end of a growing text', () => {
     expect(closeOpenMarkup(text)).toBe(closed);
   });
 
-  it('closes an open code block only for the eye', () => {
+  it('closes an open code block only in what is shown', () => {
     const pages = new MessageChunker({ render: renderHeavy, maxLength: 500 });
     pages.push('```ts\nconst a = **1');
     expect(pages.open().map((page) => page.text)).toEqual(['```ts\nconst a = **1\n```']);
@@ -29,7 +29,7 @@ describe('the open end of a growing text', () => {
     expect(pages.finish().map((page) => page.text)).toEqual(['```ts\nconst a = **1*2;\n```']);
   });
 
-  it('puts a footer below where there is room, and leaves it out where there is none', () => {
+  it('adds a footer if there is room for it', () => {
     const pages = new MessageChunker({ render: renderHeavy, maxLength: 20 });
     pages.push('short');
     expect(pages.open('tool').map((page) => page.text)).toEqual(['short\n\n_tool_']);

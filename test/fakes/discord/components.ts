@@ -2,7 +2,7 @@
 import { invalidForm } from './form.ts';
 import type { Refusal } from './platform.ts';
 
-/** One button as people see it, and what it sends. */
+/** One button: its label and style, and the id it sends. */
 export interface FakeButton {
   label: string;
   customId: string;
@@ -20,7 +20,7 @@ function invalid(code: string, message: string): Refusal {
   return invalidForm('components', code, message);
 }
 
-/** The buttons of a body; undefined when it does not speak of components, which leaves those of an edited message. */
+/** The buttons of a body; undefined when it has no components, which leaves those of an edited message. */
 export function componentsOf(body: Record<string, unknown>): FakeButton[] | undefined {
   const { components } = body;
   if (components === undefined || components === null) return undefined;

@@ -1,4 +1,4 @@
-/** A Discord made of real sockets for the tests: the API a bot sees, and a hand for what people say and what their screens show. */
+/** A Discord server over real sockets: the API that a bot uses, and the test's control of what people write and see. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FakeGateway, INTENT } from './gateway.ts';
@@ -15,7 +15,7 @@ export interface FakeDiscordOptions {
   now?: () => number;
   heartbeatMs?: number;
   identifySpacingMs?: number;
-  /** Limits nobody announces; default: none that a test meets. */
+  /** Limits that the documentation does not name; default: none that a test reaches. */
   limits?: { send?: HiddenLimit; edit?: HiddenLimit };
 }
 
@@ -23,12 +23,12 @@ export interface FakeDiscordOptions {
 export const DISCORD_TOKEN = 'MTE3NzAwMDAwMDAwMDAwMDAwMA.GfAkEt.fake-fake-fake-fake-fake-fake-fake-12';
 
 export interface SayOptions {
-  /** Names the bot at the start, as people do. */
+  /** Mentions the bot at the start. */
   mention?: boolean;
   replyTo?: FakeMessage;
   attachments?: object[];
   webhook?: boolean;
-  /** A system message of this type (7: somebody joined). */
+  /** A system message of this type (7: a member joined). */
   type?: number;
 }
 
@@ -112,7 +112,7 @@ export class FakeDiscord {
     return { id: this.platform.newId(), name };
   }
 
-  /** Somebody writes in a channel; everybody who listens is told. */
+  /** A person writes in a channel; the gateway dispatches the message. */
   says(channel: FakeChannel, text: string, from: FakePerson, options: SayOptions = {}): FakeMessage {
     const { bot } = this.platform;
     const message = this.platform.add(
@@ -131,7 +131,7 @@ export class FakeDiscord {
     return message;
   }
 
-  /** Tells the gateway of a message, once more if need be. */
+  /** Dispatches a message over the gateway, also a second time. */
   deliver(message: FakeMessage): void {
     const channel = this.platform.channel(message.channelId);
     const { bot } = this.platform;
@@ -149,7 +149,7 @@ export class FakeDiscord {
     });
   }
 
-  /** Somebody uses a slash command; the id of the interaction. */
+  /** A person uses a slash command; gives the id of the interaction. */
   slash(channel: FakeChannel, command: string, options: Record<string, string>, from: FakePerson): string {
     return this.#interact(channel, this.platform.addInteraction(channel.id, from), {
       type: 2,
@@ -162,12 +162,12 @@ export class FakeDiscord {
     });
   }
 
-  /** Somebody presses the newest button of that label they can see, or sends any id; the id of the interaction. */
+  /** A person presses the newest visible button of that label, or sends any id; gives the id of the interaction. */
   press(channel: FakeChannel, label: string, from: FakePerson, forgedId?: string): string {
     const seen = this.visible(channel, from);
     const under = seen.findLast(({ buttons }) => buttons.some((button) => button.label === label));
     const message = under ?? (forgedId === undefined ? undefined : seen.at(-1));
-    if (message === undefined) throw new Error(`no button "${label}" is seen`);
+    if (message === undefined) throw new Error(`no button "${label}" is visible`);
     const customId = forgedId ?? message.buttons.find((button) => button.label === label)?.customId;
     return this.#interact(channel, this.platform.addInteraction(channel.id, from, message), {
       type: 3,
@@ -211,17 +211,17 @@ export class FakeDiscord {
     return all.filter((message) => message.onlyFor === undefined || message.onlyFor === viewer?.id);
   }
 
-  /** The next call meets a 429. */
+  /** The next call is refused with a 429. */
   rateLimit(retryAfterMs: number, scope: ForcedLimit['scope'] = 'user'): void {
     this.limits.force({ retryAfterMs, scope });
   }
 
-  /** The next matching call goes wrong. */
+  /** The next matching call fails. */
   failure(failure: Failure): void {
     this.rest.failures.push(failure);
   }
 
-  /** The network is gone: the port closes and every connection breaks. */
+  /** An outage: the port closes and every connection breaks. */
   async disappear(): Promise<void> {
     this.gateway.cut();
     const closed = new Promise<void>((done) => {

@@ -1,4 +1,4 @@
-/** The fake Discord's gateway over a real WebSocket: hello, identify, heartbeats, dispatch, resume with replay, and its ways to hang up. */
+/** The fake Discord's gateway over a real WebSocket: hello, identify, heartbeats, dispatch, resume with replay, close codes. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,7 +11,7 @@ const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_PAYLOAD_BYTES = 4_096;
 const MAX_SENDS = 120;
 const SEND_WINDOW_MS = 60_000;
-/** Heartbeats a client may owe before the server hangs up. */
+/** The server closes a connection after this many missed heartbeats. */
 const MISSED_BEATS = 2.5;
 
 const Frame = z.object({ op: z.number(), d: z.unknown() });
@@ -44,8 +44,8 @@ export interface GatewaySettings {
 export class FakeGateway {
   /** The Developer Portal's switch "Message Content Intent". */
   messageContentAllowed = true;
-  /** Heartbeats are no longer answered on the connections open now, and nothing is dispatched to them. */
-  readonly #zombies = new WeakSet<WebSocket>();
+  /** Connections whose heartbeats are not answered, and to which nothing is dispatched. */
+  readonly #unanswered = new WeakSet<WebSocket>();
   readonly counts = { connections: 0, identifies: 0, resumes: 0, heartbeats: 0, startsLeft: 1_000 };
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #sessions = new Map<string, Session>();
@@ -75,34 +75,35 @@ export class FakeGateway {
     }
   }
 
-  /** Hangs up on everybody. */
+  /** Closes every connection with a code. */
   close(code: number): void {
     for (const socket of this.#server.clients) socket.close(code);
   }
 
-  /** Breaks the connections without a goodbye. */
+  /** Breaks every connection without a close frame. */
   cut(): void {
     for (const socket of this.#server.clients) socket.terminate();
   }
 
-  /** Asks everybody to reconnect and resume (op 7). */
+  /** Asks every client to reconnect and resume (op 7). */
   askReconnect(): void {
     for (const socket of this.#server.clients) send(socket, { op: 7, d: null });
   }
 
-  /** Op 9: `resumable` false also forgets what happened meanwhile. */
+  /** Op 9; with `resumable` false all sessions are deleted, with their events. */
   invalidate(resumable: boolean): void {
     for (const socket of this.#server.clients) send(socket, { op: 9, d: resumable });
     if (!resumable) this.forgetSessions();
   }
 
-  /** Sessions can no longer be resumed: what is said meanwhile is gone for the gateway. */
+  /** Deletes all sessions: they cannot be resumed, and events are not kept for them. */
   forgetSessions(): void {
     this.#sessions.clear();
   }
 
-  makeZombies(): void {
-    for (const socket of this.#server.clients) this.#zombies.add(socket);
+  /** From now on the open connections get neither answers to heartbeats nor events. */
+  ignoreHeartbeats(): void {
+    for (const socket of this.#server.clients) this.#unanswered.add(socket);
   }
 
   async stop(): Promise<void> {
@@ -142,7 +143,7 @@ export class FakeGateway {
       else if (frame.op === 1) {
         lastBeat = now;
         this.counts.heartbeats += 1;
-        if (!this.#zombies.has(socket)) send(socket, { op: 11, d: null });
+        if (!this.#unanswered.has(socket)) send(socket, { op: 11, d: null });
       } else if (frame.op === 2) {
         if (session === undefined) session = this.#identify(socket, frame.d);
         else socket.close(4_005, 'Already authenticated.');
@@ -211,7 +212,7 @@ export class FakeGateway {
     const event = { s: session.seq, t, d };
     session.log.push(event);
     const { socket } = session;
-    if (socket !== undefined && !this.#zombies.has(socket)) send(socket, { op: 0, ...event });
+    if (socket !== undefined && !this.#unanswered.has(socket)) send(socket, { op: 0, ...event });
   }
 }
 

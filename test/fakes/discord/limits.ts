@@ -1,13 +1,13 @@
-/** Rate limits of the fake Discord: buckets with headers, hidden limits, forced 429s, and a count of everything that came too early. */
+/** Rate limits of the fake Discord: buckets with headers, hidden limits, forced 429s, and a count of calls that came too early. */
 import type { ServerResponse } from 'node:http';
 
-/** At most `limit` calls of one route and channel in `windowMs`; the client learns of it only by headers and 429s. */
+/** At most `limit` calls of one route and channel in `windowMs`; the client learns it only from headers and 429s. */
 export interface HiddenLimit {
   limit: number;
   windowMs: number;
 }
 
-/** A 429 the test asks for. `shared` is the limit of a resource that others use, too: no bucket header announces it. */
+/** A 429 that the test requests. `shared` is the limit of a resource that others use as well: no header announces it. */
 export interface ForcedLimit {
   retryAfterMs: number;
   scope: 'user' | 'global' | 'shared';
@@ -22,7 +22,7 @@ interface Bucket {
 const OPEN: HiddenLimit = { limit: 10_000, windowMs: 1_000 };
 
 export class Limits {
-  /** Calls made while a 429 had asked to wait. */
+  /** Calls made before the wait of a 429 was over. */
   early = 0;
   /** 429s given. */
   refused = 0;

@@ -1,4 +1,4 @@
-/** What the fake Discord knows: channels, messages as people see them, interactions, and the ids that name them. */
+/** The data of the fake Discord: channels, messages, interactions and ids. */
 import { randomBytes } from 'node:crypto';
 
 import type { FakeButton } from './components.ts';
@@ -22,9 +22,9 @@ export interface FakeChannel {
   /** 0 guild text, 1 DM, 11 public thread. */
   type: 0 | 1 | 11;
   guildId?: string;
-  /** Of a thread the channel it is in, of a channel its category. */
+  /** The parent channel of a thread, or the category of a channel. */
   parentId?: string;
-  /** The person takes no messages of the bot (50007). */
+  /** The person accepts no messages from the bot (50007). */
   closed?: boolean;
   /** The bot may not write here (50013). */
   forbidden?: boolean;
@@ -53,7 +53,7 @@ export interface FakeMessage {
   webhookId?: string;
   /** Shown to this person only. */
   onlyFor?: string;
-  /** Who was pinged by it. */
+  /** The mentions in it that ping. */
   pings: string[];
   attachments: object[];
 }
@@ -224,7 +224,7 @@ export function messageJson(message: FakeMessage): object {
 
 export { personJson };
 
-/** What Discord tells of a channel. */
+/** A channel's description, as Discord gives it. */
 export function channelJson({ id, type, guildId, parentId }: FakeChannel): object {
   return { id, type, ...(guildId === undefined ? {} : { guild_id: guildId, parent_id: parentId ?? null }) };
 }

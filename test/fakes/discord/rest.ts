@@ -5,7 +5,7 @@ import { ROUTES } from './routes.ts';
 import type { Call, Route } from './routes.ts';
 import { Refusal } from './platform.ts';
 
-/** What goes wrong with the next call that matches. */
+/** How the next call that matches fails. */
 export type Failure = {
   /** "METHOD /path"; default: any call. */
   match?: RegExp;
@@ -20,7 +20,7 @@ export type Failure = {
 export interface RestSettings {
   token: string;
   limits: Limits;
-  /** Everything a route may touch but what belongs to one call. */
+  /** What a route may use besides the data of its own call. */
   shared(): Pick<Call, 'platform' | 'gatewayUrl' | 'startsLeft'>;
 }
 

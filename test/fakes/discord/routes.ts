@@ -1,4 +1,4 @@
-/** What the fake Discord's REST calls do, each as strict as the platform: a table of method, path and effect. */
+/** The REST calls of the fake Discord, each as strict as the platform's: a table of method, path and effect. */
 import { componentsOf } from './components.ts';
 import { contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
 import {
@@ -22,7 +22,7 @@ export interface Call {
   startsLeft: number;
 }
 
-/** What a route answers: JSON with status 200, or nothing with 204. */
+/** A route's answer: JSON with status 200, or nothing with 204. */
 type Effect = (call: Call) => object | undefined;
 
 export interface Route {
@@ -203,7 +203,7 @@ function answerInteraction({ platform, ids: [id = ''], body }: Call): undefined 
   const data: Record<string, unknown> = typeof body.data === 'object' ? { ...body.data } : {};
   componentsOf(data);
   const flags = flagsOf(data, FLAG_EPHEMERAL | FLAG_SUPPRESS_EMBEDS);
-  // Only a press can be taken silently (6), or by changing the message the button stands under (7).
+  // Only a press can be acknowledged silently (6), or by changing the message with the button (7).
   if (body.type === 6 && interaction.under !== undefined) {
     interaction.message = interaction.under;
     return undefined;

@@ -2,7 +2,7 @@
 import { badRequest, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 
-/** One button as people see it, and what it sends. */
+/** One button: its label, and the data it sends. */
 export interface FakeButton {
   text: string;
   data: string;
@@ -35,9 +35,9 @@ export function readKeyboard(params: Params): FakeButton[] {
   });
 }
 
-/** Presses that wait for their answers, and the answers people read. */
+/** Presses that wait for their answers, and the answers that were shown. */
 export class FakePresses {
-  /** What who pressed was shown, by the press's id; '' = the button only stopped spinning. */
+  /** The texts shown for presses, by the id of the press; '' when it was answered without a text. */
   readonly answers = new Map<string, string>();
   #count = 0;
   readonly #open = new Map<string, number>();

@@ -30,7 +30,7 @@ export interface FakeChat {
   type: 'private' | 'group' | 'supergroup';
   isForum: boolean;
   topics: Set<number>;
-  /** Set when people no longer want the bot here: the words of the 403. */
+  /** Set when the bot may not write here: the description of the 403. */
   closed?: string;
   movedTo?: string;
   messages: Map<number, FakeMessage>;
@@ -72,7 +72,7 @@ export class FakeChats {
     return this.#chats.get(id);
   }
 
-  /** Puts somebody's message on screen; the bot's own go through `send`. */
+  /** Adds a person's message to the chat; the bot's own are added by `send`. */
   post(chat: FakeChat, text: string, place: { threadId?: number; replyTo?: number } = {}): FakeMessage {
     return this.#add(chat, { fromBot: false, text, entities: [], buttons: [], source: text, ...place });
   }

@@ -15,7 +15,7 @@ export interface FloodLimits {
 /** What users of the Bot API report (1/s a chat, 20/min a group, 30/s in all). */
 export const KNOWN_LIMITS: FloodLimits = { privateMs: 1_000, groupPerMinute: 20, perSecond: 30 };
 
-/** Timers of the caller may fire this much early without being called impatient. */
+/** Timers of the caller may fire this much too early, in milliseconds. */
 const TOLERANCE_MS = 20;
 
 /** Keeps the windows; one per fake server. */
@@ -56,7 +56,7 @@ export class FloodControl {
     throw tooManyRequests(left);
   }
 
-  /** BucketPauses a chat or a method; gives the refusal that says so. */
+  /** Pauses a chat or a method; gives the refusal. */
   pause(key: string, waitMs: number): Refusal {
     const refusal = tooManyRequests(waitMs);
     this.#paused.set(key, performance.now() + (refusal.parameters?.['retry_after'] ?? 0) * 1_000);

@@ -1,4 +1,4 @@
-/** The parameters of a Bot API call, and a call refused in the words of the real server. */
+/** The parameters of a Bot API call, and refusals with the texts of the real server. */
 
 /** Thrown inside the fake; becomes `{ok: false, error_code, description, parameters}`. */
 export class Refusal extends Error {

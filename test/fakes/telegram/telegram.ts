@@ -1,4 +1,4 @@
-/** A Bot API server over real HTTP, as strict as Telegram's own, with a hand for the test: people write, screens are read. */
+/** A Bot API server over real HTTP, as strict as Telegram's own, which the test controls: people write, chats are read. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -16,7 +16,7 @@ import { UpdateQueue } from './updates.ts';
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
 
-/** What goes wrong with the next matching call: `drop` loses the answer, `cut` the question, `page` answers as a proxy does. */
+/** How the next matching call fails: `drop` loses the answer, `cut` the request, `page` answers as a proxy does. */
 export interface Failure {
   kind: 'drop' | 'cut' | 'delay' | 'status' | 'page';
   /** Only calls of this method; default any but `getUpdates`. */
@@ -25,13 +25,13 @@ export interface Failure {
   times?: number;
   /** Of `delay`, and of `status` 429: milliseconds. */
   ms?: number;
-  /** Of `status`: the HTTP status, with a body in the server's words; default 500. */
+  /** Of `status`: the HTTP status, with the server's body for it; default 500. */
   status?: number;
-  /** Of `status`: those words. */
+  /** Of `status`: the description in that body. */
   description?: string;
 }
 
-/** The server and the test's hand. */
+/** The server, and the test's control of it. */
 export class FakeTelegram {
   readonly chats = new FakeChats();
   readonly updates = new UpdateQueue();
@@ -88,7 +88,7 @@ export class FakeTelegram {
     return this.updates.add(body);
   }
 
-  /** A person presses the newest button of that label; gives the press's id. Throws when nobody could see one. */
+  /** A person presses the newest button of that label; gives the press's id. Throws when there is none. */
   press(chatId: string, label: string, from: string): string {
     const under = this.messages(chatId).findLast(({ buttons }) => buttons.some(({ text }) => text === label));
     const button = under?.buttons.find(({ text }) => text === label);
@@ -96,7 +96,7 @@ export class FakeTelegram {
     return this.presses(chatId, from, button.data, under);
   }
 
-  /** Somebody sends a press with any data at all, under any message. */
+  /** A press with any data, of a button under any message. */
   presses(chatId: string, from: string, data: string, under: Pick<FakeMessage, 'id'> = { id: 1 }): string {
     const id = this.pressed.open();
     const { type } = this.chats.open(chatId);
@@ -116,17 +116,17 @@ export class FakeTelegram {
     return [...(this.chats.peek(chatId)?.messages.values() ?? [])].filter((message) => message.fromBot);
   }
 
-  /** People close the chat to the bot; the words follow "Forbidden: ". */
+  /** The bot may no longer write in the chat; `why` follows "Forbidden: ". */
   closeChat(chatId: string, why = 'bot was blocked by the user'): void {
     this.chats.open(chatId).closed = why;
   }
 
-  /** The next `times` calls that change a chat are told to wait. */
+  /** The next `times` calls that change a chat are refused with a wait. */
   rateLimit(retryAfterS: number, times = 1): void {
     for (let i = 0; i < times; i += 1) this.flood.force(retryAfterS * 1_000);
   }
 
-  /** Makes something go wrong with the next matching calls. */
+  /** Makes the next matching calls fail. */
   failure(failure: Failure): void {
     this.#failures.push({ times: 1, ...failure });
   }
@@ -141,7 +141,7 @@ export class FakeTelegram {
     return this.calls.get(method) ?? 0;
   }
 
-  /** Stops listening and cuts every connection. Throws when a call came earlier than it was told to. */
+  /** Stops listening and cuts every connection. Throws when a call came before its wait was over. */
   async close(): Promise<void> {
     this.updates.end();
     this.#server.closeAllConnections();

@@ -1,4 +1,4 @@
-/** The update queue of the fake Bot API: offsets confirm, long polls wait, a second poller throws the first one out. */
+/** The update queue of the fake Bot API: offsets confirm, long polls wait, a second poll ends the first. */
 import { Refusal, badRequest } from './refusal.ts';
 
 export type FakeUpdate = Record<string, unknown> & { update_id: number };
@@ -55,7 +55,7 @@ export class UpdateQueue {
     if (last) this.#pending.unshift(last);
   }
 
-  /** One `getUpdates` call; `gone` fires when the caller hung up. */
+  /** One `getUpdates` call; `gone` fires when the caller has disconnected. */
   async poll(params: Record<string, unknown>, gone: AbortSignal): Promise<FakeUpdate[]> {
     this.polls += 1;
     if (this.webhook !== '') {
