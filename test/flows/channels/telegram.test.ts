@@ -31,7 +31,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
   };
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-  it.concurrent('lets the answer grow by edits and end as exactly the stored text (N-01, B-01, B-43)', async () => {
+  it.concurrent('lets the answer grow by edits and end as exactly the stored text (N-01, B-43)', async () => {
     const chat = asks({ text: words(60), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat)).toEqual([words(60)]), WAIT);
     const [answer] = await settled(chat);
