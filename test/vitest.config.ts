@@ -1,14 +1,14 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { LongestFirst } from './run-order.ts';
+import { existingTests, LongestFirst } from './run-order.ts';
 
 /** Files that need a process of their own, because they replace a module or change the environment of the process. */
-const ALONE = [
-  'test/store/embedded/embedded.test.ts',
-  'test/tools/exec/exec.test.ts',
-  'test/security/egress.test.ts',
-];
+const ALONE = existingTests([
+  'store/embedded/embedded.test.ts',
+  'tools/exec/exec.test.ts',
+  'security/egress.test.ts',
+]);
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),

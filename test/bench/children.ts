@@ -17,11 +17,11 @@ const START_ARGS = project.scripts.start.split(' ').slice(1);
 const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 30_000;
 
-/** A process that tells its address over its channel. */
+/** A process that reports its address over IPC. */
 export interface Helper {
   url: string;
-  /** Emits `told` with each further message. */
-  news: EventEmitter<{ told: [Record<string, string>] }>;
+  /** Emits `report` with each further message. */
+  reports: EventEmitter<{ report: [Record<string, string>] }>;
   stop(): Promise<void>;
 }
 
@@ -31,9 +31,9 @@ export async function startHelper(name: string, ...args: string[]): Promise<Help
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   endWithUs(child);
   const [{ url }] = await once(child, 'message');
-  const news: Helper['news'] = new EventEmitter();
-  child.on('message', (message: Record<string, string>) => news.emit('told', message));
-  return { url: String(url), news, stop: () => endChild(child) };
+  const reports: Helper['reports'] = new EventEmitter();
+  child.on('message', (message: Record<string, string>) => reports.emit('report', message));
+  return { url: String(url), reports, stop: () => endChild(child) };
 }
 
 /** A gateway under measurement. */
@@ -94,12 +94,12 @@ async function isReady(url: string): Promise<boolean> {
     await response.arrayBuffer();
     return response.status === 200;
   } catch {
-    // Nobody listens yet.
+    // It does not listen yet.
     return false;
   }
 }
 
-/** A port nobody listens on at the moment. */
+/** A port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -110,7 +110,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** No child outlives the bench, however it ends. */
+/** Kills every child when the bench ends, however it ends. */
 function endWithUs(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);

@@ -19,11 +19,11 @@ describe('a figure', () => {
     expect(table([{ ...figure, value, bar }])).toContain(missed ? 'MISSED' : 'ok');
   });
 
-  it('without a bar is told, not judged', () => {
+  it('without a bar is reported, not judged', () => {
     expect(isMissed({ ...figure, value: 1e9 })).toBe(false);
   });
 
-  it('of many samples is the middle one; of none it is no number', () => {
+  it('is the middle one of many samples, and NaN of none', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(quantile([4, 1, 3, 2], 0.99)).toBe(4);
     expect(median([])).toBeNaN();

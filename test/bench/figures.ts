@@ -2,7 +2,7 @@
 
 /** One row of the table. */
 export interface Figure {
-  /** Its number in the list of budgets; undefined = told for information, without a bar. */
+  /** Its number in the list of budgets; undefined = for information, without a bar. */
   row?: number;
   what: string;
   /** Where it was measured. */
@@ -57,7 +57,7 @@ function round(value: number): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0);
 }
 
-/** The value below which the given share (0 to 1) of the samples lies; NaN of nothing. */
+/** The value below which the given share (0 to 1) of the samples lies; NaN without samples. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

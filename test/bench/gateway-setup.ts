@@ -8,7 +8,7 @@ import type { GatewayProcess, Helper } from './children.ts';
 import { postRequest, Wire } from './wire.ts';
 import type { Took } from './wire.ts';
 
-/** What the bench sets above its default: a thousand streams are to run at once. */
+/** Limits above their defaults, because a thousand streams run at once. */
 export const RAISED = { providers: { ollama: { concurrency: 1_024 } }, turns: { concurrency: 1_024 } };
 
 /** What a first token of the bench's model looks like: in the gateway's chunks, and in the model's own lines. */
@@ -19,7 +19,7 @@ export interface RunningGateway {
   on: string;
   model: Helper;
   gateway: GatewayProcess;
-  /** Starts the gateway anew, with more in its environment. */
+  /** Restarts the gateway with more in its environment. */
   restart(env?: Record<string, string>): Promise<GatewayProcess>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function openGateway(model: Helper, databaseUrl?: string): Promise<
   return gateway;
 }
 
-/** Somebody who asks over one connection, again and again. */
+/** A client that asks over one connection, again and again. */
 export interface Asker {
   ask(): Promise<Took>;
   close(): void;

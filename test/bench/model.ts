@@ -25,7 +25,7 @@ const fake = await startFakeOllama({ fallback: (body) => replyTo(lastUserText(bo
 process.send?.({ url: fake.url });
 process.once('disconnect', () => void fake.close());
 
-/** Tells the bench of each call as it arrives, and when its caller closed the connection; finished answers are not told. */
+/** Reports each call as it arrives, and when its caller closed the connection; finished answers are not reported. */
 for (;;) {
   const call = await fake.nextCall();
   const text = lastUserText(call.body);

@@ -1,4 +1,4 @@
-/** Rows 6 and 7: how soon the gateway is ready, and what it takes while nothing happens. */
+/** Rows 6 and 7: how soon the gateway is ready, and how much memory it uses when idle. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';

@@ -7,7 +7,7 @@ import type { RunningGateway } from './gateway-setup.ts';
 const STOPS = 40;
 const CLOSED_WITHIN_MS = 10_000;
 
-/** Row 8: stops in the model's silence before its first token and in the middle of its answer, in turns; the slowest counts. */
+/** Row 8: stops in the model's silence before its first token and in the middle of its answer, alternately; the slowest counts. */
 export async function stopToClosed(gateway: RunningGateway): Promise<Figure> {
   const seen: number[] = [];
   for (let nth = 0; nth < STOPS; nth += 1) {
@@ -33,11 +33,11 @@ async function stopOnce(
   text: string,
   prefill: boolean,
 ): Promise<number> {
-  const { news } = gateway.model;
+  const { reports } = gateway.model;
   const signal = AbortSignal.timeout(CLOSED_WITHIN_MS);
-  const told = on(news, 'told', { signal });
+  const received = on(reports, 'report', { signal });
   await postToSession(gateway, session, 'messages', { content: text });
-  for await (const [message] of told) if (message.arrived === text) break;
+  for await (const [message] of received) if (message.arrived === text) break;
   if (!prefill) await new Promise((resolve) => setTimeout(resolve, 200));
   const closed = untilClosed(gateway, text, signal);
   const startedAt = performance.now();
@@ -47,7 +47,7 @@ async function stopOnce(
 
 async function untilClosed({ model }: RunningGateway, text: string, signal: AbortSignal): Promise<number> {
   for (;;) {
-    const [message] = await once(model.news, 'told', { signal });
+    const [message] = await once(model.reports, 'report', { signal });
     if (message.closed === text) return performance.now();
   }
 }

@@ -1,4 +1,4 @@
-/** A load client with next to no work of its own: it shares two cores with what it measures. */
+/** A load client that costs little CPU itself, because it shares two cores with what it measures. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';

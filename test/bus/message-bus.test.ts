@@ -22,7 +22,7 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'c', 'b']);
   });
 
-  it('that nobody claimed starts with the next sweep, and soon after a sweepSoon', async () => {
+  it('that nobody claimed starts with the next sweep, and soon after sweepSoon()', async () => {
     const driven = await start();
     await pass(0);
     await driven.lanes.append(LANE, 'a', {});

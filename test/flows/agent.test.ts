@@ -35,7 +35,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(isError).toBe(false);
   });
 
-  it('tells the model of arguments that are none, and of tools that are none (B-48)', async () => {
+  it('tells the model about invalid arguments and unknown tools (B-48)', async () => {
     const toolCalls = [
       { name: 'list_dir', args: { path: 7, surprise: true } },
       { name: 'rm_rf', args: {} },

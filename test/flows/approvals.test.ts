@@ -163,7 +163,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe for another')).toBe(0);
     });
 
-    it('tells whoever writes meanwhile, once, what is waited for; /stop denies and ends it', async () => {
+    it('says once to whoever writes meanwhile what it waits for; /stop denies and ends it', async () => {
       const chat = await askOnTelegram('wipe and wait');
       for (const more of ['and then?', 'hello?']) fixture().telegram.says(chat, more, chat);
       await shows(chat, /first I wait for an answer about wipe/);
@@ -179,7 +179,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe and wait')).toBe(0);
     });
 
-    it('asks on Discord with components, and answers the press for the presser alone', async () => {
+    it('asks on Discord with components, and shows the answer to a press only to who pressed', async () => {
       const { discord, store } = fixture();
       const { channel, person } = discord.dm('Grace');
       await store.access.addGrant('discord', 'dm', person.id);

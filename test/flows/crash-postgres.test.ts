@@ -9,7 +9,7 @@ if (binaries === undefined) {
 }
 
 describe.skipIf(binaries === undefined)('a turn whose Postgres restarts', () => {
-  it('goes on in the silence and in the tokens, with one call of the model and not a word lost', async () => {
+  it('continues before the first token and in the middle of the answer, with one model call and no text lost', async () => {
     const { answer, expected, modelCalls } = await outliveRestarts({
       binaries: binaries ?? '',
       silenceMs: 3_000,

@@ -57,7 +57,7 @@ describe('the demo', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('plans a picnic with one step corrected, and tells how it went (S-01, S-13, S-20)', async () => {
+  it('plans a picnic with one step corrected, and sums up the result (S-01, S-13, S-20)', async () => {
     const events = await ask('picnic', 'plan a picnic');
     const types = events.map(({ type }) => type);
     expect(types.indexOf('thinking_delta')).toBeLessThan(types.indexOf('plan_ready'));
@@ -79,7 +79,7 @@ describe('the demo', () => {
     );
   });
 
-  it('needs no correction where the notes are there already, and reads them out when asked', async () => {
+  it('needs no correction when the notes exist already, and reads them out when asked', async () => {
     await ask('again', 'plan a trip');
     const events = await ask('again', 'plan a trip');
     expect(events.map(({ type }) => type)).not.toContain('plan_revised');
@@ -108,7 +108,7 @@ describe('the demo', () => {
     expect(await lastAnswer('ticking')).toContain('- who comes along');
   });
 
-  it('says why a plan of teacher mode ended where a step was let fail, and which mode repairs it (S-02)', async () => {
+  it('says why a plan in teacher mode ended after a failed step, and which mode repairs it (S-02)', async () => {
     await command('failing', '/mode teacher');
     await fixture.post('failing', 'plan a picnic');
     await run('failing', 'Look at what is in the folder');
@@ -133,7 +133,7 @@ describe('the demo', () => {
   describePage('on the page', (tab) => {
     const panel = () => tab.page.getByRole('region', { name: 'Plan' });
 
-    it('shows the plan with the step that was put in, why, and the corrections that are left (S-13, S-22)', async () => {
+    it('shows the plan with the inserted step, the reason, and the corrections left (S-13, S-22)', async () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'plan a picnic');
       await page.locator('.plan-count', { hasText: '4 of 4' }).waitFor();
@@ -145,7 +145,7 @@ describe('the demo', () => {
       expect(shown.steps[2]).toMatchObject({ attempts: 2, mark: 'done' });
     }, 60_000);
 
-    it('explains each step in teacher mode and waits for Run, or leaves out what Skip is pressed for (S-02)', async () => {
+    it('explains each step in teacher mode and waits for Run, or skips the step when Skip is pressed (S-02)', async () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();

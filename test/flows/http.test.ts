@@ -45,7 +45,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(read.at(-1)?.data).toBe('[DONE]');
   });
 
-  it('serves OpenAI’s own client, streamed and whole, with a memory and with its usage', async () => {
+  it('serves OpenAI’s own client, streamed and whole, with its history and its usage', async () => {
     const client = openai();
     const stream = await client.chat.completions.create({
       model: 'default',
@@ -211,7 +211,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(at - left).toBeLessThan(1_000);
   });
 
-  it('shows a session to its maker and to the owner, to nobody else', async () => {
+  it('shows a session to its creator and to the owner, and to nobody else', async () => {
     const [maker, other] = [await withToken('maker'), await withToken('other')];
     const made = await fixture().call('/v1/sessions/http:mine/messages', {
       json: { content: 'secret' },
@@ -241,7 +241,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect((await fixture().messages('http:mine')).map(({ content }) => content)).not.toContain('intruder');
   });
 
-  it('names what is wrong with a call, in OpenAI’s words', async () => {
+  it('reports what is wrong with a call as OpenAI does', async () => {
     const cases: [CallInit, RegExp][] = [
       [{ token: 'wrong-token-that-is-long' }, /^401 invalid_api_key$/],
       [{ headers: { authorization: 'Basic b3duZXI6b3duZXI=' } }, /^401 invalid_api_key$/],

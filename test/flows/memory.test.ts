@@ -34,7 +34,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     }, WAIT);
   };
 
-  it.concurrent('is known in another chat of the same person, not in anybody else’s, and theirs to see and to take back', async () => {
+  it.concurrent('is known in other chats of the same person and of nobody else, and can be listed and forgotten by them', async () => {
     saves('Has a dog called Rex', 'my dog is Rex');
     expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
     expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
@@ -66,7 +66,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(carl, 'what is new now')).toContain('- Wants news');
   });
 
-  it.concurrent('is the gist of a long talk over HTTP, whose words stay to be read', async () => {
+  it.concurrent('is the summary of a long conversation over HTTP, whose messages can still be read', async () => {
     const long = (n: number): string => `part ${n} ${'lorem ipsum dolor '.repeat(200)}`;
     fixture().ollama.answer('They read parts 1 and 2 aloud.', { when: 'Write its summary now', times: 9 });
     for (let n = 1; n <= 6; n += 1) {

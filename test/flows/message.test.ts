@@ -33,7 +33,7 @@ describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: t
     ]);
   });
 
-  it('over HTTP stands among the messages of the session and is told as an event', async () => {
+  it('over HTTP is stored among the messages of the session and emitted as an event', async () => {
     await fixture().post('said', 'hello');
     await fixture().idle('http:said');
     const response = await fixture().call('/v1/sessions/http:said/events');

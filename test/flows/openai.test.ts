@@ -63,7 +63,7 @@ describe('a gateway with an OpenAI-compatible server', { timeout: START_MS }, ()
     expect(answer).not.toContain('wrong-key');
   });
 
-  it('does not start with a model of a server nobody named', async () => {
+  it('does not start with a model of a server that is not configured', async () => {
     const config = loadConfig({ GATEWAY_HOME: home, MODEL: 'openai/fake', GATEWAY_TOKEN: OWNER });
     const log = createLog({ level: 'silent', redact: (line) => line, write: () => undefined });
     await expect(startGateway(config, { log })).rejects.toThrow('OPENAI_BASE_URL');

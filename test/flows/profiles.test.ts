@@ -90,7 +90,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await fixture().idle('http:loud');
   });
 
-  it('goes on with what a broken file said before, and tells health, the status and the owner', async () => {
+  it('keeps the last good version of a broken file, and reports it in the health, the status and to the owner', async () => {
     await write('fragile', 'config.json', { description: 'Good words' });
     await told('/profile', /Good words/);
     await write('fragile', 'config.json', '{"description": "secret-snippet", oops');

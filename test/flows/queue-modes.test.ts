@@ -28,7 +28,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     fixture().sql<{ reason: string }[]>`
       select coalesce(reason, state) as reason from turn where session = ${`telegram:${chat}`} order by lane_seq`;
 
-  it.concurrent('tells the mode and sets it, by command and over HTTP, and names them all for one that is none', async () => {
+  it.concurrent('shows and sets the mode, by command and over HTTP, and lists all modes for an unknown one', async () => {
     const chat = await someone('steer');
     fixture().telegram.says(chat, '/queue', chat);
     await vi.waitFor(
@@ -45,7 +45,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param: 'queueMode' } }]);
   });
 
-  it.concurrent('takes what is written meanwhile into the running answer at its next step (steer)', async () => {
+  it.concurrent('takes a message that comes meanwhile into the running turn at its next iteration (steer)', async () => {
     const chat = await someone('steer');
     const look = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };
     fixture().ollama.answer(look, { when: `go ${chat}` });
@@ -63,7 +63,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect(screen(chat).filter((text) => text === 'Both of it.')).toHaveLength(1);
   });
 
-  it.concurrent('ends the running answer for the next message, keeps what was said, and answers (interrupt)', async () => {
+  it.concurrent('ends the running answer for the next message, keeps its text, and answers (interrupt)', async () => {
     const chat = await someone('interrupt');
     fixture().ollama.answer({ text: STORY, perSecond: 25 }, { when: `story ${chat}` });
     fixture().telegram.says(chat, `story ${chat}`, chat);
@@ -81,7 +81,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual(['interrupted', 'completed']);
   });
 
-  it.concurrent('makes one message of a paste that the client has split, without holding anything meanwhile (collect)', async () => {
+  it.concurrent('joins a paste that the client has split into one message, without holding a lane meanwhile (collect)', async () => {
     const chat = await someone('collect');
     const paste = Array.from({ length: 1_500 }, (_, n) => `line${n}`).join('\n');
     const pieces = [`read ${chat}\n${paste.slice(0, 4_050)}`, paste.slice(4_050, 8_100), paste.slice(8_100)];
@@ -104,7 +104,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     ]);
   });
 
-  it.concurrent('ends the deferred reply of a command whose question was answered with the one before', async () => {
+  it.concurrent('ends the deferred reply of a command whose question was answered together with the one before', async () => {
     const room = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', room.id);
     const ada = fixture().discord.person('Ada');

@@ -18,7 +18,7 @@ const FILE = {
 /** Two looks and two turns, on a slow machine. */
 const TEST_TIMEOUT_MS = 60_000;
 
-describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, file: FILE }, (fixture) => {
+describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file: FILE }, (fixture) => {
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const stored = async (session: string): Promise<string[]> => {
     const messages = await fixture().messages(session);
@@ -109,7 +109,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
   );
 
   it.concurrent(
-    'shows a token its own schedules and an admin all',
+    'lists its own schedules to a token, and all of them to an admin',
     async () => {
       const create = async (name: string): Promise<string> => {
         const token = `token-of-${name}-0123456789`;
@@ -144,7 +144,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
   );
 
   it.concurrent(
-    'a schedule ends when whoever made it may not write any more',
+    'a schedule ends when its creator may not write any more',
     async () => {
       await fixture().store.access.addGrant('telegram', 'dm', '5005');
       fixture().telegram.says('5005', '/schedule add "every 60m" Spy on them', '5005');
@@ -206,7 +206,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
   );
 
   it(
-    'a slot that passes while the gateway is down runs once, after the start',
+    'a slot that is missed while the gateway is down runs once, after the start',
     async () => {
       fixture().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
       const at = Date.now() + 4_000;
@@ -230,7 +230,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
   );
 
   it(
-    'the heartbeat speaks in the owner’s chat when there is something to say, and else is not seen (B-45)',
+    'the heartbeat writes to the owner’s chat when there is something to report, and is otherwise invisible (B-45)',
     async () => {
       const workspace = path.join(fixture().home, 'workspace');
       await mkdir(workspace, { recursive: true });

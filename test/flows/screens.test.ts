@@ -86,7 +86,7 @@ describe('a planned turn with subagents', () => {
     expect(answers).toEqual(['I looked.\n\nThere is bread.', 'The bread is cool.']);
   };
 
-  it.concurrent('ticks on its card in a Telegram chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+  it.concurrent('ticks on its card in a Telegram chat, shows the subagent at work, and reports the background one later (N-27, N-56, B-34)', async () => {
     const screen = (): string[] => fixture.telegram.screen(PERSON);
     fixture.telegram.says(PERSON, 'hello', PERSON);
     await vi.waitFor(() => expect(screen()).toHaveLength(1), SLOW);
@@ -98,7 +98,7 @@ describe('a planned turn with subagents', () => {
     expectDone(screen());
   }, 90_000);
 
-  it.concurrent('ticks on its card in a Discord chat, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+  it.concurrent('ticks on its card in a Discord chat, shows the subagent at work, and reports the background one later (N-27, N-56, B-34)', async () => {
     const { channel, person } = fixture.discord.dm();
     const bot = (): string[] => {
       const seen = fixture.discord.visible(channel);
@@ -116,7 +116,7 @@ describe('a planned turn with subagents', () => {
   }, 90_000);
 
   describePage('on the page', (tab) => {
-    it('ticks on its card, shows the subagent at work, and tells of the other later (N-27, N-56, B-34)', async () => {
+    it('ticks on its card, shows the subagent at work, and reports the background one later (N-27, N-56, B-34)', async () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'echo: hello' }).waitFor();

@@ -18,7 +18,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     for (const answer of given) fixture().ollama.answer(answer, { when: said });
   };
 
-  it('are seen over SSE while they work, tagged and apart from the text of the turn (N-56, N-57, B-46)', async () => {
+  it('are streamed over SSE while they work, tagged and separate from the text of the turn (N-56, N-57, B-46)', async () => {
     answers(
       'two please',
       { toolCalls: [spawn('first task'), spawn('second task')] },
@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect((await fixture().messages('http:nested')).at(-1)?.content).toBe('Both are done.');
   });
 
-  it.concurrent('gives a completion only the words of its own turn', async () => {
+  it.concurrent('gives a completion only the text of its own turn', async () => {
     answers('ask somebody', { toolCalls: [spawn('quiet task')] }, { text: 'They said it.' });
     answers('quiet task', { text: 'words of the subagent' });
     const answer = await fixture().call('/v1/chat/completions', {
@@ -106,7 +106,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect(messages[4]?.content).toContain('the answer is 42');
   });
 
-  it.concurrent('in the background are told of by /status, and end with /stop, which says so, and nothing more is heard of them', async () => {
+  it.concurrent('in the background are listed by /status and ended by /stop, which says so, and write nothing afterwards', async () => {
     const chat = people.next().value ?? '';
     answers(
       `begin ${chat}`,

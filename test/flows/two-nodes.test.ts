@@ -18,7 +18,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     await a.close();
   });
 
-  it('streams on one the turn that the other runs, whole', async () => {
+  it('streams on one node the whole turn that the other runs', async () => {
     a.ollama.answer({ text: words(40), perSecond: 40 }, { when: 'watch me' });
     await a.post('across', 'hello');
     await a.idle('http:across');
@@ -33,7 +33,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     expect((await b.messages('http:across')).at(-1)?.content).toBe(words(40));
   });
 
-  it('stops on one the turn that the other runs, within a second (N-58, N-60)', async () => {
+  it('stops on one node, within a second, the turn that the other runs (N-58, N-60)', async () => {
     a.ollama.answer({ text: 'never', hold: true }, { when: 'hold me' });
     await a.post('halted', 'hold me');
     const call = await a.modelCall('hold me');
@@ -45,7 +45,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     expect(at - asked).toBeLessThan(1_000);
   });
 
-  it('runs a repeated message once, whichever node it comes to', async () => {
+  it('runs a repeated message once, whichever node receives it', async () => {
     const headers = { 'idempotency-key': 'either' };
     const posts = [a, b, a, b].map(async (fixture) => {
       const answer = await fixture.call('/v1/sessions/http:either/messages', {
@@ -59,7 +59,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     expect(await a.messages('http:either')).toHaveLength(2);
   });
 
-  it('leaves Telegram to one of them, and to the other when that one goes', async () => {
+  it('polls Telegram from one node, and from the other when that one stops', async () => {
     const [first = '', second = ''] = FRIENDS;
     a.telegram.says(first, 'hello', first);
     await vi.waitFor(() => expect(a.telegram.screen(first)).toEqual(['echo: hello']), WAIT);

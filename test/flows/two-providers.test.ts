@@ -84,7 +84,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     expect(fixture.ollama.calls).toHaveLength(calls + 1);
   });
 
-  it('shows the models of both by /model to an owner, the one that answers first and marked', async () => {
+  it('lists the models of both by /model to an owner, the current one first and marked', async () => {
     expect(await say(fixture, 'shows', '/model')).toBe(
       'Model: `fake`\nChange it with /model NAME:\n▶ fake:latest\n· plain:latest\n· openai/fake',
     );
@@ -95,7 +95,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     );
   });
 
-  it('changes the server of a conversation by /model, and says where a model is that is nowhere', async () => {
+  it('changes the server of a conversation by /model, and refuses a model that no server has', async () => {
     expect(await say(fixture, 'moves', '/model openai/fake')).toContain('openai/fake');
     llama.answer('from llama-server');
     await fixture.post('moves', 'hello');
@@ -109,7 +109,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     expect(await lastWords(fixture, 'moves')).toBe('echo: hello again');
   });
 
-  it('goes on with the one while the other is away, and says which is', async () => {
+  it('continues with one server while the other is away, and says which one is', async () => {
     await llama.close();
     const answer = await fixture.call('/v1/models');
     const { data }: { data: { id: string }[] } = await answer.json();
@@ -121,7 +121,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
 });
 
 it(
-  'names the variable of a server that nobody configured, and the conversation keeps the model it has (S-43)',
+  'names the variable of a server that is not configured, and the conversation keeps its model (S-43)',
   async () => {
     const fixture = await openGatewayFixture('embedded');
     try {
@@ -147,7 +147,7 @@ it(
 );
 
 it(
-  'needs no server of a model before its first use, and no restart once that is there (S-43, S-49)',
+  'needs no model server before its first use, and no restart once it is there (S-43, S-49)',
   async () => {
     const early = await startFakeLlama();
     const port = Number(new URL(early.url).port);
@@ -194,7 +194,7 @@ it(
 );
 
 it(
-  'says which key is missing, and keeps the model and the profile a conversation has (S-43)',
+  'says which key is missing, and keeps the model and the profile of the conversation (S-43)',
   async () => {
     const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
     const fixture = await openGatewayFixture('embedded', {

@@ -14,7 +14,7 @@ describeGatewayOnEachDatabase('usage', { telegram: true }, (fixture) => {
   };
   const keys = ({ groups }: UsageReport): string[] => groups.map(({ key }) => key);
 
-  it('is written with every answer, and each token sees its own', async () => {
+  it('is recorded with every answer, and each token sees its own', async () => {
     const secret = newToken();
     const { tokenId } = await fixture().store.access.putToken({
       hash: hashSecret(secret),
@@ -44,7 +44,7 @@ describeGatewayOnEachDatabase('usage', { telegram: true }, (fixture) => {
     expect((await report('from=2020-01-01&to=2020-06-01')).total.answers).toBe(0);
   });
 
-  it('refuses questions that make no sense, by name', async () => {
+  it('refuses invalid queries, naming the parameter', async () => {
     for (const [query, param] of [
       ['from=yesterday', 'from'],
       ['by=weather', 'by'],
@@ -57,7 +57,7 @@ describeGatewayOnEachDatabase('usage', { telegram: true }, (fixture) => {
     }
   });
 
-  it('is told in the chat and counted for Prometheus', async () => {
+  it('is shown in the chat and counted for Prometheus', async () => {
     const person = people.next().value ?? '';
     fixture().telegram.says(person, 'a question', person);
     await vi.waitFor(() => expect(fixture().telegram.screen(person)).toContain('echo: a question'), WAIT);

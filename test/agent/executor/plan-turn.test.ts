@@ -240,7 +240,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
   });
 
-  it('executors a step to another agent, which works on its own, and keeps its result (N-21, S-20)', async () => {
+  it('delegates a step to another agent, which works on its own, and keeps its result (N-21, S-20)', async () => {
     const provider = new ScriptedProvider(
       ...planned('[AGENT: default] Find out which is older', '[SELF] Compare'),
       says('The first is older.'),

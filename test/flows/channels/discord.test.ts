@@ -50,7 +50,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(await stored(channel)).toEqual([words(60)]);
   });
 
-  it('gives a stranger one code, and the guild nothing without a grant or its name', async () => {
+  it('gives a stranger one code, and answers a guild only with a grant and when it is mentioned', async () => {
     const { channel, person } = fixture().discord.dm('Eve');
     for (let n = 0; n < 8; n += 1) fixture().discord.says(channel, `hi ${n}`, person);
     await vi.waitFor(() => expect(screen(channel).join('')).toContain('pair approve'), WAIT);
@@ -66,7 +66,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(closed)).toEqual([]);
   });
 
-  it('answers in the threads of a channel that was let in, each a conversation of its own, and in no others', async () => {
+  it('answers in the threads of a granted channel, each a conversation of its own, and in no others', async () => {
     const { channel, person, tag } = await room();
     const threads = [
       fixture().discord.platform.addThread(channel),
@@ -96,7 +96,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(fixture().discord.platform.commands).toMatchObject(['ask', ...names].map((name) => ({ name })));
   });
 
-  it('answers /ask in its deferred reply, which grows and ends exact, with no second message', async () => {
+  it('answers /ask in its deferred reply, which grows and ends as the stored text, with no second message', async () => {
     const { channel, person, tag } = await room();
     answers(tag, { text: words(60), perSecond: 20, hold: true });
     fixture().discord.slash(channel, 'ask', { prompt: tag }, person);
@@ -146,7 +146,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(channel).filter((text) => text.includes('word0'))).toHaveLength(1);
   });
 
-  it('forgets at /new and tells of /status, to who asked only', async () => {
+  it('forgets the conversation at /new, and shows /status only to who asked', async () => {
     const { channel, person, tag } = await friend();
     fixture().discord.says(channel, `first ${tag}`, person);
     await vi.waitFor(() => expect(screen(channel)).toContain(`echo: first ${tag}`), WAIT);
@@ -170,7 +170,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(channel)).toEqual(['only once']);
   });
 
-  it('rolls a long answer over without breaking its code or pinging anybody', async () => {
+  it('splits a long answer without breaking its code or pinging anybody', async () => {
     const { channel, person, tag } = await friend();
     const code = Array.from(
       { length: 120 },

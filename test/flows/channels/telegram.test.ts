@@ -31,7 +31,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
   };
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
-  it.concurrent('lets the answer grow by edits and end as exactly the stored text (N-01, B-01, B-43)', async () => {
+  it.concurrent('lets the answer grow by edits and end as exactly the stored text (N-01, B-43)', async () => {
     const chat = asks({ text: words(60), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat)).toEqual([words(60)]), WAIT);
     const [answer] = await settled(chat);
@@ -54,7 +54,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     expect(fixture().telegram.chats.peek(chat)?.actions).toEqual([{ action: 'typing' }]);
   });
 
-  it.concurrent('rolls a long answer over into messages, with every fence and table closed in its own', async () => {
+  it.concurrent('splits a long answer into messages, with every fence and table closed in its own', async () => {
     const code = Array.from({ length: 250 }, (_, n) => `const value${n} = "a < b && c > ${n} 🎈";`).join(
       '\n',
     );
@@ -121,7 +121,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     expect(await stored(chat)).toEqual([words(30)]);
   });
 
-  it.concurrent('ends a running answer within a second of /stop, with what was said (N-58, N-60)', async () => {
+  it.concurrent('ends a running answer within a second of /stop, and keeps its text (N-58, N-60)', async () => {
     const chat = asks({ text: words(4_000), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat).join('')).toContain('word5'), WAIT);
     const call = await fixture().modelCall(chat);
@@ -152,7 +152,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     expect(await say('three', 3)).toEqual([`three ${chat}`]);
   });
 
-  it.concurrent('answers /status and /help without a model, past a turn that hangs', async () => {
+  it.concurrent('answers /status and /help without a model, while a turn hangs', async () => {
     const chat = asks({ hold: true });
     await fixture().modelCall(chat);
     fixture().telegram.says(chat, '/status', chat);
@@ -164,7 +164,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     await vi.waitFor(() => expect(screen(chat)).toContain('Stopped.'), WAIT);
   });
 
-  it.concurrent('answers messages that come while it is busy afterwards, in order', async () => {
+  it.concurrent('answers messages that arrive while it is busy later, in order', async () => {
     const chat = asks({ text: 'first answer', hold: true });
     const call = await fixture().modelCall(chat);
     fixture().telegram.says(chat, 'second', chat);

@@ -45,7 +45,7 @@ describeEachDatabase('the mode of a plan', (databases) => {
     },
   );
 
-  it('is not guessed from an old name that a session kept: the user is told the new one (S-03)', async () => {
+  it('is not guessed from an old name that a session kept: the user learns the new name (S-03)', async () => {
     const store = await databases.open();
     const scenario = await openScenario(databases, { store, provider: new ScriptedProvider() });
     const { turnId, head } = await scenario.say('Think of it');

@@ -59,7 +59,7 @@ describeGateway(
     const marks = (planned: PlanChat) => planned.settled().then(({ steps }) => steps.map(({ mark }) => mark));
 
     it.concurrent.each(PARTICIPANTS)(
-      'pause it on %s, and its question lets it go on where it was: the card follows, and has its buttons back',
+      'pause it on %s, and Resume continues where it was: the card follows, and its buttons return',
       async (platform) => {
         const participant = await participantOn(platform);
         const planned = await paused(participant);
@@ -94,7 +94,7 @@ describeGateway(
     );
 
     it.concurrent.each(PARTICIPANTS)(
-      'stop it on %s while a step runs: the card says so, and has no buttons any more (S-36)',
+      'stop it on %s while a step runs: the card says so, and its buttons are gone (S-36)',
       async (platform) => {
         const participant = await participantOn(platform);
         const planned = await open(participant, both);
@@ -107,7 +107,7 @@ describeGateway(
       },
     );
 
-    it.concurrent('answer who presses them too late, elsewhere, with other data or as a stranger, and change nothing', async () => {
+    it.concurrent('answer presses that come too late, from elsewhere, with other data or from strangers, and change nothing', async () => {
       const person = people.next().value ?? '';
       const participant = telegramParticipant(fixture(), person, GROUP);
       const planned = await open(participant, both);
@@ -137,7 +137,7 @@ describeGateway(
       ['resume', 'completed', ['done', 'done'], undefined],
       ['stop', 'cancelled', ['done', 'pending'], 'Stopped by the user.'],
     ] as const)(
-      'a paused plan that is told to %s over HTTP is %s on the card of its chat',
+      'a paused plan that gets %s over HTTP is %s on the card of its chat',
       async (action, state, steps, why) => {
         const participant = friend();
         const planned = await paused(participant);

@@ -27,7 +27,7 @@ async function makeHome(): Promise<string> {
   return path.join(folder, 'home');
 }
 
-it('goes on in the same message after kill -9, is stopped by its button, and has none any more (S-36)', async () => {
+it('continues in the same message after kill -9, is stopped by its button, and then has no buttons (S-36)', async () => {
   const [telegram, ollama, home] = await Promise.all([FakeTelegram.start(), startFakeOllama(), makeHome()]);
   const gateway = new GatewayProcess(home, {
     PORT: '0',

@@ -103,7 +103,7 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     ]);
   });
 
-  it('plans no cron and no whole completion: the plain entry has no plan (N-02, N-03)', async () => {
+  it('plans neither a cron turn nor a completion without streaming: the plain entry has no plan (N-02, N-03)', async () => {
     await planningSession('plain');
     const request = { model: 'default', user: 'plain', messages: [{ role: 'user', content: 'plain words' }] };
     const answer = await fixture().call('/v1/chat/completions', { json: request });
@@ -132,7 +132,7 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     ]);
   });
 
-  it('plans anew after a restart in the middle of planning, and keeps the plan over a later one (N-25)', async () => {
+  it('plans again after a restart in the middle of planning, and keeps a finished plan over a later restart (N-25)', async () => {
     await planningSession('restarted');
     const hang = { text: PLAN, failure: { kind: 'hang', after: 2 } } as const;
     const slow = { text: 'one two three four five six seven eight', perSecond: 1 };

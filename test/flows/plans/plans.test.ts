@@ -24,7 +24,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile));
   };
 
-  it('is carried out over HTTP in agentic mode, told as it goes, and not touched once it is over (S-02, S-05)', async () => {
+  it('runs over HTTP in agentic mode, emits its progress, and cannot be changed once it is over (S-02, S-05)', async () => {
     await planningProfile();
     const key = '/v1/sessions/http:planned';
     await fixture().post('planned', 'hello');
