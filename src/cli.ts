@@ -24,7 +24,7 @@ const HELP = `Usage: npx parley <command>
   dead-letters                    list messages that were given up, with their errors; they are kept for a week
   dead-letters replay ID          queue one again (--all: every one)
 
-Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); the README lists them.
+Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
 These commands work while the gateway runs.
 `;
 

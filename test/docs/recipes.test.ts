@@ -29,6 +29,8 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^npx parley pair group discord /, /discord group \d+/],
   [/^npx parley token create /, /shown only this once/],
   [/^npx parley status/, /gateways +1 running/],
+  [/^npx parley dead-letters$/, /There are no dead letters/],
+  [/^npx parley dead-letters replay --all$/, /Queued again: 0/],
   [/^curl .*"stream": true/s, /data: \[DONE\]/],
   [/^curl .*\/v1\/chat\/completions/s, new RegExp(ANSWER)],
   [/^curl .*\/v1\/models/s, /"object":"list"/],

@@ -45,7 +45,9 @@ describe('the pages', () => {
   });
 
   it('list the commands as parley --help does', () => {
-    const lines = readText('src/cli.ts').matchAll(/^ {2}((?!start)[a-z]+(?: [A-Za-z_[\]-]+)*)(?: {2,}.*)$/gm);
+    const lines = readText('src/cli.ts').matchAll(
+      /^ {2}((?!start)[a-z-]+(?: [A-Za-z_[\]-]+)*)(?: {2,}.*)$/gm,
+    );
     const help = [...lines].map(([, line]) => line);
     const listed = everyMatch(readText('docs/getting-started.md'), /^npx parley (\w.*?)(?: {2,}.*)$/gm);
     expect(help.length).toBeGreaterThan(6);
