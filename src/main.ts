@@ -8,7 +8,7 @@ import type { Log } from './contracts/log.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
- * it could not start or met an error nobody expected. Never throws.
+ * it could not start or met an unexpected error. Never throws.
  */
 export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
   let log: Log | undefined;
@@ -23,7 +23,7 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
   } catch (error) {
     const fault = toGatewayError(error);
-    if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'the gateway could not start');
+    if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
     process.stderr.write(`\n${fault.message}\n\n`);
     process.exitCode = 1;
   }
@@ -47,10 +47,10 @@ function endOnSignals(gateway: Gateway, log: Log): void {
       void end(0);
     });
   }
-  // Half dead is worse than dead: what is committed is safe, and a supervisor starts a whole one.
+  // After an unknown error the state is not to be trusted: committed work is safe, and a supervisor starts a new process.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      log.fatal({ err: error }, 'an error nobody expected; stopping');
+      log.fatal({ err: error }, 'uncaught_error');
       void end(1);
     });
   }

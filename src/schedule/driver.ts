@@ -1,34 +1,34 @@
-/** Looks for schedules that are due, by the database's clock, and hands each to whoever runs it. Every node has one. */
+/** Finds schedules that are due by the database's clock and runs them. Every node has one driver. */
 import { toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 
-/** Longest rest between two looks: a schedule that another node took in is seen after this, in milliseconds. */
+/** Longest pause between two checks: a schedule added by another node is found within this, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
-/** Shortest rest. */
+/** Shortest pause, in milliseconds. */
 const LOOK_GAP_MS = 20;
-/** How long `stop` waits for a look that hangs on a database that is away, in milliseconds. */
+/** How long `stop` waits for a check that hangs on an unreachable database, in milliseconds. */
 const STOP_MS = 2_000;
-/** Schedules run in one look. */
+/** Schedules run in one check. */
 const DUE_AT_ONCE = 50;
 
 export interface DriverDeps {
   store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules'>;
-  /** Runs one slot, and moves the schedule on; false when it is left to another node. Throws only `StoreError`. */
+  /** Runs one slot and moves the schedule to the next; false when another node did it. Throws only `StoreError`. */
   run: (due: DueSchedule) => Promise<boolean>;
   log: Log;
 }
 
 export interface Driver {
-  /** Looks at once: there may be a slot sooner than it knew. Never throws. */
+  /** Checks at once: there may be an earlier slot than the driver knows of. Never throws. */
   soon(): void;
-  /** No further look; resolves when the one under way is over, or soon. Never throws; twice is fine. */
+  /** Starts no further check; resolves when the current one has ended, or after a short wait. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
 
-/** Begins to look at once. A look that finds nothing is one read of an index. */
+/** Starts the driver; the first check runs at once. A check that finds nothing is one index read. */
 export function startDriver(deps: DriverDeps): Driver {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
@@ -62,7 +62,7 @@ export function startDriver(deps: DriverDeps): Driver {
   };
 }
 
-/** Runs what is due; gives the milliseconds until it is worth looking again. Never throws. */
+/** Runs what is due; gives the milliseconds until the next check. Never throws. */
 async function look(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
   try {
     const untilMs = await deps.store.untilNextSlot();
@@ -73,10 +73,10 @@ async function look(deps: DriverDeps, isStopped: () => boolean): Promise<number>
       if (isStopped()) break;
       left = !(await ran(deps, due)) || left;
     }
-    // What was not moved on is still due: without a rest it would be tried again at once, without end.
+    // A schedule that was not moved on is still due: without a pause it would be retried in a tight loop.
     return left ? LOOK_EVERY_MS : LOOK_GAP_MS;
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error) }, 'the schedules could not be looked at');
+    deps.log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');
     return LOOK_EVERY_MS;
   }
 }
@@ -85,7 +85,7 @@ async function ran({ run, log }: DriverDeps, due: DueSchedule): Promise<boolean>
   try {
     return await run(due);
   } catch (error) {
-    log.warn({ err: toGatewayError(error), scheduleId: due.id }, 'a schedule could not be run');
+    log.warn({ err: toGatewayError(error), scheduleId: due.id }, 'schedule_run_failed');
     return false;
   }
 }

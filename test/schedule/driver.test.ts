@@ -196,7 +196,7 @@ describeEachDatabase('a slot', (databases) => {
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
     expect(failures).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(node.log.join('')).toContain('a schedule could not be run'), WAIT);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_run_failed'), WAIT);
   });
 
   it('added on this node is waited for from then on, not from the next look', async () => {
