@@ -22,9 +22,9 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
   } catch (error) {
-    const fault = toGatewayError(error);
+    const gatewayError = toGatewayError(error);
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
-    process.stderr.write(`\n${fault.message}\n\n`);
+    process.stderr.write(`\n${gatewayError.message}\n\n`);
     process.exitCode = 1;
   }
 }

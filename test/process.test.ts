@@ -78,7 +78,7 @@ describe('the process', () => {
     const { text } = await chat(gateway.url, TOKEN);
     expect(text).toContain('ollama serve');
     expect(text).toContain('OLLAMA_HOST');
-    await expect.poll(() => gateway.stdout()).toContain('no model answers');
+    await expect.poll(() => gateway.stdout()).toContain('no_model_available');
   }, 90_000);
 
   it('writes the first token to a private file when nobody watches, and never to the log', async () => {

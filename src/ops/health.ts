@@ -71,9 +71,9 @@ export function createHealth(deps: HealthDeps): Health {
 }
 
 /** The number of errors, without their texts: the report is public, and the texts quote the files. */
-function profileHealth(faults: number): HealthReport['profiles'] {
-  if (faults === 0) return { state: 'up' };
-  const many = faults === 1 ? 'A fault' : `${faults} faults`;
+function profileHealth(errors: number): HealthReport['profiles'] {
+  if (errors === 0) return { state: 'up' };
+  const many = errors === 1 ? 'An error' : `${errors} errors`;
   return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
 }
 

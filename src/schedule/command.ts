@@ -6,10 +6,10 @@ import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
 
 const USAGE = [
-  '`/schedule` lists what runs by the clock here',
-  '`/schedule add "0 9 * * 1-5" Tell me the news` makes a schedule by a cron line (minute, hour, day, month, weekday), with a time zone behind it if you like: `"0 9 * * * Europe/Berlin"`',
-  '`/schedule add "every 30m" …`, `"every 2 hours"`, `"in 10 minutes"` or `"at 2026-12-01 09:00"` does what it says',
-  '`/schedule remove 2` ends the second of the list',
+  '`/schedule` lists the schedules of this chat',
+  '`/schedule add "0 9 * * 1-5" Tell me the news` adds a schedule with a cron line (minute, hour, day, month, weekday) and, if you like, a time zone: `"0 9 * * * Europe/Berlin"`',
+  '`/schedule add "every 30m" …`, `"every 2 hours"`, `"in 10 minutes"` or `"at 2026-12-01 09:00"` also works',
+  '`/schedule remove 2` removes the second one of the list',
 ].join('\n');
 
 /** Quotation marks that keyboards insert. */

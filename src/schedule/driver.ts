@@ -6,9 +6,9 @@ import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 
 /** Longest pause between two checks: a schedule added by another node is found within this, in milliseconds. */
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 /** Shortest pause, in milliseconds. */
-const LOOK_GAP_MS = 20;
+const CHECK_GAP_MS = 20;
 /** How long `stop` waits for a check that hangs on an unreachable database, in milliseconds. */
 const STOP_MS = 2_000;
 /** Schedules run in one check. */
@@ -36,9 +36,9 @@ export function startDriver(deps: DriverDeps): Driver {
   let stopped = false;
 
   const round = async (): Promise<void> => {
-    const restMs = await look(deps, () => stopped);
+    const restMs = await runDue(deps, () => stopped);
     looking = undefined;
-    plan(asked ? LOOK_GAP_MS : restMs);
+    plan(asked ? CHECK_GAP_MS : restMs);
     asked = false;
   };
   const plan = (ms: number): void => {
@@ -49,7 +49,7 @@ export function startDriver(deps: DriverDeps): Driver {
   plan(0);
   return {
     soon() {
-      if (looking === undefined) plan(LOOK_GAP_MS);
+      if (looking === undefined) plan(CHECK_GAP_MS);
       else asked = true;
     },
     async stop() {
@@ -63,21 +63,21 @@ export function startDriver(deps: DriverDeps): Driver {
 }
 
 /** Runs what is due; gives the milliseconds until the next check. Never throws. */
-async function look(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
+async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
   try {
     const untilMs = await deps.store.untilNextSlot();
-    if (untilMs === undefined) return LOOK_EVERY_MS;
-    if (untilMs > 0) return Math.min(LOOK_EVERY_MS, Math.max(LOOK_GAP_MS, untilMs));
+    if (untilMs === undefined) return CHECK_EVERY_MS;
+    if (untilMs > 0) return Math.min(CHECK_EVERY_MS, Math.max(CHECK_GAP_MS, untilMs));
     let left = false;
     for (const due of await deps.store.dueSchedules(DUE_AT_ONCE)) {
       if (isStopped()) break;
       left = !(await ran(deps, due)) || left;
     }
     // A schedule that was not moved on is still due: without a pause it would be retried in a tight loop.
-    return left ? LOOK_EVERY_MS : LOOK_GAP_MS;
+    return left ? CHECK_EVERY_MS : CHECK_GAP_MS;
   } catch (error) {
     deps.log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');
-    return LOOK_EVERY_MS;
+    return CHECK_EVERY_MS;
   }
 }
 

@@ -12,7 +12,7 @@ const MAX_EXPRESSION = 200;
 export const MAX_EVERY_MS = 366 * 24 * 3_600_000;
 
 /** Consecutive slots that are checked for a too short interval: two values of the seconds field give neighbouring slots. */
-const SLOTS_LOOKED_AT = 3;
+const CHECKED_SLOTS = 3;
 
 /**
  * The first slot after `after`; undefined when none is left. An interval counts from `anchor`, an earlier slot. Clock
@@ -54,7 +54,7 @@ export function firstSlot(timing: ScheduleTiming, now: number): number {
 
 function checkBeat(timing: ScheduleTiming & { kind: 'cron' }, first: number): void {
   const cron = readCron(timing.expression, timing.timeZone);
-  const slots = [first, ...cron.nextRuns(SLOTS_LOOKED_AT - 1, new Date(first)).map((run) => run.getTime())];
+  const slots = [first, ...cron.nextRuns(CHECKED_SLOTS - 1, new Date(first)).map((run) => run.getTime())];
   if (slots.some((slot, index) => slot - (slots[index - 1] ?? -Infinity) < MIN_EVERY_MS)) {
     throw badSchedule(`"${timing.expression}" runs more often than once a minute, which is the most.`);
   }

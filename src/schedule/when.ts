@@ -65,19 +65,20 @@ function readMoment(text: string, timeZone: string): number {
  * `at 2026-12-01 09:00`. Never throws: anything else is taken for a cron line.
  */
 export function parseWhen(text: string): ScheduleWhen {
-  const words = text.trim();
+  const trimmed = text.trim();
   const [, beat, count = '1', unit] =
-    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(words) ?? [];
+    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(trimmed) ?? [];
   if (beat !== undefined && unit !== undefined) {
     const minutes = Number(count) * (UNITS[unit.toLowerCase()] ?? 1);
     return beat.toLowerCase() === 'every' ? { everyMinutes: minutes } : { inMinutes: minutes };
   }
   const [, at, zoneOfAt] =
-    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(words) ??
-    [];
+    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(
+      trimmed,
+    ) ?? [];
   if (at !== undefined) return { at, ...(zoneOfAt !== undefined && { timeZone: zoneOfAt }) };
-  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(words) ?? [];
+  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(trimmed) ?? [];
   return zone !== undefined && line !== undefined && isTimeZone(zone)
     ? { cron: line, timeZone: zone }
-    : { cron: words };
+    : { cron: trimmed };
 }

@@ -75,7 +75,7 @@ export async function openStoreAt(
 ): Promise<Store> {
   if (migrate) await migrateDatabase(place, { retryForMs });
   const database = openDatabase({ ...place, poolSize, retryForMs });
-  const words = {
+  const parts = {
     ledger: createLedger(database, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
@@ -91,11 +91,11 @@ export async function openStoreAt(
     schedules: createScheduleStore(database),
     moves: createChatMigrationStore(database),
   };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...words, close: () => database.close() };
+  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close: () => database.close() };
   const fanout = createFanout(place, log);
   return {
     kind: 'postgres',
-    ...words,
+    ...parts,
     fanout,
     async close() {
       await fanout.close();

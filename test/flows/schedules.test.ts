@@ -179,7 +179,7 @@ describeGatewayOnEachDatabase('by the clock', { telegram: true, discord: true, f
         expect((await fixture().store.schedules.schedule(schedule?.id ?? ''))?.nextAt).toBeUndefined();
       }, LOOKED);
       expect(asked('Spy on them')).toBe(0);
-      await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule switched off'), WAIT);
+      await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule_switched_off'), WAIT);
     },
     PATIENCE,
   );

@@ -64,7 +64,8 @@ export async function openEmbedded(home: string, log: Log): Promise<EmbeddedData
         log.error({ err: error }, 'embedded_database_restart_failed');
       }
     }
-    log.fatal('the embedded database keeps dying; restart Parley, or set DATABASE_URL to a Postgres server');
+    const remedy = 'Restart Parley, or set DATABASE_URL to a Postgres server.';
+    log.fatal({ remedy }, 'embedded_database_down');
   }
 }
 

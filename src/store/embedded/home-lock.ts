@@ -12,7 +12,7 @@ import { type HomeHolder, isAlive, NOBODY, parseHolder, thisProcess } from './ho
 /** How long a second process waits for a first one that is stopping, in milliseconds. */
 const LOCK_WAIT_MS = 30_000;
 
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 export interface HomeLock {
   /** The same across restarts: with it a restarted node takes back its own lanes at once. */
@@ -73,7 +73,7 @@ async function takeLock(home: string, waitMs: number): Promise<string> {
         continue;
       }
       if (holder.leaving !== true || performance.now() >= deadline) throw locked(home, holder);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_MS);
     }
   } finally {
     await rm(mine, { force: true });

@@ -23,10 +23,10 @@ export function takeOpening(buffer: Buffer): { opening: Opening; rest: Buffer } 
   const code = buffer.readInt32BE(4);
   if (code === SSL_REQUEST || code === GSS_REQUEST) return { opening: { kind: 'encryption' }, rest };
   if (code === CANCEL_REQUEST) return { opening: { kind: 'cancel' }, rest };
-  const words = buffer.toString('utf8', 8, length).split('\0');
+  const fields = buffer.toString('utf8', 8, length).split('\0');
   const parameters = new Map<string, string>();
-  for (let i = 0; i + 1 < words.length && words[i] !== ''; i += 2) {
-    parameters.set(words[i] ?? '', words[i + 1] ?? '');
+  for (let i = 0; i + 1 < fields.length && fields[i] !== ''; i += 2) {
+    parameters.set(fields[i] ?? '', fields[i + 1] ?? '');
   }
   return { opening: { kind: 'startup', parameters }, rest };
 }

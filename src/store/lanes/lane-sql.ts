@@ -50,7 +50,7 @@ export function bumpLane(
   interrupts: Fragment = sql`false`,
 ): Fragment {
   const taken = sql`l.owner is null and l.wake_at <= now() and excluded.owner is not null`;
-  const room = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
+  const belowLimit = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
   return sql`
     insert into lane as l (key, tail, owner, epoch, claim, interrupt_seq)
     select source.key, 1, live.id, case when live.id is null then 0 else 1 end, ${call}, case when ${interrupts} then -1 else 0 end
@@ -61,7 +61,7 @@ export function bumpLane(
       epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
       claim = case when ${taken} then excluded.claim else l.claim end,
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
-      ${room}
+      ${belowLimit}
     returning l.*`;
 }
 
