@@ -1,4 +1,4 @@
-/** The composition root: makes every module, hands each what it needs, and starts them. Read it from top to bottom. */
+/** The composition root: creates every module with what it needs and starts them. Read it from top to bottom. */
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { createAgent, createModels, createProfileCommands, createProfiles } from './agent/index.ts';
@@ -36,7 +36,7 @@ import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { checkEnabledTools, createSandbox, createTools, openWorkspace } from './tools/index.ts';
 
-/** Deliveries, background subagents and held connections that one node works on at a time. */
+/** Deliveries, background subagents and platform connections that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
 const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
@@ -44,7 +44,7 @@ const POLL_CONCURRENCY = 16;
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
-  /** Shows the first token to the person at the terminal; undefined = there is no terminal, it goes to a file. */
+  /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
 }
 
@@ -59,11 +59,11 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
-  /** Leaves running work where it can be resumed and closes everything. Never throws; calling it twice is fine. */
+  /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
 
-/** Starts a gateway; when it resolves, its channels receive. Throws `GatewayError` naming what keeps it from starting. */
+/** Starts a gateway; when it resolves, its channels receive. Throws a `GatewayError` that names what prevents the start. */
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { log } = options;
   for (const warning of config.warnings) log.warn(warning);
@@ -77,7 +77,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   }
 }
 
-/** Every module in the order in which one needs another. */
+/** Creates every module in the order of their dependencies. */
 async function build(config: Config, options: GatewayOptions, store: HomeStore): Promise<Gateway> {
   const { log } = options;
   const lifecycle = createLifecycle(log);
@@ -108,7 +108,7 @@ type Security = Made<typeof openSecurity>;
 type Transport = Made<typeof openTransport>;
 type AgentRuntime = Made<typeof openAgentRuntime>;
 
-/** Who may speak and act; prints or writes the first token. */
+/** Access control; prints or writes the first token. */
 async function openSecurity(config: Config, { log, announceToken }: ProcessOutput, { access }: HomeStore) {
   const { env, home } = config;
   const first = { access, home, fromEnvironment: env.GATEWAY_TOKEN, announce: announceToken };

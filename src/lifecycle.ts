@@ -1,4 +1,4 @@
-/** The order in which the gateway starts and stops: what others need starts first and stops last. */
+/** The order of start and stop: what others need starts first and stops last. */
 import type { EventBus, MessageBus } from './contracts/bus.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
@@ -7,7 +7,7 @@ import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/lanes.ts';
 import { announceState, startRetention } from './ops/index.ts';
 
-/** How long running work may take to reach a point where it can be left, in milliseconds. */
+/** Longest time for running work to reach a point where it can be resumed, in milliseconds. */
 const DRAIN_MS = 20_000;
 
 interface Closable {
@@ -37,7 +37,7 @@ export interface Lifecycle {
   readonly ready: boolean;
   /** Starts the components. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
   start(components: Components): Promise<void>;
-  /** Leaves running work where it can be resumed and closes everything. Never throws; calling it twice is fine. */
+  /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
 

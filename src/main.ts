@@ -8,7 +8,7 @@ import type { Log } from './contracts/log.ts';
 
 /**
  * Runs a gateway until SIGINT or SIGTERM (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
- * it could not start or met an error nobody expected. Never throws.
+ * it could not start or met an unexpected error. Never throws.
  */
 export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
   let log: Log | undefined;
@@ -22,9 +22,9 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
   } catch (error) {
-    const failure = toGatewayError(error);
-    if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'the gateway could not start');
-    process.stderr.write(`\n${failure.message}\n\n`);
+    const gatewayError = toGatewayError(error);
+    if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
+    process.stderr.write(`\n${gatewayError.message}\n\n`);
     process.exitCode = 1;
   }
 }
@@ -47,10 +47,10 @@ function endOnSignals(gateway: Gateway, log: Log): void {
       void end(0);
     });
   }
-  // Exit on unknown errors: committed work is safe, and a supervisor starts a new process.
+  // After an unknown error the state is not to be trusted: committed work is safe, and a supervisor starts a new process.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      log.fatal({ err: error }, 'an error nobody expected; stopping');
+      log.fatal({ err: error }, 'uncaught_error');
       void end(1);
     });
   }

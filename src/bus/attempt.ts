@@ -9,12 +9,12 @@ import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
-/** Nodes that may die over a message before it becomes a dead letter. */
+/** Crashes of a node during one message before it becomes a dead letter. */
 export const MAX_CRASHES = 20;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
-/** Pause between attempts to commit a release while the database is away, in milliseconds. */
+/** Pause between attempts to commit a release while the database is unreachable, in milliseconds. */
 const RELEASE_BASE_MS = 100;
 const RELEASE_CAP_MS = 5_000;
 
@@ -81,7 +81,7 @@ function maxAttempts(handler: LaneHandler): number {
 function whyExhausted(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
   if (!hasDeadLetters(head)) return undefined;
   if (head.crashes >= MAX_CRASHES) {
-    return new GatewayError('crashed', `The gateway died ${head.crashes} times over this message.`);
+    return new GatewayError('crashed', `The gateway crashed ${head.crashes} times on this message.`);
   }
   if (head.attempts >= attemptsAllowed) {
     return new GatewayError('attempts_used_up', `This message failed ${head.attempts} times.`);
@@ -115,7 +115,7 @@ function judgeError(head: LaneHead, thrown: unknown, signal: AbortSignal, deps: 
     return { do: 'nothing' };
   }
   const error = toGatewayError(thrown);
-  // A handler that was asked to stop and threw has not ended its head: it gets the head again, marked as stopped.
+  // A handler that threw after a stop has not ended its head: it gets the head again, marked as stopped.
   if (error.retryable || abortedBy(signal) !== undefined || !hasDeadLetters(head)) {
     return judgeRetry(head, error, signal, deps);
   }
@@ -141,7 +141,7 @@ function pauseFor(head: LaneHead, error: GatewayError): number {
   return error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
 }
 
-/** Lets the handler end the head as a dead letter. When that fails the head is released for later: a lane is never lost. */
+/** Lets the handler end the head as a dead letter. If that fails, the head is released for later, so that no lane is lost. */
 async function moveToDeadLetters(
   head: LaneHead,
   error: GatewayError,
@@ -161,7 +161,7 @@ async function moveToDeadLetters(
   }
 }
 
-/** Releases the head, however long the database is away; gives up only when the lane is not this node's any more. */
+/** Releases the head, however long the database is unreachable; gives up only when the lane belongs to another node. */
 async function release(
   head: LaneHead,
   { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },

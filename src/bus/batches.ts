@@ -2,7 +2,7 @@
 
 /** Most bytes of one batch, header included (a Postgres notification carries less than 8,000). */
 export const BATCH_BYTES = 7_500;
-/** Longest record that crosses, in some 35 batches. A longer one is left out, and other nodes' readers get a snapshot. */
+/** Longest record that is sent, in about 35 batches. A longer one is dropped, and readers on other nodes get a snapshot. */
 export const RECORD_BYTES = 256 * 1024;
 
 /** Room for the header: node id, number, mark and newline. */
@@ -46,7 +46,7 @@ export class BatchJoiner {
   /** The beginning of a record whose rest is still to come. */
   #open = '';
 
-  /** The whole records this batch completes; a record with a lost piece is left out. */
+  /** The records that this batch completes; a record with a lost piece is dropped. */
   join(number: number, inside: boolean, piece: string): string[] {
     const follows = this.#number === undefined ? !inside : number === this.#number + 1;
     if (!follows || !inside) this.#open = '';
@@ -63,7 +63,7 @@ export class BatchJoiner {
   }
 }
 
-/** Takes a batch apart; undefined when it has another form. Never throws. */
+/** Parses a batch; undefined when it is malformed. Never throws. */
 export function parseBatch(
   batch: string,
 ): { node: string; number: number; inside: boolean; piece: string } | undefined {

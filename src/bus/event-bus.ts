@@ -22,24 +22,24 @@ import { TurnRing } from './turn-ring.ts';
 import type { TurnRun } from './turn-ring.ts';
 import { TurnRings } from './turn-rings.ts';
 
-/** Time between two looks for rings of ended turns; opening a turn looks, too. */
+/** Time between two removals of expired rings, in milliseconds; opening a turn also removes them. */
 const EXPIRE_EVERY_MS = 10_000;
 
 export interface EventBusOptions {
   /** Absent on the embedded database: there are no other nodes. */
   fanout?: Fanout;
-  /** Unique for this process, at most 40 characters without spaces. */
+  /** Unique for this process; at most 40 characters without spaces. */
   nodeId: string;
   log: Log;
   clock?: Clock;
-  /** Event loop delay of late, in milliseconds: above `LOAD_DELAY_MS` deltas are joined. Absent: they never are. */
+  /** Recent event loop delay in milliseconds: above `LOAD_DELAY_MS` deltas are joined. Absent: they never are. */
   loopDelayMs?: () => number;
 }
 
 /**
  * Makes the event bus of this process. Three things it adds to what is emitted: where this node's listeners may have
- * missed deltas (another node lost them on the way, or a crashed turn goes on here) they get a `snapshot`, numbered
- * like the last event it stands for; an earlier run of a turn falls silent once a later one began; and while the event
+ * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered
+ * like the last event it stands for; an earlier run of a turn emits nothing more once a later one began; and while the event
  * loop is behind, deltas of one model call are joined.
  */
 export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {
@@ -127,7 +127,7 @@ class NodeEventBus implements EventBus {
 
   /** Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. */
   #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined): void {
-    // Another node runs the turn now: this one lost its lease and only has not noticed yet.
+    // Another node runs the turn now: this one lost its lease and has not noticed it yet.
     if (ring.superseded) return;
     const { sessionKey, turnId, epoch } = ring;
     const at = this.#clock.epochMs();
@@ -144,7 +144,7 @@ class NodeEventBus implements EventBus {
     if (event.type === 'turn_ended') this.#rings.end(ring, this.#clock.monotonicMs());
   }
 
-  /** Gives this node's listeners all of a turn's text, where single deltas do not add up for them. */
+  /** Sends this node's listeners the whole text of a turn when the deltas they received do not add up to it. */
   #showSnapshot(ring: TurnRing): void {
     for (const event of ring.toSnapshot()) this.#listeners.dispatch(event);
   }
@@ -197,7 +197,7 @@ class NodeEventBus implements EventBus {
   }
 }
 
-/** True for an event of a run that is over, of one that runs here, or that came before. */
+/** True for an event of an earlier run, of a run on this node, or one that was received before. */
 function isOld(known: TurnRing, epoch: number, eventSeq: number): boolean {
   if (known.epoch !== epoch) return known.epoch > epoch;
   return known.local || known.lastSeq >= eventSeq;

@@ -1,4 +1,4 @@
-/** One worker per lane on this node: which heads run, which wait for capacity, and which must end. */
+/** The workers of this node, one per lane: which heads run, which wait for capacity, and which must end. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneBudget } from '../contracts/bus.ts';
 import type {
@@ -32,7 +32,7 @@ interface WorkerPool extends LaneBudget {
   waiting: Map<LaneKey, LaneHead>;
   /**
    * Something was left unclaimed for lack of capacity. From then on until a sweep finds nothing waiting, only sweeps
-   * admit: they know what has waited longest, while a busy lane's next head would take the place of a lane never looked at.
+   * admit: they know what has waited longest, while the next head of a busy lane would displace a lane that was never considered.
    */
   starved: boolean;
 }
@@ -42,7 +42,7 @@ export interface LaneWorkersOptions {
   log: Log;
   /** The node id under which lanes are held now. */
   node: () => string | undefined;
-  /** Capacity came free for a class that had turned something away. */
+  /** Capacity became free for a class that had turned a head away. */
   onCapacity: () => void;
 }
 
@@ -87,7 +87,7 @@ export class LaneWorkers {
     return { in: busy('in'), out: busy('out'), agent: busy('agent'), poll: busy('poll') };
   }
 
-  /** True when one more head of the class could start now; a no is remembered until capacity comes free. */
+  /** True when one more head of the class could start now; a refusal is remembered until capacity becomes free. */
   hasCapacity(laneClass: LaneClass): boolean {
     const pool = this.#pools.get(laneClass);
     if (pool === undefined) return false;
@@ -132,7 +132,7 @@ export class LaneWorkers {
     }
   }
 
-  /** Ends everything: the lease is gone, and nothing that was claimed under it may go on or begin. */
+  /** Ends everything: nothing that was claimed under this lease may continue or begin. */
   abortAll(code: 'lease_lost' | 'shutdown'): void {
     for (const pool of this.#pools.values()) pool.waiting.clear();
     for (const worker of this.#workers.values()) {
@@ -152,14 +152,14 @@ export class LaneWorkers {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Ends waits of workers that outlived the drain. */
+  /** Ends the waits of workers that still run after the drain. */
   close(): void {
     this.#closed.abort();
   }
 
   /** The pool that runs this head; undefined when it is not for this node to run. */
   #poolFor(head: LaneHead): WorkerPool | undefined {
-    // Claimed under an id whose lease is gone, or while closing: the lane becomes free by itself.
+    // Claimed under an id whose lease has ended, or while closing: the lane becomes free by itself.
     if (this.#closing || head.node !== this.#options.node()) return undefined;
     const pool = this.#pools.get(classOf(head.lane));
     if (pool === undefined) this.#release(head);
@@ -175,7 +175,7 @@ export class LaneWorkers {
     else pool.waiting.set(head.lane, head);
   }
 
-  /** Starts waiting heads as far as there is capacity, and says so when some is left that was missing before. */
+  /** Starts waiting heads as far as there is capacity, and reports capacity that is left after a shortage. */
   #startWaiting(): void {
     if (this.#closing) return;
     let regained = false;

@@ -38,7 +38,7 @@ export interface BusIntervals {
 
 export interface MessageBusOptions {
   lanes: LaneStore;
-  /** Kept in the home: a restarted process takes back at once what its predecessor held. */
+  /** Stored in the home directory: a restarted process takes back the lanes of its predecessor at once. */
   instance: string;
   log: Log;
   /** Tells the other nodes of stop marks; the event bus has it. Without it the marks are read in time. */

@@ -1,4 +1,4 @@
-/** This process as a node: its lease, renewed in time or given up before anybody else can take its lanes. */
+/** This process as a node: its lease is renewed in time, or given up before another node can claim its lanes. */
 import type { LaneStore } from '../contracts/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { startTicker } from './ticker.ts';
 import type { Ticker } from './ticker.ts';
 
-/** Longest wait of `stop` for the database to free the lanes; without it they are free when the lease runs out. */
+/** Longest wait of `stop` for the database to free the lanes, in milliseconds; otherwise they become free when the lease expires. */
 export const UNREGISTER_MS = 2_000;
 /** Pause between two attempts to register anew, in milliseconds. */
 const REGISTER_GAP_MS = 100;
@@ -27,7 +27,7 @@ export interface NodeLeaseOptions {
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   #node: string | undefined;
-  /** Monotonic time up to which the lease has surely not run out: counted from before the call that renewed it. */
+  /** Monotonic time until which the lease is certainly valid: counted from before the call that renewed it. */
   #validUntil = 0;
   #watchdog: NodeJS.Timeout | undefined;
   #heartbeats: Ticker | undefined;
@@ -108,7 +108,7 @@ export class NodeLease {
     this.#watch();
   }
 
-  /** Checks again when the lease would run out: a heartbeat that hangs or fails must not keep stale work alive. */
+  /** Checks again when the lease would expire: a heartbeat that hangs or fails must not keep stale work running. */
   #watch(): void {
     clearTimeout(this.#watchdog);
     const left = this.#validUntil - this.#options.clock.monotonicMs();

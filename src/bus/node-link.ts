@@ -1,4 +1,4 @@
-/** Sends and receives records between the nodes of one database: out in batches, in by sender. */
+/** Sends and receives records between the nodes of one database, in batches. */
 import type { Fanout } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 import { BatchCutter, BatchJoiner, parseBatch, RECORD_BYTES } from './batches.ts';
@@ -6,12 +6,12 @@ import type { Clock } from '../lib/clock.ts';
 import { parseRecord } from './node-records.ts';
 import type { NodeRecord } from './node-records.ts';
 
-/** Records are collected this long, then sent as batches. */
+/** Records are collected this long before they are sent as batches, in milliseconds. */
 export const BATCH_EVERY_MS = 50;
-/** A node says hello this often, and counts as gone after three that did not come. */
+/** A node sends a hello this often, and counts as gone after three missed ones, in milliseconds. */
 export const HELLO_EVERY_MS = 10_000;
 export const PEER_GONE_MS = 3 * HELLO_EVERY_MS;
-/** Records that may wait for the next batch; past it new ones are left out, and their readers get a snapshot. */
+/** Records that may wait for the next batch; beyond it new ones are dropped, and their readers get a snapshot. */
 export const MAX_WAITING_RECORDS = 20_000;
 /** Other nodes known at once; a further one is ignored. */
 export const MAX_PEERS = 256;

@@ -7,7 +7,7 @@ import type { SessionKey } from '../contracts/message.ts';
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });
 
-/** The part of an event that is read here; the nodes of one database run one program, so its body is not checked. */
+/** The part of an event that is checked; all nodes of a database run the same program, so its body is not. */
 const envelopeSchema = z.looseObject({
   type: z.string(),
   sessionKey: key,
@@ -20,7 +20,7 @@ const envelopeSchema = z.looseObject({
 const recordSchema = z.union([
   /** An event with its numbers. */
   z.object({ event: z.custom<AgentEvent>((value) => envelopeSchema.safeParse(value).success) }),
-  /** State of a turn's run, when it begins and when asked for. `text` is what had been said up to event `seq`. */
+  /** State of a run, sent when it begins and on request. `text` is the text up to event `seq`. */
   z.object({ state: run.extend({ seq: z.int().min(0), text: z.string() }) }),
   /** Events of this run were lost on the way: asks its own node for the state. */
   z.object({ want: run }),
@@ -32,7 +32,7 @@ const recordSchema = z.union([
 
 export type NodeRecord = z.infer<typeof recordSchema>;
 
-/** Reads one line of another node; undefined when it cannot be read (another version's, or cut short). Never throws. */
+/** Parses one line from another node; undefined when it cannot be parsed (another version, or truncated). Never throws. */
 export function parseRecord(line: string): NodeRecord | undefined {
   let value: unknown;
   try {

@@ -1,10 +1,10 @@
-/** Repeats one piece of work, one run at a time, and sooner when asked. */
+/** Repeats a piece of work, one run at a time, and runs it sooner on request. */
 import type { Log } from '../contracts/log.ts';
 
 export interface Ticker {
-  /** Runs within `gapMs`; asked during a run, it runs once more afterwards. Never throws. */
+  /** Runs within `gapMs`; requested during a run, it runs once more afterwards. Never throws. */
   runSoon(): void;
-  /** No further run; resolves when the one under way is over. */
+  /** Starts no further run; resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ export interface TickerOptions {
   gapMs: number;
   run: () => Promise<void>;
   log: Log;
-  /** Log event of a run that failed; the next one comes all the same. */
+  /** Log event of a failed run; a failure does not keep the next run from starting. */
   failure: string;
 }
 

@@ -1,4 +1,4 @@
-/** The latest events of one turn under one lane epoch, for readers that reconnect. */
+/** The latest events of a turn under one lane epoch, for readers that reconnect. */
 import { RING_EVENTS } from '../contracts/bus.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
@@ -7,13 +7,13 @@ import { TurnText } from './turn-text.ts';
 /** Size of an event against a ring's bound besides its texts: its numbers, keys and place. */
 export const EVENT_OVERHEAD_BYTES = 64;
 
-/** Dropped events are cut off the array once there are this many. */
+/** Dropped events are removed from the array once there are this many. */
 const CUT = 256;
 
 /** Most bytes that one UTF-16 unit takes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
-/** One run of one turn: a turn that goes on after a crash runs again under a higher epoch. */
+/** One run of a turn: a turn resumed after a crash runs under a higher epoch. */
 export interface TurnRun {
   sessionKey: SessionKey;
   turnId: string;
@@ -24,25 +24,25 @@ export class TurnRing implements TurnRun {
   readonly sessionKey: SessionKey;
   readonly turnId: string;
   readonly epoch: number;
-  /** Made by an emitter of this node: this node can tell others the whole text. */
+  /** Created by an emitter of this node, which can send the whole text to other nodes. */
   readonly local: boolean;
   /** `eventSeq` before the turn's first event; above 0 when an earlier turn ran under the same epoch. */
   readonly startSeq: number;
   /** `eventSeq` of the newest event. */
   lastSeq: number;
-  /** False once deltas were lost on the way from another node; then `text` is only a part. */
+  /** False once deltas from another node were lost; then `text` is incomplete. */
   whole: boolean;
-  /** Set by the same turn's next run: what this run still emits is void. */
+  /** Set when the turn runs again: events that this run still emits are ignored. */
   superseded = false;
   /** Monotonic time of `turn_ended`. */
   endedAt: number | undefined;
   #events: AgentEvent[] = [];
-  /** Events before this index were dropped; cut off together, so that a full ring moves no array per token. */
+  /** Events before this index were dropped; they are removed in groups, so that a full ring does not shift its array for every token. */
   #first = 0;
-  /** Never less than the events' bytes; those before `#measured` are counted exactly. */
+  /** Upper bound of the events' size in bytes; the events before `#measured` are counted exactly. */
   #bytesAtMost = 0;
   #measured = 0;
-  /** Brought up to date when it is asked for or events are cut off: a token costs nothing here. */
+  /** Updated when it is read or events are removed: a token costs nothing here. */
   readonly #texts: { text: TurnText; applied: number };
   readonly #openedAt: number;
 
@@ -116,7 +116,7 @@ export class TurnRing implements TurnRun {
     return this.#events.length - this.#first;
   }
 
-  /** Events up to `seq` were lost on the way here: what is kept from before them no longer joins up. */
+  /** Events up to `seq` were lost on the way here: the events kept from before them no longer connect to later ones. */
   skipTo(seq: number): void {
     this.#upToDateText();
     this.#events = [];
@@ -135,12 +135,12 @@ export class TurnRing implements TurnRun {
     this.whole = true;
   }
 
-  /** True when `seq` is a place a reader of this run can have stopped at. */
+  /** True when a reader of this run can have stopped at `seq`. */
   covers(epoch: number, seq: number): boolean {
     return epoch === this.epoch && seq >= this.startSeq && seq <= this.lastSeq;
   }
 
-  /** The events after `seq`, or where some of them are gone a snapshot in their place. */
+  /** The events after `seq`, or a snapshot when some of them are no longer kept. */
   since(seq: number): AgentEvent[] {
     const dropped = this.lastSeq - this.#kept;
     if (seq < dropped) return this.toSnapshot();
@@ -150,14 +150,14 @@ export class TurnRing implements TurnRun {
     return [this.#snapshotOf(base, this.startSeq), ...events];
   }
 
-  /** All of the run in one event, and its end if it has ended: a reader that waits for the end must see it. */
+  /** The whole run as one snapshot, followed by its `turn_ended` if it has ended, which readers may be waiting for. */
   toSnapshot(): AgentEvent[] {
     const end = this.#events.at(-1);
     if (end?.type !== 'turn_ended') return [this.#snapshotOf(this.text, this.lastSeq)];
     return [this.#snapshotOf(this.text, this.lastSeq - 1), end];
   }
 
-  /** A snapshot carries the number of the last event it stands for, so that a reader can go on from there. */
+  /** A snapshot carries the number of the last event it replaces, so that a reader can continue from there. */
   #snapshotOf(text: string, eventSeq: number): AgentEvent {
     const { sessionKey, turnId, epoch } = this;
     const at = this.#events.at(-1)?.at ?? this.#openedAt;

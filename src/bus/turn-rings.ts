@@ -1,12 +1,12 @@
-/** All rings of this node, found by session, bounded in number and bytes, removed a while after their turn ended. */
+/** The rings of this node by session, bounded in number and bytes, and removed some time after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { TurnRing, TurnRun } from './turn-ring.ts';
 
-/** Rings kept at once; past it the longest ended go first, then the longest open. Their readers get a snapshot. */
+/** Rings kept at once; beyond it the ring that ended first is removed, else the oldest open one. Its readers get a snapshot. */
 export const MAX_RINGS = 4_096;
-/** Bytes all rings share: with more than 128 of them each keeps less than `RING_BYTES`. */
+/** Bytes that all rings share: with more than 128 rings, each keeps less than `RING_BYTES`. */
 export const RINGS_BYTES = 32 * 1024 * 1024;
 
 export class TurnRings {
@@ -20,7 +20,7 @@ export class TurnRings {
     return this.#open.size + this.#ended.size;
   }
 
-  /** Bytes one ring may hold now; computed when a ring comes or goes, for it is read with every event. */
+  /** Bytes one ring may hold now; computed when a ring is added or removed, because it is read with every event. */
   get maxBytes(): number {
     return this.#maxBytes;
   }
@@ -30,13 +30,13 @@ export class TurnRings {
     return this.#bySession.get(run.sessionKey)?.findLast((ring) => ring.turnId === run.turnId);
   }
 
-  /** Last number given under this epoch: a lane that goes straight on to its next turn may keep its epoch. */
+  /** Last number used under this epoch: a lane may keep its epoch from one turn to the next. */
   lastSeqOf(run: Pick<TurnRun, 'sessionKey' | 'epoch'>): number {
     const ring = this.#bySession.get(run.sessionKey)?.findLast((other) => other.epoch === run.epoch);
     return ring?.lastSeq ?? 0;
   }
 
-  /** Keeps a new ring; an earlier run of the same turn goes, since its readers may have seen text that is void now. */
+  /** Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is void now. */
   add(ring: TurnRing): void {
     const rings = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => {
       if (other.turnId !== ring.turnId) return true;
@@ -52,7 +52,7 @@ export class TurnRings {
     this.#shareBytes();
   }
 
-  /** Notes that the ring's turn is over: it is kept for readers that reconnect soon. */
+  /** Marks the ring's turn as ended; the ring is kept for readers that reconnect soon. */
   end(ring: TurnRing, monotonicNow: number): void {
     if (!this.#open.delete(ring)) return;
     ring.endedAt = monotonicNow;
@@ -67,7 +67,7 @@ export class TurnRings {
     }
   }
 
-  /** Events a reader at `lastEventId` missed; a place that is no longer kept gets one snapshot. */
+  /** Events after `lastEventId`; one snapshot when they are no longer kept. */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#bySession.get(sessionKey) ?? [];
     const newest = rings.at(-1);

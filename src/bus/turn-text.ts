@@ -1,7 +1,7 @@
-/** The text a turn has said so far, put together from its deltas so that a late reader can be given all of it. */
+/** The text of a turn so far, joined from its deltas for readers that connect late. */
 import type { EventBody } from '../contracts/event.ts';
 
-/** The text of one model call, as far as no other call's came in between. */
+/** Consecutive text of one model call. */
 interface CallText {
   msgId: string;
   /** Deltas as they came, behind pieces that were joined from earlier ones: a delta costs one array slot. */
@@ -10,9 +10,9 @@ interface CallText {
   pieces: number;
 }
 
-/** As long as the stored text, which the model's own limits bound. */
+/** The text grows to the length of the stored one, which is bounded by the model's limits. */
 export class TurnText {
-  /** What had been said before the first delta seen here. */
+  /** Text from before the first delta received here. */
   #base: string;
   #calls: CallText[] = [];
 
@@ -46,7 +46,7 @@ export class TurnText {
     }
   }
 
-  /** The base and all deltas of model calls that were not reset, in the order they came. */
+  /** The base and all deltas of model calls that were not reset, in order. */
   toString(): string {
     return this.#base + this.#calls.map((call) => call.parts.join('')).join('');
   }

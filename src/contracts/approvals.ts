@@ -1,27 +1,27 @@
-/** Dangerous calls wait for a human: what is asked, who may answer, and what an answer comes to. */
+/** Approvals: dangerous calls wait for a human. The requests, who may decide them, and the outcomes. */
 import { z } from 'zod';
 import type { Address, SessionKey } from './message.ts';
 import type { ApprovalDecision } from './records.ts';
 
-/** What a question is about. It is stored with the question, and nothing else can be run by its answer. */
+/** The subject of a request. It is stored with the request, and approving it can run nothing else. */
 export const approvalSubject = z.object({
-  /** The one call: turn, iteration and place in the answer. */
+  /** Key of the call: turn, iteration and index in the answer. */
   callKey: z.string(),
   toolCallId: z.string(),
   tool: z.string(),
-  /** The checked arguments, as they will be run. */
+  /** The validated arguments with which it will run. */
   args: z.unknown(),
-  /** SHA-256 over session, call, tool and arguments: another call has another. */
+  /** SHA-256 over session, call, tool and arguments. */
   digest: z.string(),
-  /** Why it is asked, as a sentence. */
+  /** Reason of the request, as a sentence. */
   warning: z.string(),
-  /** Who the turn answers, as a user id; `system` for what no person asked. */
+  /** User id the turn answers; `system` when no person started it. */
   userId: z.string(),
-  /** Where the question is shown. */
+  /** Address where the request is shown. */
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   /** Set when a subagent makes the call. */
   agentId: z.string().optional(),
-  /** Set when no call is asked for: a step of a plan waits for its Run, or a paused plan for being resumed. */
+  /** Set when it is not about a call: a step of a plan waits to be run, or a paused plan to be resumed. */
   plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
 });
 
@@ -30,31 +30,31 @@ export type PlanWait = NonNullable<ApprovalSubject['plan']>;
 
 export type ApprovalSubject = z.infer<typeof approvalSubject>;
 
-/** A question and what became of it. Clocks are the database's. */
+/** A request and its outcome. Times are by the database's clock. */
 export interface ApprovalRecord extends ApprovalSubject {
   id: string;
   session: SessionKey;
-  /** The token whose session it is; others belong to their chat. */
+  /** The token that owns the session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   turnId: string;
   state: 'pending' | ApprovalDecision;
   /** A user id, `expiry` or `stop`. */
   decidedBy?: string | undefined;
-  /** How people know them; display only. */
+  /** Name of that user, for display only. */
   decidedName?: string | undefined;
   createdAt: Date;
   expiresAt: Date;
-  /** Nobody decided in time. */
+  /** It was not decided in time. */
   expired: boolean;
 }
 
-/** Questions a list holds at most. */
+/** Most requests in a list. */
 export const MAX_LISTED_APPROVALS = 200;
 
-/** Reads questions. Throws only `StoreError`. */
+/** Reads approval requests. Throws only `StoreError`. */
 export interface ApprovalStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
-  /** What still waits, oldest first; of one session, or of the sessions one token made. */
+  /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
   pendingApprovals(filter: {
     session?: SessionKey | undefined;
     ownerTokenId?: string | undefined;
@@ -62,7 +62,7 @@ export interface ApprovalStore {
   }): Promise<ApprovalRecord[]>;
 }
 
-/** Who answers, and from where; all of it from the transport, nothing from text. */
+/** Who decides, and from where; all of it from the transport, nothing from text. */
 export interface Decider {
   userId: string;
   /** Display only. */
@@ -70,40 +70,40 @@ export interface Decider {
   owner: boolean;
   /** The token, over HTTP. */
   tokenId?: string | undefined;
-  /** The chat the answer comes from. */
+  /** The chat the decision comes from. */
   at?: { address: Address; place: 'private' | 'group' } | undefined;
-  /** It came by a button, which counts only under its own question. */
+  /** Made by a button, which counts only under its own request. */
   pressed?: boolean | undefined;
 }
 
-/** What came of an answer; only `decided` changed anything. */
+/** Outcome of a decision; only `decided` changed anything. */
 export type Decided =
   | { kind: 'decided'; decision: ApprovalDecision }
   | { kind: 'settled'; record: ApprovalRecord }
   | { kind: 'expired' }
-  /** There is no such question. */
+  /** There is no such request. */
   | { kind: 'unknown' }
-  /** A button under another question, or in another chat. */
+  /** A button under another request, or in another chat. */
   | { kind: 'elsewhere' }
-  /** Not theirs to decide. */
+  /** The user may not decide it. */
   | { kind: 'forbidden' };
 
-/** The gateway's answer to questions. Throws only `StoreError`. */
+/** Decides approval requests. Throws only `StoreError`. */
 export interface Approvals {
-  /** Committed when it resolves; the turn goes on at once, on any node. */
+  /** Decides a request; committed when it resolves. The turn continues at once, on any node. */
   decide(id: string, decision: ApprovalDecision, by: Decider): Promise<Decided>;
-  /** What waits, oldest first. */
+  /** Pending requests, oldest first. */
   pending(filter: Parameters<ApprovalStore['pendingApprovals']>[0]): Promise<ApprovalRecord[]>;
 }
 
-/** The value of a question's button; at most 64 bytes (Telegram's limit). */
+/** The value of a request's button; at most 64 bytes (Telegram's limit). */
 export function buttonValue(id: string, decision: ApprovalDecision): string {
   return `${decision === 'approved' ? 'approve' : 'deny'}:${id}`;
 }
 
-/** The question and answer behind a button's value; undefined for anything else. */
+/** The request and decision in a button's value; undefined for anything else. */
 export function readButtonValue(value: string): { id: string; decision: ApprovalDecision } | undefined {
-  const [, word, id] = /^(approve|deny):([\w-]{1,50})$/.exec(value) ?? [];
-  if (word === undefined || id === undefined) return undefined;
-  return { id, decision: word === 'approve' ? 'approved' : 'denied' };
+  const [, verb, id] = /^(approve|deny):([\w-]{1,50})$/.exec(value) ?? [];
+  if (verb === undefined || id === undefined) return undefined;
+  return { id, decision: verb === 'approve' ? 'approved' : 'denied' };
 }

@@ -1,4 +1,4 @@
-/** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and waits for nobody. */
+/** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and never waits for a listener. */
 import { GatewayError } from './errors.ts';
 import type { AgentEvent, EventBody } from './event.ts';
 import type { LaneClass, LaneHead, LaneKey, LaneStep } from './lanes.ts';

@@ -1,4 +1,4 @@
-/** Commands: messages that begin with `/` and act at once, past the queue, without a model. */
+/** Commands: messages that begin with `/`, bypass the queue and need no model. */
 import { GatewayError } from './errors.ts';
 import type { SessionStore } from './ledger.ts';
 import type { Address, SessionKey } from './message.ts';
@@ -15,13 +15,13 @@ export interface CommandCall {
   userId: string;
   /** Display only. */
   senderName?: string | undefined;
-  /** In a private chat nobody else reads the reply; absent = others may. */
+  /** In a private chat no one else reads the reply; absent = others may. */
   place?: 'private' | 'group' | undefined;
   /** An owner of the gateway (HTTP: scope `admin`). */
   owner: boolean;
   /** Everything behind the command's name, trimmed. */
   args: string;
-  /** The token that wrote it, over HTTP. */
+  /** The token of the sender, over HTTP. */
   tokenId?: string | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface CommandListing {
 
 /** A command. `run` gives what the user reads, in Markdown; it throws only `GatewayError`, whose message the user reads. */
 export interface Command extends CommandListing {
-  /** Known, but in no list: an app sends it by itself (Telegram's Start button). */
+  /** Accepted, but not listed: an app sends it by itself (Telegram's Start button). */
   unlisted?: boolean | undefined;
   run(call: CommandCall): Promise<string>;
 }
 
 /**
- * Changes the session a command was written in. One that has no messages yet is made, and belongs to the token that
- * writes. Throws `GatewayError('try_again')` when somebody else made it at this moment, or `StoreError`.
+ * Changes the session a command was written in. A session without messages is created and belongs to the token of the
+ * sender. Throws `GatewayError('try_again')` when another call created it at the same moment, or `StoreError`.
  */
 export async function changeSession(
   ledger: Pick<SessionStore, 'updateSession'>,
@@ -55,6 +55,6 @@ export async function changeSession(
   if (changed !== undefined) return changed;
   throw new GatewayError(
     'try_again',
-    'Somebody else has just started this conversation: please send that again.',
+    'Someone else has just started this conversation: please send that again.',
   );
 }

@@ -1,20 +1,20 @@
-/** A reply that grows on screen while its turn runs, as the agent sees it. */
+/** The live message of a turn, as the agent sees it, and messages in the middle of a turn. */
 import type { LaneStep } from './lanes.ts';
 import type { Address, SentMessage } from './message.ts';
 import type { Plan } from './plan.ts';
 
-/** The turn of a growing reply. */
+/** What a live message needs to know of its turn. */
 export interface LiveTurnStart {
   turnId: string;
   address: Address;
   replyTo?: string | undefined;
-  /** Parts already on screen from before a crash, or a deferred reply to grow in. */
+  /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
-  /** Text of the answer from before a crash. */
+  /** Text from before a crash. */
   textSoFar: string;
-  /** T5: stores the platform ids of the parts before anything is built on them. */
+  /** T5: stores the platform ids of the parts before they are used further. */
   note(sent: SentMessage[]): Promise<void>;
-  /** The turn's own plan: a card of it may be on screen from before a crash. */
+  /** The current plan of the turn: its card may be on screen from before a crash. */
   plan?: Plan | undefined;
   /** As `note`, for the card of the turn's plan. */
   noteCard(ref: string, sent: SentMessage[]): Promise<void>;
@@ -22,18 +22,18 @@ export interface LiveTurnStart {
 
 export interface LiveTurn {
   /**
-   * Ends live updates: accepts no more text, waits for the call in flight, ends typing. After it resolves nothing of
-   * this turn is still being sent to the platform except the final delivery. Never throws; waits at most 10 s.
+   * Ends the live message: accepts no more text, waits for the call in flight, ends typing. After it resolves, only the
+   * final delivery of this turn is still sent to the platform. Never throws; waits at most 10 s.
    */
   settle(): Promise<void>;
 }
 
-/** Follows a turn's events on the event bus and shows them. Channels without `edit` get typing only. Never throws. */
+/** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */
 export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
 }
 
-/** Name of the tool that sends messages in the middle of a turn. */
+/** The tool that sends messages during a turn. */
 export const MESSAGE_TOOL = 'message';
 /** Messages that one turn may send with it. */
 export const MAX_POSTS = 10;
@@ -41,20 +41,20 @@ export const MAX_POSTS = 10;
 export const MAX_POST_CHARS = 4_000;
 
 export interface PostRequest {
-  /** Id of the tool call, the same at each attempt: the message is sent once. */
+  /** Key of the tool call: the same at each attempt, so that the message is sent once. */
   ref: string;
   turnId: string;
-  /** One of the session's own. */
+  /** An address of the session. */
   address: Address;
   content: string;
 }
 
 export type PostResult =
-  /** It is stored among the session's messages, and its delivery has begun. */
+  /** Stored among the session's messages and queued for the platform. */
   | { kind: 'posted'; seq: number }
   /** The same call has sent it before. */
   | { kind: 'known' }
-  /** The turn has sent as many as it may. */
+  /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }
   /** The address is not the session's. */
   | { kind: 'foreign' };
@@ -64,6 +64,6 @@ export type Post = (request: PostRequest) => Promise<PostResult>;
 
 /** Throws only `StoreError`. */
 export interface PostStore {
-  /** Stores it among the session's messages and in its `out:` lane, in one statement; over HTTP the stored message is the delivery. */
+  /** Stores the message and queues its delivery in one statement; over HTTP the stored message is the delivery. */
   post(request: PostRequest, limit: number, node?: string): Promise<PostResult & LaneStep>;
 }

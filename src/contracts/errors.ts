@@ -1,8 +1,8 @@
-/** The one family of errors that may leave a module; foreign errors are converted where they enter. */
+/** The errors that may leave a module; other errors are converted where they occur. */
 
 /** What an error carries besides its message. */
 export interface ErrorDetails {
-  /** True when the same call may succeed later without anybody changing anything. */
+  /** True when the same call may succeed later without any change. */
   retryable?: boolean;
   /** Milliseconds the other side asked us to wait; only with `retryable`. */
   retryAfterMs?: number;
@@ -10,7 +10,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Base of the family. The message names the variable, file or command that fixes the problem, and never holds a secret. */
+/** Base of the family. The message names the variable, file or command that fixes the problem, and never contains a secret. */
 export class GatewayError extends Error {
   readonly code: string;
   readonly retryable: boolean;
@@ -25,7 +25,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The configuration cannot be used; the message lists every error by the name of its variable or file. */
+/** The configuration is invalid; the message lists every error by the name of its variable or file. */
 export class ConfigError extends GatewayError {}
 
 export type ChannelErrorCode =
@@ -43,7 +43,7 @@ export type ChannelErrorCode =
   | 'chat_moved'
   /** The bot token is wrong or revoked: the channel is dead until the configuration changes. */
   | 'unauthorized'
-  /** Somebody else holds the connection (Telegram's 409). */
+  /** Another process holds the connection (Telegram's 409). */
   | 'conflict'
   /** The platform did not answer or answered 5xx; for a send, the outcome is known to be "not applied". */
   | 'unavailable'
@@ -103,7 +103,7 @@ export class ToolError extends GatewayError {}
 /** The store failed: unreachable (`unavailable`, retryable), newer than this program (`schema_newer`), or locked (`home_locked`). */
 export class StoreError extends GatewayError {}
 
-/** A fenced commit was refused because the lane now belongs to somebody else: write nothing, drop the work. */
+/** A fenced commit was refused because the lane belongs to another node now: write nothing more, drop the work. */
 export class FencedError extends StoreError {
   constructor(lane: string, cause?: unknown) {
     super('fenced', `Lane ${lane} belongs to another node now; this node's work on it is void.`, { cause });

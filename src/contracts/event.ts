@@ -9,13 +9,13 @@ export type TurnEndReason = 'completed' | 'stopped' | 'max_iterations' | 'failed
 /** What happened. `msgId` is unique per model call (B-37). */
 export type EventBody =
   | { type: 'message_received'; content: string; seq: number; senderName?: string | undefined }
-  /** A message in the middle of a turn, apart from its answer; it stands among the session's messages. */
+  /** A message in the middle of a turn, besides its answer; it is stored among the session's messages. */
   | { type: 'message_sent'; seq: number; content: string }
   | { type: 'turn_started' }
   /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
   | { type: 'thinking_started'; msgId: string; title?: string | undefined }
   | { type: 'thinking_delta'; msgId: string; delta: string }
-  /** `usage` where the whole call is seen as thinking (planning, a step of a plan): no `stream_end` tells what it cost. */
+  /** `usage` when the whole call is shown as thinking (planning, a step of a plan) and no `stream_end` reports it. */
   | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined }
   /** One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text. */
   | { type: 'stream_start'; msgId: string }
@@ -27,7 +27,7 @@ export type EventBody =
   | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
   | { type: 'plan_ready'; plan: Plan }
   | { type: 'plan_revised'; plan: Plan; reason: string }
-  /** A plan's one end is `plan_completed` or `plan_cancelled`; a run of its turn that begins after it tells it behind `plan_ready`. */
+  /** A plan ends with `plan_completed` or `plan_cancelled`; a later run of its turn emits the end again after `plan_ready`. */
   | { type: 'plan_completed' }
   | { type: 'plan_paused' }
   | { type: 'plan_resumed' }
@@ -47,20 +47,20 @@ export type EventBody =
   | { type: 'subagent_spawned'; profileId: string; task: string }
   | { type: 'subagent_completed'; result: string; completedNormally: boolean }
   | { type: 'context_compressed'; before: number; after: number }
-  /** How many messages of the same session wait before this one. */
+  /** Number of messages of the same session that wait before this one. */
   | { type: 'queue_position'; position: number }
-  /** Messages that waited are part of this turn now; their own turns are over (`joined`). */
+  /** Waiting messages have joined this turn; their own turns have ended (`joined`). */
   | { type: 'messages_joined'; turnIds: string[] }
-  /** Something the user should know now: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
+  /** Information for the user: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
   | { type: 'notice'; code: string; text: string }
   | { type: 'heartbeat_tick' }
   | { type: 'cron_executed'; scheduleId: string }
-  /** All text of the turn so far: sent where single deltas are no longer known. */
+  /** The text of the turn so far, sent when single deltas are no longer available. */
   | { type: 'snapshot'; text: string }
-  /** The turn is over and committed; always the last event of a turn. */
+  /** The turn has ended and is committed; always the last event of a turn. */
   | { type: 'turn_ended'; reason: TurnEndReason };
 
-/** Where an event belongs. Events of a turn carry `turnId`, `epoch` and a gapless `eventSeq`; others carry none of the three. */
+/** Envelope of an event. Events of a turn have `turnId`, `epoch` and a gapless `eventSeq`; others have none of the three. */
 export interface EventEnvelope {
   sessionKey: SessionKey;
   turnId?: string | undefined;

@@ -1,4 +1,4 @@
-/** What a channel may ask of the gateway. Every session method takes the caller and answers undefined for what it may not see. */
+/** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, Decided } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
@@ -23,21 +23,21 @@ export interface StatelessRequest {
   maxTokens?: number | undefined;
 }
 
-/** How a turn ended, for a caller that waits for it. */
+/** State of a turn, for channels that wait for its end. */
 export interface TurnStatus {
   state: 'queued' | 'running' | 'parked' | 'done';
   reason?: string | undefined;
   final?: MessageRecord | undefined;
-  /** Of all model calls of a finished turn together. */
+  /** Sum of all model calls of a finished turn. */
   usage?: Usage | undefined;
 }
 
 /** Methods throw only `GatewayError`. */
 export interface GatewayApi {
   receive: Receive;
-  /** To be told by a channel whose platform says that a chat has a new id. */
+  /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
-  /** What people can write with a `/`, for the lists of the channels. */
+  /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The caller behind an `Authorization` header's value, or undefined. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
@@ -50,7 +50,7 @@ export interface GatewayApi {
     key: SessionKey,
     change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
   ): Promise<SessionRecord | undefined>;
-  /** Forgets the session; false when there is none the caller may see. */
+  /** Deletes the session; false when there is none that the caller may see. */
   deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;
   messages(
     caller: Caller,
@@ -62,13 +62,13 @@ export interface GatewayApi {
     caller: Caller,
     key: SessionKey,
   ): Promise<{ newest: PlanRecord | undefined; todos: Todo[] } | undefined>;
-  /** What waits for the caller's decision, oldest first. */
+  /** Approval requests that the caller may decide, oldest first. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
-  /** Answers a question; `forbidden` is to look like `unknown` outside. */
+  /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
   decide(caller: Caller, approvalId: string, decision: ApprovalDecision): Promise<Decided>;
   /**
-   * Acts on a plan that is being carried out; with `stepId` a skip is meant for that step and no later one. Undefined when
-   * there is none such for the caller.
+   * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may see
+   * no such plan.
    */
   actOnPlan(
     caller: Caller,
@@ -78,35 +78,35 @@ export interface GatewayApi {
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
   schedules: ScheduleApi;
-  /** `default`, the profile ids, then the provider's models. Throws `ProviderError` when the model server is away. */
+  /** `default`, the profile ids, then the provider's models. Throws `ProviderError` when the model server is unreachable. */
   models(signal: AbortSignal): Promise<string[]>;
-  /** How `model` of a request is to be understood. Throws `GatewayError('unknown_model')` (also when the server is away: `ProviderError`). */
+  /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;
   replay(key: SessionKey, lastEventId: string | undefined): EventReplay;
-  /** What models cost: an admin hears of everything, another token of what was spent for it. */
+  /** Usage of models: an admin sees everything, another token its own. */
   usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
   health(): Promise<HealthReport>;
   /** Prometheus text. */
   metrics(): Promise<string>;
 }
 
-/** How a channel is doing, for `/readyz` and `parley status`. */
+/** Health of a channel, for `/readyz` and `parley status`. */
 export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
 }
 
-/** Answered without a token: it holds no secret and no name of a person. */
+/** Public, without a token: it contains no secret and no name of a person. */
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
   model: { state: 'up' | 'down'; detail?: string };
   /** By name; `label` is the network's name as people write it. */
   channels: Record<string, ChannelHealth & { label: string }>;
-  /** `degraded` while a file of a profile cannot be used and the last good one is. */
+  /** `degraded` while a file of a profile is invalid and its last valid content is used. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
   pending: number;
   running: number;

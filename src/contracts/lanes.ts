@@ -1,10 +1,10 @@
-/** The durable keyed lane: what must be ordered, exclusive and never lost, as the store keeps it. */
+/** Durable lanes: ordered, exclusive queues by key, kept in the store. */
 import type { ApprovalDecision } from './records.ts';
 import type { DeliveryPayload, SessionKey } from './message.ts';
 
 /**
- * `in` turns of a session, `out` deliveries to an address, `agent` a subagent in the background, `poll` who holds a
- * channel's connection.
+ * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the election of the
+ * node that holds a channel's connection.
  */
 export type LaneClass = 'in' | 'out' | 'agent' | 'poll';
 
@@ -31,7 +31,7 @@ export interface LaneHead extends Fence {
   stopped: boolean;
 }
 
-/** What a fenced commit leaves to do: heads it claimed for this node in the same transaction. */
+/** Result of a fenced commit: heads that it claimed for this node in the same transaction. */
 export interface LaneStep {
   heads: LaneHead[];
 }
@@ -42,11 +42,11 @@ export interface LaneCapacity {
   free: number;
 }
 
-/** What a running lane's owner must notice. */
+/** Marks of a running lane for its owner. */
 export interface LaneFlag {
   lane: LaneKey;
   stopSeq: number;
-  /** The message whose turn is to end, because another one came that interrupts it; 0 when there is none. */
+  /** The message whose turn is to end because a later message interrupts it; 0 when there is none. */
   interruptSeq?: number | undefined;
 }
 
@@ -54,11 +54,11 @@ export interface LaneFlag {
 export interface StopResult {
   stopped: boolean;
   cancelled: number;
-  /** Subagents in the background that end with it; undefined = none. */
+  /** Background subagents that end with it; undefined = none. */
   agents?: number | undefined;
 }
 
-/** A message that will not be tried again by itself. */
+/** A message that is no longer retried. */
 export interface DeadLetter {
   lane: LaneKey;
   seq: number;
@@ -73,13 +73,13 @@ export interface DeadLetter {
  * `StoreError`; short outages are retried inside, and fenced methods throw `FencedError` when the lane has moved on.
  */
 export interface LaneStore {
-  /** Registers this process under a new node id and frees what an earlier process of the same `instance` held. */
+  /** Registers this process under a new node id and frees the lanes of an earlier process of the same `instance`. */
   register(instance: string, leaseMs: number): Promise<string>;
-  /** Renews the node's lease. False when it had run out: the node must abort its work and register anew. */
+  /** Renews the node's lease. False when it had expired: the node must abort its work and register again. */
   heartbeat(node: string, leaseMs: number): Promise<boolean>;
   /** Ends the node's lease and frees its lanes. */
   unregister(node: string): Promise<void>;
-  /** Claims due lanes that nobody holds, at most `free` of each class, oldest wake-up first; a dead owner's claim raises `crashes`. */
+  /** Claims due lanes without an owner, at most `free` of each class, oldest wake-up first; the claim of a dead owner raises `crashes`. */
   sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
   /** Stop marks of the lanes this node runs, in one query. */
   flags(node: string): Promise<LaneFlag[]>;
@@ -92,16 +92,16 @@ export interface LaneStore {
   ): Promise<LaneStep & { seq: number; duplicate: boolean }>;
   /** Ends the head and claims the next one of the lane for the same node. `error` marks a dead letter. */
   finish(fence: Fence, error?: string): Promise<LaneStep>;
-  /** Lets go of the head until `delayMs` from now. `attempt` counts against the message; its `error` is kept. */
+  /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept. */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
   /**
-   * Marks everything up to the tail as stopped, the session's subagents in the background, too; ends what is queued, and
-   * denies what is parked. `fresh` also forgets the context (`/new`).
+   * Marks everything up to the tail as stopped, with the session's background subagents; ends queued messages and denies
+   * a parked one. `fresh` also starts a new context (`/new`).
    */
   stop(session: SessionKey, options: { fresh: boolean }): Promise<StopResult>;
   /**
-   * Ends the actor of a turn that waits for a human: state parked, head released until the approval expires, the
-   * question on its way to the address, all in one statement. A turn that is stopped already is denied, and not asked.
+   * Parks a turn that waits for a human: state parked, head released until the approval expires, the approval request
+   * queued for the address, all in one statement. For a stopped turn the request is denied and not delivered.
    */
   park(
     fence: Fence,
@@ -120,9 +120,9 @@ export interface LaneStore {
     decidedBy: string,
     decidedName?: string,
   ): Promise<boolean>;
-  /** The newest `limit` dead letters, the one that died last first; they are kept as long as any finished message. */
+  /** The newest `limit` dead letters, newest first; they are kept as long as any finished message. */
   deadLetters(limit: number): Promise<DeadLetter[]>;
-  /** Puts a dead letter back at the tail of its lane with its counters at zero. False when there is none such. */
+  /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is no such one. */
   replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
   /** Deletes finished messages older than `olderThanMs`, at most `limit`; gives how many. */
   purge(olderThanMs: number, limit: number): Promise<number>;

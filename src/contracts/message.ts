@@ -1,11 +1,11 @@
-/** What travels: inbound and outbound messages and the keys that name chats and sessions. */
+/** Inbound and outbound messages, and the keys of chats and sessions. */
 import { GatewayError } from './errors.ts';
 import type { TextSource } from './risk.ts';
 
-/** A place where people read: `channel:chatId[:threadId]`, split at the first colon. */
+/** A chat or thread: `channel:chatId[:threadId]`, split at the first colon. */
 export type Address = `${string}:${string}`;
 
-/** What the model remembers under; by default the same string as the address it was first used from. */
+/** Key of a conversation that the model remembers; by default the same string as the address it was first used from. */
 export type SessionKey = `${string}:${string}`;
 
 /** A chat on a channel, with its thread or topic where the platform has them. */
@@ -30,13 +30,13 @@ export interface SentMessage {
   metadata?: Record<string, string> | undefined;
 }
 
-/** A message from a person (or from `system`: subagent results, cron, heartbeat), parsed once when it arrives. */
+/** A message from a person (or from `system`: subagent results, cron, heartbeat), parsed once by its channel. */
 export interface InboundMessage extends Place {
   /** Unique for this message on this channel and account: the dedupe key (`<bot_id>:<update_id>`, message id, Idempotency-Key). */
   id: string;
   /** Immutable id of the sender, from the transport, never from text; `token:<id>` on HTTP. */
   senderId: string;
-  /** Display only: nothing may be decided by it. */
+  /** For display only: no decision may depend on it. */
   senderName?: string | undefined;
   content: string;
   /** Epoch milliseconds, the platform's clock. */
@@ -45,13 +45,13 @@ export interface InboundMessage extends Place {
   replyTo?: string | undefined;
   /** `group` is every place where more than one person can write. */
   place: 'private' | 'group';
-  /** Passed on from somewhere else: the words are not the sender's own. */
+  /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
-  /** A button was pressed instead of words written: its value, as it was sent. */
+  /** Value of a pressed button, as it was sent; then there is no text. */
   button?: string | undefined;
-  /** In a group: the bot was named, replied to, or called by a command meant for it. */
+  /** In a group: the bot was mentioned, replied to, or called by a command for it. */
   mentioned: boolean;
-  /** A message already on screen that the answer should grow in (a deferred Discord reply). */
+  /** A message already on screen that becomes the answer (a deferred Discord reply). */
   placeholder?: SentMessage | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
@@ -66,7 +66,7 @@ export interface Button {
   style?: 'normal' | 'confirm' | 'danger';
 }
 
-/** An answer on its way out; `turnId` joins it to the message already growing on screen. */
+/** A message to deliver; `turnId` joins it to the live message already on screen. */
 export interface OutboundMessage extends Place {
   content: string;
   turnId?: string | undefined;
@@ -79,7 +79,7 @@ export interface OutboundMessage extends Place {
 /** What an `out:` message carries; `ref` names the parts for nonces and stored ids. */
 export interface DeliveryPayload {
   ref: string;
-  /** Names this delivery when it rewrites the message that an earlier one of the same `ref` put on screen. */
+  /** Key of this delivery when it rewrites the message that an earlier delivery of the same `ref` sent. */
   key?: string | undefined;
   message: OutboundMessage;
 }
@@ -91,18 +91,18 @@ export function addressOf(place: Place): Address {
     : `${place.channel}:${place.chatId}:${place.threadId}`;
 }
 
-/** Who wrote a message, the same in every chat: `telegram:42`, `token:<id>`; `system` for what no person wrote. */
+/** User id of the sender, the same in every chat: `telegram:42`, `token:<id>`; `system` when no person wrote it. */
 export function userIdOf({ channel, senderId }: Pick<InboundMessage, 'channel' | 'senderId'>): string {
   if (channel === 'system') return 'system';
   return channel === 'http' ? senderId : `${channel}:${senderId}`;
 }
 
-/** Whose words a message holds, where they are not its sender's own in a chat of theirs alone. */
+/** Source of a message's text when it is not the sender's own or others can write in the chat. */
 export function sourceOf(message: InboundMessage): TextSource | undefined {
   if (message.channel === 'system' && message.senderId.startsWith('agent:')) return 'local';
   if (message.forwarded === true) return 'forwarded';
   if (message.place === 'group') return 'group';
-  // A file's name is whatever its maker called it, and the model reads it beside the words.
+  // The name of a file was chosen by whoever made the file, and the model reads it beside the text.
   return message.media.some(({ name }) => name !== undefined) ? 'local' : undefined;
 }
 
@@ -137,15 +137,15 @@ export interface ChatMigration {
   to: string;
 }
 
-/** What follows a chat that moved. Throws only `StoreError`. */
+/** Moves the data of a chat to its new id. Throws only `StoreError`. */
 export interface ChatMigrationStore {
   /**
-   * Gives the new id what the old one has: the grant (also when it is `listed` in the configuration), the conversation
-   * and the schedules. False when there is nothing to follow, or it has followed already. A conversation that has begun
-   * under the new id stays as it is.
+   * Moves the grant (also when it is `listed` in the configuration), the conversation and the schedules to the new id.
+   * False when there is nothing to move, or it was moved before. A conversation that has begun under the new id stays as
+   * it is.
    */
   moveChat(move: ChatMigration, listed: boolean): Promise<boolean>;
 }
 
-/** Lets everything follow a chat that moved; a repeated call changes nothing. Throws only `StoreError`. */
+/** Moves everything of a chat to its new id; a repeated call changes nothing. Throws only `StoreError`. */
 export type FollowChatMigration = (move: ChatMigration) => Promise<void>;

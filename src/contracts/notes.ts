@@ -1,11 +1,11 @@
-/** The todo list of a session: what the agent means to do, filled from its plan and ticked off as it goes (N-27). */
+/** The todo list of a session, filled from the agent's plan and updated while it works (N-27). */
 import { oneLine } from '../lib/text.ts';
 import type { SessionKey } from './message.ts';
 
 /** Items one list may hold. */
 export const MAX_TODOS = 50;
 
-/** How an item may stand. */
+/** States of an item. */
 export const TODO_STATUSES = ['pending', 'in_progress', 'done', 'failed', 'skipped'] as const;
 
 export type TodoStatus = (typeof TODO_STATUSES)[number];
@@ -40,16 +40,16 @@ export function writeTodos(items: readonly Todo[]): string {
   return items.map(({ text, status }, index) => `${index + 1}. [${status}] ${todoText(text)}`).join('\n');
 }
 
-/** The list out of a text that `writeTodos` made, whatever stands around it; validations are not in it. Never throws. */
+/** Parses a list from a text that contains the output of `writeTodos`; validations are not in it. Never throws. */
 export function readTodos(text: string): Todo[] {
   return text.split('\n').flatMap((line): Todo[] => {
-    const [, status, words] = LINE.exec(line) ?? [];
+    const [, status, text] = LINE.exec(line) ?? [];
     const known = TODO_STATUSES.find((one) => one === status);
-    return known === undefined || words === undefined ? [] : [{ text: words, status: known }];
+    return known === undefined || text === undefined ? [] : [{ text, status: known }];
   });
 }
 
-/** A text as an item may hold it: one line, at most `MAX_TODO_CHARS`. */
+/** Shortens a text for an item: one line, at most `MAX_TODO_CHARS`. */
 export function todoText(text: string): string {
   const line = oneLine(text);
   return line.length <= MAX_TODO_CHARS ? line : `${line.slice(0, MAX_TODO_CHARS - 1).toWellFormed()}…`;
@@ -64,7 +64,7 @@ export const MAX_NOTE_CHARS = 8_000;
 export interface ScratchpadStore {
   /** All notes by name, names ascending. */
   notes(session: SessionKey): Promise<ReadonlyMap<string, string>>;
-  /** Sets a note; undefined takes it away. False when the session holds `MAX_NOTES` others. */
+  /** Sets a note; undefined deletes it. False when the session already has `MAX_NOTES` others. */
   setNote(session: SessionKey, name: string, text: string | undefined): Promise<boolean>;
 }
 
@@ -86,20 +86,20 @@ export interface MemoryRecord {
   createdAt: Date;
 }
 
-/** What became of a fact that was to be kept. */
+/** Result of storing a fact. */
 export interface Remembered {
   memory: MemoryRecord;
   /** False when it was known already. */
   isNew: boolean;
-  /** Older facts that had to go. */
+  /** Older facts that were deleted for it. */
   dropped: number;
 }
 
 /** Throws only `StoreError`. */
 export interface MemoryStore {
   /**
-   * Keeps a fact; the same `key` again, or the same text of that user, changes nothing. Past `MAX_MEMORIES` the oldest
-   * fact goes. Throws `StoreError('memory_too_long')` past `MAX_MEMORY_CHARS`.
+   * Stores a fact; a repeated `key`, or a repeated text of that user, changes nothing. Beyond `MAX_MEMORIES` the oldest
+   * fact is deleted. Throws `StoreError('memory_too_long')` beyond `MAX_MEMORY_CHARS`.
    */
   remember(
     user: UserId,
@@ -107,12 +107,12 @@ export interface MemoryStore {
   ): Promise<Remembered>;
   /** The facts that match best (full text), best first. */
   searchMemory(user: UserId, query: string, limit: number): Promise<MemoryRecord[]>;
-  /** What a turn about `said` should know: the facts that match it, best first, then the newest. */
+  /** Facts for a turn about `said`: those that match it, best first, then the newest. */
   recall(user: UserId, said: string, limit: number): Promise<MemoryRecord[]>;
   /** The newest facts, newest first. */
   memories(user: UserId, limit: number): Promise<MemoryRecord[]>;
-  /** Takes the mark `untrusted` from a fact: the user has said that it is right. False when there is no such fact. */
+  /** Removes the mark `untrusted` from a fact that the user confirmed. False when there is no such fact. */
   verifyMemory(user: UserId, id: number): Promise<boolean>;
-  /** Forgets one fact, or with `'all'` every fact of the user; gives how many. */
+  /** Deletes one fact, or with `'all'` every fact of the user; gives their number. */
   forget(user: UserId, which: number | 'all'): Promise<number>;
 }

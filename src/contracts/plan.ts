@@ -1,8 +1,8 @@
-/** A plan and its steps, as they are stored and as events and cards show them. */
+/** Plans and their steps, as they are stored and as events and cards show them. */
 import { GatewayError } from './errors.ts';
 import type { ExecutionMode, Plan } from './isomorphic/plan-types.ts';
 
-// What the page computes with, too, is JavaScript that a browser can load.
+// Code that the web page also runs is JavaScript that a browser can load.
 export {
   boundReason,
   cancelPlan,
@@ -21,21 +21,21 @@ export type {
   StepStatus,
 } from './isomorphic/plan-types.ts';
 
-/** Steps a plan may hold when it is made (N-23). */
+/** Most steps of a new plan (N-23). */
 export const MAX_PLAN_STEPS = 15;
 
 /** Every mode, in the order lists show them (S-42). */
 export const MODES: readonly ExecutionMode[] = ['planner', 'teacher', 'agentic'];
 
-/** The mode a word names. Throws `GatewayError('bad_mode')` with the names there are; an old name is told its new one (S-03). */
-export function readMode(word: string): ExecutionMode {
-  const mode = MODES.find((one) => one === word.toLowerCase());
+/** Parses the name of a mode. Throws `GatewayError('bad_mode')` that lists the names; for an old name, its new one (S-03). */
+export function readMode(name: string): ExecutionMode {
+  const mode = MODES.find((one) => one === name.toLowerCase());
   if (mode !== undefined) return mode;
-  const hint = word === 'fixer' ? 'That mode is called "planner" now.' : `Modes: ${MODES.join(', ')}.`;
-  throw new GatewayError('bad_mode', `There is no mode "${word.slice(0, 80)}". ${hint}`);
+  const hint = name === 'fixer' ? 'That mode is called "planner" now.' : `Modes: ${MODES.join(', ')}.`;
+  throw new GatewayError('bad_mode', `There is no mode "${name.slice(0, 80)}". ${hint}`);
 }
 
-/** What came of one run of a step. */
+/** Result of one run of a step. */
 export interface StepResult {
   content: string;
   isError: boolean;
@@ -43,15 +43,15 @@ export interface StepResult {
   attemptIndex: number;
 }
 
-/** What may be done about a failed step (S-12). */
+/** Possible corrections of a failed step (S-12). */
 export type CorrectionAction = 'retry' | 'modify' | 'insert_steps' | 'skip' | 'abort';
 
 /**
- * What happened to a plan while it was carried out, as its turn's journal keeps it. Facts hold what was decided, never
- * what would have to be decided again: read in their order they give the same plan wherever they are read.
+ * What happened to a running plan, as its turn's journal keeps it. Facts hold decisions, so that nothing is decided
+ * again: applied in order, they give the same plan wherever they are read.
  */
 export type PlanFact =
-  /** The plan as it was when its first step was about to run, with the mode it is carried out in. */
+  /** The plan before its first step, with the mode it runs in. */
   | { type: 'started'; plan: Plan }
   /** A run of the step began; `run` counts all runs of the plan from 1. */
   | { type: 'step_began'; stepId: string; run: number }
@@ -64,9 +64,9 @@ export type PlanFact =
       reason: string;
       plan: Plan;
     }
-  /** What was decided cannot be done: there is no room for the steps it adds. */
+  /** The correction is impossible: the plan has no room for the steps it adds. */
   | { type: 'refused'; stepId: string; reason: string }
-  /** A person left the step out. */
+  /** A user skipped the step. */
   | { type: 'step_skipped'; stepId: string }
   | { type: 'paused' }
   | { type: 'resumed' }

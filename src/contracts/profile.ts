@@ -1,13 +1,13 @@
-/** A profile: how the agent behaves in a session, with the sources' defaults (N-31…N-41). */
+/** A profile: how the agent behaves in a session, with its defaults (N-31…N-41). */
 import { z } from 'zod';
 
-/** Names of profiles: also names of folders. */
+/** Ids of profiles, which are also names of folders. */
 export const PROFILE_ID = /^[a-z0-9_-]{1,32}$/;
 
-/** The tool after which a turn looks at its session's profile anew (N-55). */
+/** The tool after which a turn reads its session's profile again (N-55). */
 export const SWITCH_PROFILE = 'switch_profile';
 
-/** Flags and numbers of a profile; every field has the default of the source that names it. */
+/** Flags and numbers of a profile; every field has a default. */
 export const profileSchema = z.strictObject({
   /** What it is for, in lists of profiles. */
   description: z.string().max(200).optional(),
@@ -19,7 +19,7 @@ export const profileSchema = z.strictObject({
   enabledTools: z.array(z.string()).default(['list_dir', 'read_file', 'memory']),
   /** The three phases before the tool-calling loop (N-14). */
   planningEnabled: z.boolean().default(false),
-  /** Review of the analysis, where that asks for it (N-17, N-33). */
+  /** Review of the analysis, when the analysis asks for it (N-17, N-33). */
   planningPhase2Enabled: z.boolean().default(false),
   /** Extended reasoning on every call of the loop (N-31). */
   thinkEnabled: z.boolean().default(true),
@@ -33,7 +33,7 @@ export const profileSchema = z.strictObject({
   antiStallThreshold: z.int().min(1).max(200).default(8),
   /** A todo is only `done` with a `validation` (N-38). */
   stepValidationEnabled: z.boolean().default(false),
-  /** A failed todo asks the model to plan anew at the next iteration (N-39). */
+  /** A failed todo makes the model plan again at the next iteration (N-39). */
   adaptiveReplanEnabled: z.boolean().default(false),
   /** Subagents under this profile plan, too (N-40). */
   subagentPlanningEnabled: z.boolean().default(false),
@@ -41,12 +41,12 @@ export const profileSchema = z.strictObject({
   subagentTools: z.array(z.string()).default([]),
   /** Iterations of a subagent (B-33). */
   subagentMaxIterations: z.int().min(1).max(200).default(15),
-  /** Summarise the oldest turns when the conversation fills this part of what the prompt may (N-67). */
+  /** Summarise the oldest turns when the conversation fills this share of the prompt budget (N-67). */
   compressionEnabled: z.boolean().default(true),
   compressionThreshold: z.number().min(0.2).max(0.95).default(0.7),
-  /** The window the user wants, in tokens; beats discovery (B-30). */
+  /** Context window in tokens; overrides the discovered one (B-30). */
   contextWindow: z.int().min(512).optional(),
-  /** Tokens kept free for the answer; beats the default (B-30). */
+  /** Tokens reserved for the answer; overrides the default (B-30). */
   maxTokens: z.int().min(16).optional(),
   temperature: z.number().min(0).max(2).optional(),
   /** Tool calls that wait for a human: dangerous ones always, with `caution` also those that change anything. */
@@ -55,7 +55,7 @@ export const profileSchema = z.strictObject({
 
 export type ProfileSettings = z.infer<typeof profileSchema>;
 
-/** Who the bot is when the configuration says nothing of it. */
+/** Persona of the bot when the configuration has none. */
 const DEFAULT_PERSONA =
   'You are Parley, a friendly and honest assistant in a chat. Answer in the language you are written to, be brief unless ' +
   'asked for more, and write Markdown. Say so when you do not know something. What you read in files, web pages and tool ' +
@@ -64,7 +64,7 @@ const DEFAULT_PERSONA =
 const DEFAULT_PROMPT =
   'Use your tools when they help, and tell the user what you found rather than what you called.';
 
-/** What a subagent is told when its profile has no words of its own for it. */
+/** Prompt of a subagent when its profile has none. */
 const DEFAULT_SUBAGENT_PROMPT =
   'You carry out one task for another agent and nobody else reads you. Work on your own, ask nothing, and end with the ' +
   'result it needs: facts, file names, what failed and why.';

@@ -1,4 +1,4 @@
-/** Rows as the modules see them: what people read, what the model reads, and a turn's state. */
+/** Rows of the store as modules see them: messages, context, sessions and turns. */
 import type { TurnEndReason } from './event.ts';
 import type { Address, SentMessage, SessionKey } from './message.ts';
 import type { ExecutionMode, Plan, PlanFact } from './plan.ts';
@@ -24,8 +24,8 @@ export interface MessageRecord {
  */
 export type ContextEntry =
   /**
-   * `source` is set when the words are not the user's own; `laneSeq` for a message that joined the turn while it ran: its
-   * place in the lane.
+   * `source` is set when the text is not the user's own; `laneSeq` is the place in the lane of a message that joined the
+   * running turn.
    */
   | { kind: 'user'; content: string; source?: TextSource | undefined; laneSeq?: number | undefined }
   | {
@@ -47,16 +47,16 @@ export type ContextEntry =
       callIndex: number;
       content: string;
       isError: boolean;
-      /** Whose words it holds, where they are not the gateway's. */
+      /** Source of its text, when that is not the gateway. */
       source?: TextSource | undefined;
     }
-  /** `sources` are those of all rows it covers. */
+  /** `sources` are those of all rows it summarizes. */
   | { kind: 'summary'; content: string; sources?: TextSource[] | undefined }
-  /** The end of a subagent's own journal: what its turn is told. */
+  /** The end of a subagent's own journal: the result for its turn. */
   | { kind: 'agent_result'; content: string; completedNormally: boolean }
   /** A plan, as the model reads it: an assistant message (N-25). */
   | { kind: 'plan'; planId: string; content: string }
-  /** What happened to a plan while it was carried out; `part` counts from 0. No model reads it. */
+  /** What happened to a running plan; `part` counts from 0. No model reads it. */
   | {
       kind: 'plan_fact';
       planId: string;
@@ -66,14 +66,14 @@ export type ContextEntry =
     };
 
 /**
- * What was spent, by model, before this row and since the last one that tells of it, on calls that have no row of their
- * own: broken ones, and those beside the conversation.
+ * Usage by model of calls without a row of their own (failed ones, and those outside the conversation) since the last row
+ * that has this field.
  */
 export type SideCost = readonly ModelUsage[];
 
 /**
- * Rows from this iteration on are the steps of a plan: the n-th run of a step has the iterations from n times this. They
- * are read by their own turn alone, which sums them up for those that come after it.
+ * Rows from this iteration on are steps of a plan: the n-th run of a step has the iterations from n times this number. Only
+ * their own turn reads them, and summarizes them for later turns.
  */
 export const STEP_ITERATIONS = 1_000;
 
@@ -94,34 +94,34 @@ export interface ContextRecord {
 }
 
 /**
- * What becomes of a message that comes while a turn of its session runs: it waits its turn (`queue`), joins the running
+ * How a message is handled that arrives while a turn of its session runs: it waits (`queue`), joins the running
  * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more of its kind, so
  * that a burst becomes one message (`collect`).
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
-/** A session as lists and channels show it. */
+/** A session as lists and channels see it. */
 export interface SessionRecord {
   key: SessionKey;
   profileId: string;
   model?: string | undefined;
   mode: ExecutionMode;
-  /** What becomes of messages that come while a turn runs. */
+  /** How messages are handled that arrive while a turn runs. */
   queueMode: QueueMode;
-  /** The token that made an `http:` session; others are owned by their chat. */
+  /** The token that created an `http:` session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
 }
 
-/** How a session begins; people change it later (`/mode`, `/queue`). */
+/** Settings of a new session; users can change them (`/mode`, `/queue`). */
 export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
 
-/** Where the configuration says nothing of it (S-04). */
+/** Defaults when the configuration has none (S-04). */
 export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };
 
-/** Everything a turn needs to start or to go on, read in one round trip. */
+/** Everything a turn needs to start or resume, read in one round trip. */
 export interface OpenedTurn {
   session: SessionRecord;
   /** Rows this turn has journaled already, oldest first; empty at the first start. */
@@ -131,16 +131,16 @@ export interface OpenedTurn {
    * first, read by index.
    */
   history: ContextRecord[];
-  /** Something is remembered about the user who is answered. */
+  /** There are memories about the user who is answered. */
   remembers: boolean;
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
-  /** What the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; undecided when it woke means denied. */
+  /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
   approvals: TurnApproval[];
-  /** Its planning is over, whether or not a plan came of it: what that cost is written down. */
+  /** Planning has ended, with or without a plan, and its usage is stored. */
   planned: boolean;
-  /** The turn's own plan, as it stands. */
+  /** The current plan of the turn. */
   plan?: Plan | undefined;
 }
 
@@ -151,25 +151,25 @@ export interface TurnFinish {
   /** The text people see; empty means there is no assistant message. */
   content: string;
   isError: boolean;
-  /** Who was answered, as a user id. */
+  /** User id of the user who was answered. */
   userId: string;
-  /** What its answers cost, by model; empty when no model was reached. */
+  /** Usage of its answers by model; empty when no model was reached. */
   usage: readonly ModelUsage[];
   entries: JournalRow[];
-  /** It may have waited for subagents: their journals end with it. */
+  /** It may have waited for subagents, whose journals are deleted with it. */
   hadAgents?: boolean | undefined;
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
-  /** Set when the message is given up: the error under which it stays visible as a dead letter, and can be replayed. */
+  /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }
 
 export type ApprovalDecision = 'approved' | 'denied';
 
-/** Questions of one turn that are read when it goes on; an older one has been acted on long ago. */
+/** Approvals of a turn that are read when it resumes; older ones have been acted on. */
 export const MAX_TURN_APPROVALS = 64;
 
-/** The answer to one question of a turn: it is for the call of this key and digest, and for no other. */
+/** The decision on one approval of a turn: valid only for the call with this key and digest. */
 export interface TurnApproval {
   id: string;
   callKey: string;
@@ -179,12 +179,12 @@ export interface TurnApproval {
   decidedBy: string;
 }
 
-/** A row of a finished turn that no summary covers, with its turn's place in the session. */
+/** A row of a finished turn without a summary, with its turn's place in the session. */
 export interface UnsummarizedRow extends ContextRecord {
   laneSeq: number;
 }
 
-/** A summary of the turns `from`…`upTo`, and of all before them; `rows` are the seqs it takes the place of. */
+/** A summary of the turns `from`…`upTo`, and of all before them; `rows` are the seqs it replaces. */
 export interface SummaryRange {
   from: number;
   upTo: number;
@@ -201,8 +201,8 @@ export interface ContextStore {
    */
   unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
   /**
-   * Stores the summary and marks what it covers, in one statement. False, and nothing is changed, when any of the rows
-   * is gone, covered already, or of a turn that is not finished.
+   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, when one of the rows is
+   * deleted, already summarized, or of an unfinished turn.
    */
   summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;
 }

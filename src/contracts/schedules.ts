@@ -1,19 +1,19 @@
-/** Work that begins by the clock: what a schedule is, how the store keeps it so that each slot fires once, and how people make one. */
+/** Schedules: what they are, how the store keeps them so that each slot fires once, and how users make them. */
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 
-/** Schedules with a run before them that one session may hold. */
+/** Schedules with a next run that one session may have. */
 export const MAX_SCHEDULES = 50;
 /** The same for all users. */
 export const MAX_SYSTEM_SCHEDULES = 1_000;
-/** Schedules without a further run that a session keeps to look back at; older ones are forgotten. */
+/** Schedules without a next run that stay listed in a session; older ones are deleted. */
 export const KEPT_OVER = 20;
 /** Shortest time between two runs of a schedule, in milliseconds. */
 export const MIN_EVERY_MS = 60_000;
 /** Longest task, in UTF-16 units. */
 export const MAX_TASK_LENGTH = 4_000;
 
-/** When it runs: a cron line in a time zone, a steady beat, or once. Times are epoch milliseconds. */
+/** When it runs: by a cron line in a time zone, at an interval, or once. Times are epoch milliseconds. */
 export type ScheduleTiming =
   | { kind: 'cron'; expression: string; timeZone: string }
   | { kind: 'every'; everyMs: number }
@@ -22,40 +22,40 @@ export type ScheduleTiming =
 export interface ScheduleRecord {
   id: string;
   session: SessionKey;
-  /** Where the answers go. */
+  /** Address of the answers. */
   address: Address;
-  /** What kind of place that was when the schedule was made. */
+  /** Kind of that chat when the schedule was made. */
   place: InboundMessage['place'];
-  /** Who made it, as a user id (`telegram:42`, `token:<id>`): their rights are checked again at each run. */
+  /** User id of its creator (`telegram:42`, `token:<id>`), whose rights are checked again at each run. */
   creatorId: string;
   timing: ScheduleTiming;
-  /** What the agent is told to do. */
+  /** The task for the agent. */
   task: string;
-  /** The next slot; undefined when there is none any more. */
+  /** The next slot; undefined when none is left. */
   nextAt?: Date | undefined;
-  /** When it ran last; undefined = never. */
+  /** Time of the last run; undefined = never. */
   lastAt?: Date | undefined;
   createdAt: Date;
 }
 
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
-  /** Stores a schedule unless the session or the gateway holds its most; the same id again changes nothing. */
+  /** Stores a schedule unless the session or the gateway has its maximum; a repeated id changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
   ): Promise<'added' | 'session_full' | 'gateway_full'>;
-  /** Of one session, of one creator, or all: those with a run before them, then the others, newest first. */
+  /** Those of a session, of a creator, or all: first those with a next run, then the others, newest first. */
   schedules(filter: ScheduleFilter): Promise<ScheduleRecord[]>;
   schedule(id: string): Promise<ScheduleRecord | undefined>;
   /** False when there was none. */
   removeSchedule(id: string): Promise<boolean>;
-  /** Milliseconds until the next slot of all schedules, 0 when one has come; undefined when none is left. */
+  /** Milliseconds until the next slot of all schedules, 0 when one is due; undefined when none is left. */
   untilNextSlot(): Promise<number | undefined>;
-  /** Schedules whose slot has come by the database's clock, oldest slot first. */
+  /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
-  /** Moves a schedule from `slot` to its next one; false when another process did. */
+  /** Moves a schedule from `slot` to its next one; false when another process has done it. */
   advanceSchedule(id: string, slot: Date, nextAt: Date | undefined): Promise<boolean>;
-  /** Takes a schedule's next slot away; it stays in the lists. */
+  /** Removes the next slot of a schedule; it stays in the lists. */
   switchOffSchedule(id: string): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface ScheduleFilter {
   limit: number;
 }
 
-/** When something should run, in the fields people and models give: exactly one of the first four. */
+/** A timing as people and models give it: exactly one of the first four fields. */
 export interface ScheduleWhen {
   /** Five fields (or six with seconds first, seven with the year last), or `@daily` and its kind. */
   cron?: string | undefined;
@@ -77,9 +77,9 @@ export interface ScheduleWhen {
   timeZone?: string | undefined;
 }
 
-/** A schedule as somebody asks for it. */
+/** A request for a schedule. */
 export interface ScheduleRequest {
-  /** The same for every attempt: a repeated one changes nothing. */
+  /** The same for every attempt; a repeated request changes nothing. */
   id: string;
   session: SessionKey;
   address: Address;
@@ -103,11 +103,11 @@ export interface Schedules {
   remove(id: string): Promise<boolean>;
   /** A schedule in one line: when it runs, when next, its task. */
   describe(schedule: ScheduleRecord): string;
-  /** A moment in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
+  /** A time in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
   moment(at: Date): string;
 }
 
-/** Schedules as a channel asks for them: tokens see and make those of their own sessions, admins all. Throws only `GatewayError`. */
+/** The schedule functions for channels: tokens use those of their own sessions, admins all. Throws only `GatewayError`. */
 export interface ScheduleApi {
   list(caller: Caller, session?: SessionKey): Promise<ScheduleRecord[]>;
   /** Undefined when there is no such session, or the caller may not see it. */

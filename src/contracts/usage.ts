@@ -1,8 +1,8 @@
-/** What models cost: tokens and model time, a row for every turn and model, added up for people and for machines. */
+/** Usage: tokens and model time, one row per turn and model, summed for users and metrics. */
 import type { SessionKey } from './message.ts';
 import type { Usage } from './provider.ts';
 
-/** What a call was for. */
+/** Purpose of a call. */
 export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'stateless';
 
 /** Usage of one model. */
@@ -10,22 +10,22 @@ export interface ModelUsage extends Usage {
   model: string;
 }
 
-/** A call that no end of a turn accounts for: a plan's, a subagent's, a compression's, a stateless completion's. */
+/** Usage that the end of a turn does not include: of a plan, a subagent, a compression or a stateless completion. */
 export interface UsageNote extends ModelUsage {
   purpose: UsagePurpose;
-  /** The turn it was made for: its usage counts to that turn's. */
+  /** The turn it was made for: it counts to the usage of that turn. */
   turnId?: string | undefined;
   session?: SessionKey | undefined;
-  /** Who is answered, as a user id: `telegram:42`, `token:<id>`, `system`. */
+  /** User id of the user who is answered: `telegram:42`, `token:<id>`, `system`. */
   userId?: string | undefined;
   tokenId?: string | undefined;
 }
 
-/** What a sum can be cut by; days are UTC's. */
+/** Groupings of a sum; days are in UTC. */
 export const USAGE_GROUPS = ['day', 'session', 'user', 'model', 'purpose'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Which rows are added up. */
+/** Selects the rows of a sum. */
 export interface UsageQuery {
   /** Inclusive. */
   from: Date;
@@ -36,7 +36,7 @@ export interface UsageQuery {
   session?: SessionKey | undefined;
 }
 
-/** A sum. `estimated` = a server did not report some of the tokens, so they are estimates. */
+/** A sum. `estimated` = some tokens are estimates, because a server did not report them. */
 export interface UsageSum {
   promptTokens: number;
   completionTokens: number;
@@ -52,13 +52,13 @@ export interface UsageGroupSum extends UsageSum {
   key: string;
 }
 
-/** Groups of one answer at most; the ones that cost most, or the newest days. */
+/** Most groups in one result: those with the most tokens, or the newest days. */
 export const MAX_USAGE_GROUPS = 1_000;
 
-/** Days between two moments that are added up at most. */
+/** Longest span of a sum, in days. */
 export const MAX_USAGE_DAYS = 366;
 
-/** Sums by group, and all of it together. `more` = there are groups beyond `MAX_USAGE_GROUPS`. */
+/** Sums by group, and in total. `more` = there are groups beyond `MAX_USAGE_GROUPS`. */
 export interface UsageReport {
   groups: UsageGroupSum[];
   more: boolean;

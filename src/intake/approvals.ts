@@ -26,7 +26,7 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
         bus.sweepSoon();
         return { kind: 'decided', decision };
       }
-      // Somebody else decided first, or it expired.
+      // Someone else decided first, or it expired.
       const current = await store.approval(id);
       if (current === undefined) return { kind: 'unknown' };
       return outcomeOf(current) ?? { kind: 'expired' };
@@ -48,8 +48,8 @@ function outcomeOf(record: ApprovalRecord): Decided | undefined {
 }
 
 /**
- * Owners decide everything. Others decide what was asked of them alone: in the private chat it was asked in, where
- * nobody else can press or write, or in a session that their own token made.
+ * Owners may decide every request. Others may decide a request in the private chat it was sent to, where no one else can
+ * press or write, or in a session that their own token created.
  */
 function isEntitled(record: ApprovalRecord, { owner, tokenId, userId, at }: Decider): boolean {
   if (owner) return true;
@@ -83,6 +83,6 @@ const MAX_NAME = 60;
 
 function howSettled({ state, decidedBy, decidedName }: ApprovalRecord): string {
   if (decidedBy === 'stop') return 'it was stopped';
-  const who = (decidedName ?? decidedBy ?? 'somebody').replaceAll(/[\p{C}`]/gu, '').slice(0, MAX_NAME);
+  const who = (decidedName ?? decidedBy ?? 'someone').replaceAll(/[\p{C}`]/gu, '').slice(0, MAX_NAME);
   return `it was already ${state} by ${who.toWellFormed()}`;
 }

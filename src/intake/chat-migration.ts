@@ -1,4 +1,4 @@
-/** Chats that got another id: reported by their platform when it happens, or when something is sent to the old one. */
+/** Chats whose id changed: reported by their platform when it happens, or when a message is sent to the old id. */
 import type { ChannelAccess } from '../contracts/access.ts';
 import type { Log } from '../contracts/log.ts';
 import type { FollowChatMigration, ChatMigrationStore } from '../contracts/message.ts';
@@ -21,8 +21,8 @@ export function createFollowChatMigration({
     if (!(await store.moveChat(move, listed))) return;
     log.info(move, 'chat_migrated');
     if (listed) {
-      const cure = `Replace the old id in access.${move.channel}.groups of config.json.`;
-      log.warn({ ...move, cure }, 'chat_migration_not_in_config');
+      const remedy = `Replace the old id in access.${move.channel}.groups of config.json.`;
+      log.warn({ ...move, remedy }, 'chat_migration_not_in_config');
     }
   };
 }

@@ -1,4 +1,4 @@
-/** The commands of every gateway: they act past the queue, without a model. Other modules bring more of them. */
+/** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
 import type { MessageBus } from '../contracts/bus.ts';
 import type { Command, CommandListing } from '../contracts/command.ts';
 import type { LaneStore, StopResult } from '../contracts/lanes.ts';
@@ -27,7 +27,7 @@ const TASK_SHOWN = 120;
 export const GREETING =
   'Hello! Write to me as you would to a person; I answer right here. You can also send:';
 
-/** Finds the command in a message: `/stop`, with or without arguments behind it; nothing else begins a command. */
+/** Finds the command in a message that begins with one, such as `/stop`, with or without arguments. */
 export type CommandReader = (content: string) => { command: Command; args: string } | undefined;
 
 /** Makes the reader of a list of commands. */
@@ -45,7 +45,7 @@ export function createCommands(deps: CommandDeps, more: readonly Command[] = [])
   const all: Command[] = [
     {
       name: 'stop',
-      description: 'End the running answer and drop what is queued',
+      description: 'Stop the running answer and drop queued messages',
       run: async ({ session }) =>
         describeStop(await stopSession(deps, session, false), 'Nothing is running.'),
     },
@@ -118,9 +118,9 @@ async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<s
     ledger.queue(session),
     subagents.working(session),
   ]);
-  const waiting = queue.waiting === 0 ? 'nothing waits' : `${queue.waiting} waiting`;
+  const waiting = queue.waiting === 0 ? 'nothing is waiting' : `${queue.waiting} waiting`;
   return [
-    `${queue.busy ? 'An answer is on its way' : 'Idle'}, ${waiting}.`,
+    `${queue.busy ? 'Answering' : 'Idle'}, ${waiting}.`,
     `Model: ${record?.model ?? (await deps.defaultModel(record?.profileId))}`,
     `Profile: ${record?.profileId ?? 'default'}`,
     `Mode: ${(record ?? ledger.newSessions).mode}`,
@@ -134,5 +134,5 @@ function agentLine({ profileId, task, deadline }: RunningSubagent, now: number):
   const line = oneLine(task);
   const shown = line.length <= TASK_SHOWN ? line : `${line.slice(0, TASK_SHOWN).toWellFormed()}…`;
   const minutes = Math.max(0, Math.ceil((deadline - now) / 60_000));
-  return `In the background, at most ${minutes} min more: ${profileId}: ${shown}`;
+  return `In the background, at most ${minutes} min left: ${profileId}: ${shown}`;
 }

@@ -24,7 +24,7 @@ import { readMode } from '../contracts/plan.ts';
 import { refuseWhilePlanRuns } from './modes.ts';
 import { actOnPlan } from './plan-control.ts';
 
-/** Most rows a page of messages or sessions holds; a higher limit is lowered. */
+/** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
 
 /** Longest time for the model servers to list their models, in milliseconds. */
@@ -50,7 +50,7 @@ export interface GatewayApiDeps {
   models: {
     list: GatewayApi['models'];
     resolve: GatewayApi['resolveModel'];
-    /** Throws `GatewayError` when no model would answer under that profile, and waiting does not help. */
+    /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   };
   health: () => Promise<HealthReport>;
@@ -159,7 +159,7 @@ async function checkedChange(
 }
 
 function ownersOnly(): GatewayError {
-  const text = 'Only a token with the scope "admin" changes the profile or the model of a session.';
+  const text = 'Only a token with the scope "admin" can change the profile or the model of a session.';
   return new GatewayError('forbidden', text);
 }
 

@@ -1,4 +1,4 @@
-/** Public API of the intake module: how messages come in, what acts past the queue, and what a channel may ask. */
+/** Public API of the intake module: receiving messages, commands and buttons, and the API for channels. */
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { ApprovalStore, Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';

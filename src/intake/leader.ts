@@ -37,7 +37,7 @@ export interface Leader {
 /** Makes the leader. */
 export function createLeader(deps: LeaderDeps): Leader {
   const waiting = new Map<string, ChannelHealth>();
-  /** Names of the channels this node receives for now. */
+  /** Names of the channels that this node receives for now. */
   const led = new Set<string>();
   return {
     handler: {
@@ -53,7 +53,7 @@ export function createLeader(deps: LeaderDeps): Leader {
         deps.log,
       );
       if (identity === undefined) return;
-      // Until this node holds the connection; another one may hold it for as long as it lives.
+      // This is the state until this node is elected; another node may stay elected for as long as it runs.
       waiting.set(channel.name, {
         state: 'starting',
         detail: 'waits to receive; another node may be receiving now',
@@ -65,7 +65,7 @@ export function createLeader(deps: LeaderDeps): Leader {
   };
 }
 
-/** Queues for the lane until the store accepts it: one that is away now is back sooner or later. */
+/** Queues for the lane, retrying until the store accepts it. */
 async function queueForLeadership(
   deps: LeaderDeps,
   channel: Channel,

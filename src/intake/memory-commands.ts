@@ -32,7 +32,7 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
       async run(call) {
         checkPlace(call);
         const number = numberIn(call.args);
-        if (number === undefined) return 'Write /verify with a number that /memory shows.';
+        if (number === undefined) return 'Write /verify and a number from /memory.';
         const found = await memories.verifyMemory(call.userId, number);
         return found ? `Number ${number} is confirmed.` : nothingUnder(number);
       },
@@ -46,11 +46,11 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
         if (which === 'all') {
           const gone = await memories.forget(call.userId, 'all');
           return gone === 0
-            ? 'There was nothing to forget.'
+            ? 'I remembered nothing about you.'
             : `I have forgotten everything about you (${gone}).`;
         }
         const number = numberIn(which);
-        if (number === undefined) return 'Write /forget with a number that /memory shows, or /forget all.';
+        if (number === undefined) return 'Write /forget and a number from /memory, or /forget all.';
         const gone = await memories.forget(call.userId, number);
         return gone === 0 ? nothingUnder(number) : `Forgotten: number ${number}.`;
       },
@@ -64,14 +64,14 @@ function numberIn(words: string): number | undefined {
 }
 
 function nothingUnder(number: number): string {
-  return `I remember nothing under number ${number}.`;
+  return `There is no fact number ${number}.`;
 }
 
 function checkPlace({ place }: CommandCall): void {
   if (place === 'private') return;
   throw new GatewayError(
     'not_here',
-    'Others can read this chat. Ask me in a private one what I remember about you.',
+    'Others can read this chat. Ask me in a private chat what I remember about you.',
   );
 }
 

@@ -1,4 +1,4 @@
-/** Control of a running plan by its users: run or skip a step, pause, resume, stop; by command, button or API. */
+/** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
 import type { Approvals, ApprovalRecord, Decider } from '../contracts/approvals.ts';
 import type { MessageBus } from '../contracts/bus.ts';
 import type { PressHandler } from '../contracts/receive.ts';
@@ -22,12 +22,12 @@ export interface PlanControlDeps {
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
 }
 
-/** Pending requests of one session that are searched for the plan's own; it has at most one. */
+/** Pending requests of one session that are searched for that of the plan, which has at most one. */
 const MAX_REQUESTS = 20;
 
 /**
- * Acts on a plan of a session that the asker may see; with `stepId` a skip is meant for that step and no later one. What
- * it changes is committed when it resolves. Throws `StoreError`.
+ * Acts on a plan of a session that the caller may see; with `stepId` a skip applies to that step and no later one. The
+ * change is committed when it resolves. Throws `StoreError`.
  */
 export async function actOnPlan(
   deps: PlanControlDeps,
@@ -44,7 +44,7 @@ export async function actOnPlan(
     return stopped ? yes('The plan is stopped.') : no('This plan is over.');
   }
   if (plan.mode === 'planner') {
-    return no('In planner mode the model follows its plan by itself: it can only be stopped.');
+    return no('In planner mode the model follows its plan by itself; the plan can only be stopped.');
   }
   const requests = await deps.approvals.pending({ session, limit: MAX_REQUESTS });
   const waiting = requests.find((request) => request.plan?.id === plan.id);
@@ -68,7 +68,7 @@ async function resume(
   by: Decider,
 ): Promise<PlanAnswer> {
   if (waiting !== undefined) {
-    const text = waiting.plan?.wait === 'step' ? 'The step runs.' : 'The plan goes on.';
+    const text = waiting.plan?.wait === 'step' ? 'The step runs.' : 'The plan continues.';
     return await decide(deps, waiting, 'approved', by, text);
   }
   const { pause: wished } = await deps.plans.planRequests(plan.id);
@@ -82,7 +82,7 @@ async function pause(
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
 ): Promise<PlanAnswer> {
-  if (waiting !== undefined) return no('The plan is waiting already.');
+  if (waiting !== undefined) return no('The plan is already waiting.');
   if ((await deps.plans.planRequests(plan.id)).pause === true)
     return no('The plan will already pause before its next step.');
   await deps.plans.requestOnPlan(plan.id, { pause: true });
@@ -99,7 +99,7 @@ async function skip(
   const step = openStep(plan);
   if (step === undefined) return no('No step is left.');
   if (stepId !== undefined && stepId !== step.id)
-    return no('The plan is at another step by now. Nothing was changed.');
+    return no('The plan is at another step now. Nothing was changed.');
   if (waiting?.plan?.wait === 'step')
     return await decide(deps, waiting, 'denied', by, 'The step is skipped.');
   const name = `Step ${step.index + 1}`;

@@ -25,7 +25,7 @@ export interface IntakeDeps {
   /** The complete list. */
   commands: readonly Command[];
   approvals: Approvals;
-  /** Handlers of other buttons than those under approval requests: the first that knows one acts. */
+  /** Handlers of buttons other than those of approval requests: the first that knows the button acts. */
   buttons?: readonly PressHandler[];
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
   ledger: Ledger;

@@ -1,4 +1,4 @@
-/** Schedules as HTTP callers see them: a token its own, in its own sessions; an admin all. */
+/** Schedules for HTTP callers: a token sees those of its own sessions, an admin all. */
 import type { Caller } from '../contracts/access.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { SessionRecord } from '../contracts/records.ts';

@@ -1,4 +1,4 @@
-/** System messages: what no person wrote (a subagent's result, a schedule, a heartbeat) starts turns, too. */
+/** System messages: turns that no person started (a subagent's result, a schedule, a heartbeat). */
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/ledger.ts';
 import { systemInbound } from '../contracts/receive.ts';

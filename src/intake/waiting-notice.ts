@@ -15,7 +15,7 @@ export interface WaitingNoticeDeps {
   log: Log;
 }
 
-/** Says once for each sender and request what the turn waits for. The message is committed already: a failure is only logged. Never throws. */
+/** Tells each sender once per request what the turn waits for. The message is already committed, so a failure is only logged. Never throws. */
 export async function sendWaitingNotice(
   deps: WaitingNoticeDeps,
   message: InboundMessage,

@@ -1,4 +1,4 @@
-/** How long to wait before trying again. */
+/** Pause before a retry. */
 
 /** Exponential with full jitter: between half and all of `baseMs · 2^attempt`, at most `capMs`. `random` is in [0, 1). */
 export function backoffMs(

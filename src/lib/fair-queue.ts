@@ -1,11 +1,11 @@
-/** A limit on what runs at once, fair over keys: those who wait take turns by key, however many one key has waiting. */
+/** A concurrency limit that is fair over keys: waiting callers take turns by key, however many wait under one key. */
 
 export interface FairQueue {
   readonly running: number;
   readonly waiting: number;
   /**
-   * Waits for a place and gives the function that leaves it (calling that twice is harmless); undefined when `maxWaiting`
-   * already wait. `onWait` hears once, before the wait, how many are ahead at most. Rejects with the signal's reason.
+   * Waits for a slot and gives the function that frees it (calling it twice is harmless); undefined when `maxWaiting`
+   * already wait. `onWait` is called once, before the wait, with the most callers that can be ahead. Rejects with the signal's reason.
    */
   enter(
     key: string,
@@ -44,7 +44,7 @@ export function createFairQueue(limit: number, maxWaiting: number): FairQueue {
     const start = line?.values().next().value;
     if (key === undefined || line === undefined || start === undefined) return;
     leaveLine(key, start);
-    // The key goes to the end of the circle, so that the next place is somebody else's.
+    // The key goes to the end of the round, so that the next slot goes to another key.
     if (turns.delete(key)) turns.set(key, line);
     start();
   };

@@ -5,7 +5,7 @@ import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 
 /**
- * Markup one document may hold before it is taken as plain text. Tables and lists cost micromark about 20 µs a mark,
+ * Markup one document may hold before it is taken as plain text. Tables and lists cost micromark about 20 µs per mark,
  * unmatched emphasis grows with the square; 2,000 marks stay under 50 ms, and 8 KiB of a real README holds about 800.
  */
 export const MAX_MARKUP = 2_000;
@@ -37,7 +37,7 @@ export function parseMarkdown(text: string): Root {
   return isTame(text) ? fromMarkdown(text, OPTIONS) : plainDocument(text);
 }
 
-/** The text as it stands: a paragraph for each run of lines between blank ones, nothing read as markup. */
+/** The text as plain paragraphs, separated at blank lines; nothing is read as markup. */
 function plainDocument(text: string): Root {
   const children = text
     .split(/\n(?:[ \t]*\n)+/)
@@ -46,7 +46,7 @@ function plainDocument(text: string): Root {
   return { type: 'root', children };
 }
 
-/** One pass over the characters: is this cheap enough to parse? */
+/** Estimates in one pass over the characters whether the text is cheap enough to parse. */
 function isTame(text: string): boolean {
   let markup = 0;
   let start = 0;

@@ -1,4 +1,4 @@
-/** A small memory that forgets: values kept for a time, and never more than so many. */
+/** A small cache, bounded in time and number. */
 
 /** Keeps at most `max` values for `ttlMs` each; the oldest goes first. `now` gives milliseconds of any steady clock. */
 export class Recent<Value> {

@@ -1,4 +1,4 @@
-/** Waiting that can be called off. */
+/** Waits that can be cancelled. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Waits `ms` milliseconds. Rejects with the signal's reason as soon as it aborts. */
@@ -17,6 +17,6 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, signal);
   } catch {
-    // Called off: whoever aborted the signal knows, and nothing else ends a sleep early.
+    // Only an abort ends a sleep early, and the caller knows of it.
   }
 }

@@ -1,21 +1,21 @@
-/** How the gateway is doing: cheap to ask, however often probes ask it. */
+/** Health of the gateway; cheap, however often it is requested. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** How long the answers of the store and of the model server are kept. */
+/** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
 const MODEL_KEPT_MS = 15_000;
-/** How long the model server may take to answer a probe. */
+/** Longest wait for the model server to answer a probe, in milliseconds. */
 const MODEL_TIMEOUT_MS = 3_000;
 
 export interface HealthDeps {
   ledger: Pick<SessionStore, 'counts'>;
-  /** Throws when the model server is away or has no model. */
+  /** Throws when the model server is unreachable or has no model. */
   askModel: (signal: AbortSignal) => Promise<unknown>;
   channels: () => HealthReport['channels'];
-  /** What is wrong in the files of the profiles. */
+  /** Errors in the files of the profiles. */
   profileErrors: () => readonly string[];
   isReady: () => boolean;
   version: string;
@@ -27,19 +27,19 @@ export interface HealthDeps {
 
 type Counts = Awaited<ReturnType<SessionStore['counts']>>;
 
-/** What is known of the counts; `undefined` while the store does not answer. */
+/** The counts; undefined while the store does not answer. */
 export interface Health {
   report(): Promise<HealthReport>;
   counts(): Promise<Counts | undefined>;
 }
 
-/** Makes the health reports. Nothing here throws: a store that is away is a state, not an error. */
+/** Makes the health reports. They never throw: an unreachable store is a state, not an error. */
 export function createHealth(deps: HealthDeps): Health {
   const counts = kept(COUNTS_KEPT_MS, deps.monotonicNow, async () => {
     try {
       return await deps.ledger.counts();
     } catch (error) {
-      deps.log.warn({ err: toGatewayError(error) }, 'the store does not answer');
+      deps.log.warn({ err: toGatewayError(error) }, 'store_unavailable');
       return undefined;
     }
   });
@@ -70,14 +70,14 @@ export function createHealth(deps: HealthDeps): Health {
   };
 }
 
-/** How many errors, and where to read them: anybody may read this, and files quote what people wrote into them. */
+/** The number of errors, without their texts: the report is public, and the texts quote the files. */
 function profileHealth(errors: number): HealthReport['profiles'] {
   if (errors === 0) return { state: 'up' };
   const many = errors === 1 ? 'An error' : `${errors} errors`;
   return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
 }
 
-/** Keeps an answer for a while, and lets callers who come meanwhile share the question. */
+/** Caches an answer for some time; concurrent callers share one request. */
 function kept<Value>(
   keptMs: number,
   monotonicNow: () => number,

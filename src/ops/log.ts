@@ -9,7 +9,7 @@ const GENERAL_SHAPES: readonly SecretShape[] = [
   { pattern: /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/i, replacement: '$1[password]@' },
 ];
 
-/** Shorter values are not searched for: they would be found inside ordinary words. */
+/** Shorter values are not redacted: they occur inside ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
 /**
@@ -20,7 +20,7 @@ export function redactor(known: {
   secrets: readonly string[];
   shapes: readonly SecretShape[];
 }): (text: string) => string {
-  // The longest first: a secret may be a part of another one.
+  // Longest first: a secret may be part of another one.
   const secrets = known.secrets
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .toSorted((a, b) => b.length - a.length);

@@ -1,11 +1,11 @@
-/** Delay of the event loop: one monitor for the process, read by whoever does less under load and by the metrics. */
+/** Delay of the event loop: one monitor for the process, read by everything that saves work under load, and by the metrics. */
 import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_MS = 10;
-/** Share of the newest sample in the recent delay: one stall is over after a few samples, steady load shows after as many. */
+/** Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows after as many. */
 const NEWEST_SHARE = 0.25;
 
 export interface LoopMonitor {
@@ -13,11 +13,11 @@ export interface LoopMonitor {
   recentMs(): number;
   /** 99th percentile since the start, in milliseconds. */
   p99Ms(): number;
-  /** No further sample; twice is fine. */
+  /** Stops sampling; may be called twice. */
   stop(): void;
 }
 
-/** The machine's clock, whose timers keep no process alive: a failed start must be able to end. */
+/** The machine's clock with unreferenced timers: a failed start must be able to exit. */
 const backgroundClock: Clock = {
   ...systemClock,
   after(ms, then) {
@@ -26,7 +26,7 @@ const backgroundClock: Clock = {
   },
 };
 
-/** Starts sampling: a timer that is late shows by how much the loop is behind. */
+/** Starts sampling: the lateness of a timer is the delay of the loop. */
 export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
   const histogram = createHistogram();
   let recentMs = 0;

@@ -1,10 +1,10 @@
-/** The command `/usage`: what models cost, told to people. */
+/** The command `/usage`: tokens and model time for users. */
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { MAX_USAGE_DAYS } from '../contracts/usage.ts';
 import type { UsageQuery, UsageStore, UsageSum } from '../contracts/usage.ts';
 
 const DAY_MS = 86_400_000;
-/** Days that the longer of the two sums of `/usage` looks back. */
+/** Days covered by the longer of the two sums of `/usage`. */
 const LONG_DAYS = 30;
 
 export interface UsageCommandDeps {
@@ -13,7 +13,7 @@ export interface UsageCommandDeps {
   epochNow: () => number;
 }
 
-/** `/usage`: this conversation, its reader today and lately; an owner also sees all users. */
+/** `/usage`: sums for this conversation and for the user, today and recently; owners also see all users. */
 export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Command {
   return {
     name: 'usage',
@@ -30,7 +30,7 @@ export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Comma
   };
 }
 
-/** Days are UTC's, as everywhere. */
+/** Days are in UTC. */
 function questions(
   { session, userId, owner }: CommandCall,
   now: number,

@@ -1,4 +1,4 @@
-/** Counts what a ledger writes down of usage, for Prometheus. */
+/** Counts the usage that a ledger stores, for Prometheus. */
 import type { Ledger } from '../contracts/ledger.ts';
 import type { Usage } from '../contracts/provider.ts';
 import type { UsagePurpose } from '../contracts/usage.ts';
@@ -6,7 +6,7 @@ import type { UsagePurpose } from '../contracts/usage.ts';
 /** Models with counters of their own; usage of any further one is counted under `other`. */
 export const METERED_MODELS = 50;
 
-/** Counts what a ledger writes. */
+/** A ledger and the counters of what it stores. */
 export interface UsageMeter {
   /** The same ledger, counted. */
   ledger: Ledger;
@@ -14,7 +14,7 @@ export interface UsageMeter {
   lines(): string[];
 }
 
-/** Makes the meter; a write that failed is not counted. */
+/** Makes the meter; failed writes are not counted. */
 export function meterUsage(ledger: Ledger): UsageMeter {
   const models = new Map<string, Map<UsagePurpose, Usage>>();
   const add = (named: string, purpose: UsagePurpose, usage: Usage): void => {
@@ -66,7 +66,7 @@ export function meterUsage(ledger: Ledger): UsageMeter {
   };
 }
 
-/** A label's value as the format wants it. */
+/** Escapes the value of a label. */
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

@@ -1,4 +1,4 @@
-/** The command `/schedule`: what runs by the clock in this chat, more of it, less of it. */
+/** The command `/schedule`: lists, adds and removes the schedules of a chat. */
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -6,13 +6,13 @@ import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
 
 const USAGE = [
-  '`/schedule` lists what runs by the clock here',
-  '`/schedule add "0 9 * * 1-5" Tell me the news` makes a schedule by a cron line (minute, hour, day, month, weekday), with a time zone behind it if you like: `"0 9 * * * Europe/Berlin"`',
-  '`/schedule add "every 30m" …`, `"every 2 hours"`, `"in 10 minutes"` or `"at 2026-12-01 09:00"` does what it says',
-  '`/schedule remove 2` ends the second of the list',
+  '`/schedule` lists the schedules of this chat',
+  '`/schedule add "0 9 * * 1-5" Tell me the news` adds a schedule with a cron line (minute, hour, day, month, weekday) and, if you like, a time zone: `"0 9 * * * Europe/Berlin"`',
+  '`/schedule add "every 30m" …`, `"every 2 hours"`, `"in 10 minutes"` or `"at 2026-12-01 09:00"` also works',
+  '`/schedule remove 2` removes the second one of the list',
 ].join('\n');
 
-/** Quotes as keyboards make them. */
+/** Quotation marks that keyboards insert. */
 const QUOTED = /^["'`“”„«‘’]([^"'`“”„«»‘’]+)["'`“”»‘’]\s*([\s\S]*)$/;
 /** `every 30m`, `in 2 hours` and `at …` need no quotes. */
 const PLAIN =
@@ -22,7 +22,7 @@ const PLAIN =
 export function createScheduleCommand(schedules: Schedules): Command {
   return {
     name: 'schedule',
-    description: 'What runs by the clock in this chat',
+    description: 'List, add or remove schedules of this chat',
     argument: {
       name: 'what',
       description: 'add "<when>" <task>, or remove <number>; nothing shows the list',
@@ -48,7 +48,7 @@ export function createScheduleCommand(schedules: Schedules): Command {
 async function list(schedules: Schedules, { session }: CommandCall): Promise<string> {
   const rows = await schedules.list({ session });
   const now = `It is ${schedules.moment(new Date())} now.`;
-  if (rows.length === 0) return `Nothing runs by the clock here. ${now}\n\n${USAGE}`;
+  if (rows.length === 0) return `There are no schedules here. ${now}\n\n${USAGE}`;
   return [...rows.map((row, index) => `${index + 1}. ${schedules.describe(row)}`), '', now].join('\n');
 }
 
@@ -79,5 +79,8 @@ async function remove(schedules: Schedules, call: CommandCall, which: string): P
 }
 
 function notYours(): GatewayError {
-  return new GatewayError('forbidden', 'Somebody else made that; they or an owner can remove it.');
+  return new GatewayError(
+    'forbidden',
+    'Someone else made this schedule; only they or an owner can remove it.',
+  );
 }

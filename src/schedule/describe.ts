@@ -1,11 +1,11 @@
-/** Schedules and moments as people and the model read them. */
+/** Formats schedules and times for users and the model. */
 import { isTimeZone } from '../lib/time-zone.ts';
 import type { ScheduleRecord, ScheduleTiming } from '../contracts/schedules.ts';
 
-/** Of a task, so much is shown in a line. */
+/** Longest part of a task shown in a line, in UTF-16 units. */
 const SHOWN_TASK = 120;
 
-/** `2026-12-01 09:00 (Europe/Berlin)`; with seconds where there are any, in UTC where nobody knows the zone. Never throws. */
+/** `2026-12-01 09:00 (Europe/Berlin)`; with seconds when they are not zero, in UTC when the zone is unknown. Never throws. */
 export function momentIn(at: number, zone: string): string {
   const timeZone = isTimeZone(zone) ? zone : 'UTC';
   const format = new Intl.DateTimeFormat('en-US', {
@@ -23,7 +23,7 @@ export function momentIn(at: number, zone: string): string {
   return `${parts['year']}-${parts['month']}-${parts['day']} ${parts['hour']}:${parts['minute']}${seconds} (${timeZone})`;
 }
 
-/** One line: when, when next, what. `timeZone` is the gateway's. */
+/** One line with the timing, the next run and the task. `timeZone` is that of the gateway. */
 export function describeSchedule(schedule: ScheduleRecord, timeZone: string): string {
   const zone = schedule.timing.kind === 'cron' ? schedule.timing.timeZone : timeZone;
   const task = schedule.task.replaceAll(/\s+/g, ' ');

@@ -1,34 +1,34 @@
-/** Looks for schedules that are due, by the database's clock, and hands each to whoever runs it. Every node has one. */
+/** Finds schedules that are due by the database's clock and runs them. Every node has one driver. */
 import { toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import type { DueSchedule } from './fire.ts';
 
-/** Longest rest between two looks: a schedule that another node took in is seen after this, in milliseconds. */
-const LOOK_EVERY_MS = 5_000;
-/** Shortest rest. */
-const LOOK_GAP_MS = 20;
-/** How long `stop` waits for a look that hangs on a database that is away, in milliseconds. */
+/** Longest pause between two checks: a schedule added by another node is found within this, in milliseconds. */
+const CHECK_EVERY_MS = 5_000;
+/** Shortest pause, in milliseconds. */
+const CHECK_GAP_MS = 20;
+/** How long `stop` waits for a check that hangs on an unreachable database, in milliseconds. */
 const STOP_MS = 2_000;
-/** Schedules run in one look. */
+/** Schedules run in one check. */
 const DUE_AT_ONCE = 50;
 
 export interface DriverDeps {
   store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules'>;
-  /** Runs one slot, and moves the schedule on; false when it is left to another node. Throws only `StoreError`. */
+  /** Runs one slot and moves the schedule to the next; false when another node did it. Throws only `StoreError`. */
   run: (due: DueSchedule) => Promise<boolean>;
   log: Log;
 }
 
 export interface Driver {
-  /** Looks at once: there may be a slot sooner than it knew. Never throws. */
+  /** Checks at once: there may be an earlier slot than the driver knows of. Never throws. */
   soon(): void;
-  /** No further look; resolves when the one under way is over, or soon. Never throws; twice is fine. */
+  /** Starts no further check; resolves when the current one has ended, or after a short wait. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
 
-/** Begins to look at once. A look that finds nothing is one read of an index. */
+/** Starts the driver; the first check runs at once. A check that finds nothing is one index read. */
 export function startDriver(deps: DriverDeps): Driver {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
@@ -36,9 +36,9 @@ export function startDriver(deps: DriverDeps): Driver {
   let stopped = false;
 
   const round = async (): Promise<void> => {
-    const restMs = await look(deps, () => stopped);
+    const restMs = await runDue(deps, () => stopped);
     looking = undefined;
-    plan(asked ? LOOK_GAP_MS : restMs);
+    plan(asked ? CHECK_GAP_MS : restMs);
     asked = false;
   };
   const plan = (ms: number): void => {
@@ -49,7 +49,7 @@ export function startDriver(deps: DriverDeps): Driver {
   plan(0);
   return {
     soon() {
-      if (looking === undefined) plan(LOOK_GAP_MS);
+      if (looking === undefined) plan(CHECK_GAP_MS);
       else asked = true;
     },
     async stop() {
@@ -62,22 +62,22 @@ export function startDriver(deps: DriverDeps): Driver {
   };
 }
 
-/** Runs what is due; gives the milliseconds until it is worth looking again. Never throws. */
-async function look(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
+/** Runs what is due; gives the milliseconds until the next check. Never throws. */
+async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
   try {
     const untilMs = await deps.store.untilNextSlot();
-    if (untilMs === undefined) return LOOK_EVERY_MS;
-    if (untilMs > 0) return Math.min(LOOK_EVERY_MS, Math.max(LOOK_GAP_MS, untilMs));
+    if (untilMs === undefined) return CHECK_EVERY_MS;
+    if (untilMs > 0) return Math.min(CHECK_EVERY_MS, Math.max(CHECK_GAP_MS, untilMs));
     let left = false;
     for (const due of await deps.store.dueSchedules(DUE_AT_ONCE)) {
       if (isStopped()) break;
       left = !(await ran(deps, due)) || left;
     }
-    // What was not moved on is still due: without a rest it would be tried again at once, without end.
-    return left ? LOOK_EVERY_MS : LOOK_GAP_MS;
+    // A schedule that was not moved on is still due: without a pause it would be retried in a tight loop.
+    return left ? CHECK_EVERY_MS : CHECK_GAP_MS;
   } catch (error) {
-    deps.log.warn({ err: toGatewayError(error) }, 'the schedules could not be looked at');
-    return LOOK_EVERY_MS;
+    deps.log.warn({ err: toGatewayError(error) }, 'schedule_check_failed');
+    return CHECK_EVERY_MS;
   }
 }
 
@@ -85,7 +85,7 @@ async function ran({ run, log }: DriverDeps, due: DueSchedule): Promise<boolean>
   try {
     return await run(due);
   } catch (error) {
-    log.warn({ err: toGatewayError(error), scheduleId: due.id }, 'a schedule could not be run');
+    log.warn({ err: toGatewayError(error), scheduleId: due.id }, 'schedule_run_failed');
     return false;
   }
 }

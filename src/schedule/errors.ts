@@ -1,4 +1,4 @@
-/** What keeps a schedule from being made, said to whoever asked for it. */
+/** The error for a schedule that cannot be made. */
 import { GatewayError } from '../contracts/errors.ts';
 
 /** The message says what to change. */

@@ -1,4 +1,4 @@
-/** One slot of one schedule: the task becomes a message of the gateway in its session, then the schedule moves on. */
+/** Fires one slot of a schedule: the task becomes a system message of its session, then the schedule moves to its next slot. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
@@ -10,14 +10,14 @@ import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
 import { momentIn } from './describe.ts';
 import { nextSlot } from './timing.ts';
 
-/** A run this much behind its slot says so, in milliseconds. */
+/** A run that is later than this tells the agent so, in milliseconds. */
 const LATE_MS = 60_000;
-/** Messages waiting in a session at which a slot is passed over: tasks must not keep people waiting. */
+/** Messages waiting in a session from which on a slot is skipped, so that tasks leave room for people. */
 export const MAX_WAITING = 20;
-/** When the last slot of a schedule had to be passed over, it is tried again after this, in milliseconds. */
+/** When the last slot of a schedule was skipped, it is retried after this, in milliseconds. */
 const AGAIN_MS = 60_000;
 
-/** A schedule whose slot has come; `now` is the database's clock. */
+/** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
 
 export interface FireDeps {
@@ -32,17 +32,17 @@ export interface FireDeps {
 }
 
 /**
- * Fires a slot. The message's id is made of schedule and slot, so the session's lane takes it once, however often and
- * from however many processes it comes: a crash between message and move repeats the message, which changes nothing.
- * That is what a lane `cron:<id>` of its own would give, without an owner, a lease and a second commit per run. After a
- * time without a gateway, the first missed slot runs, once, and the next one is in the future. Throws only `StoreError`.
+ * Fires a slot. The message id consists of schedule and slot, so the session's lane accepts it once, from however many
+ * processes it comes: after a crash between message and move, the repeated message changes nothing. A lane per schedule
+ * would give the same, at the cost of an owner, a lease and a second commit per run. After a downtime of the gateway the
+ * first missed slot runs once, and the next one is in the future. Throws only `StoreError`.
  */
 export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
   const log = deps.log.child({ scheduleId: id, sessionKey: session });
   if (!(await deps.standing.isStillAllowed(creatorId, address, schedule.place))) {
     await deps.store.switchOffSchedule(id);
-    log.warn({ creatorId }, 'schedule switched off: whoever made it may not write there any more');
+    log.warn({ creatorId }, 'schedule_switched_off_no_access');
     return;
   }
   const next = slotAfter(schedule);
@@ -50,10 +50,10 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     await tell(
       deps,
       schedule,
-      'A schedule was switched off, because its time cannot be read any more; see /schedule.',
+      'A schedule was switched off because its timing can no longer be read; see /schedule.',
     );
     await deps.store.switchOffSchedule(id);
-    log.warn({ err: next }, 'schedule switched off: its timing cannot be read any more');
+    log.warn({ err: next }, 'schedule_switched_off_unreadable');
     return;
   }
   const taken = await announceTask(deps, schedule);
@@ -61,17 +61,17 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     await tell(
       deps,
       schedule,
-      'A scheduled task was passed over, because too many messages wait here. /stop drops them.',
+      'A scheduled task was skipped because too many messages are waiting here. /stop drops them.',
     );
   }
   const nextAt = next ?? (taken ? undefined : now.getTime() + AGAIN_MS);
   const nextSlotAt = nextAt === undefined ? undefined : new Date(nextAt);
   if (!(await deps.store.advanceSchedule(id, slot, nextSlotAt))) return;
   if (taken) deps.events.emit(session, { type: 'cron_executed', scheduleId: id });
-  log.info({ slot, nextAt: nextSlotAt, taken }, taken ? 'schedule run' : 'schedule passed over');
+  log.info({ slot, nextAt: nextSlotAt, taken }, taken ? 'schedule_fired' : 'schedule_skipped');
 }
 
-/** Says in the chat what became of a schedule, at most once a day: it could be every minute. */
+/** Tells the chat what happened to a schedule, at most once a day, because a schedule may run every minute. */
 async function tell(deps: FireDeps, schedule: DueSchedule, text: string): Promise<void> {
   const { id, session, address, now } = schedule;
   deps.events.emit(session, { type: 'notice', code: 'schedule_skipped', text });
@@ -90,7 +90,7 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
   }
 }
 
-/** False when the session has no room for it. */
+/** False when too many messages wait in the session. */
 async function announceTask(deps: FireDeps, schedule: DueSchedule): Promise<boolean> {
   const { id, session, address, nextAt: slot, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
@@ -109,7 +109,7 @@ async function announceTask(deps: FireDeps, schedule: DueSchedule): Promise<bool
   return accepted.kind !== 'full';
 }
 
-/** The task as the agent reads it: whose it is, for which time, and whether it is late. */
+/** The task as the agent reads it: who made it, for which time, and whether it is late. */
 function wordsOf({ timing, nextAt, now, task }: DueSchedule, timeZone: string): string {
   const zone = timing.kind === 'cron' ? timing.timeZone : timeZone;
   const late = now.getTime() - nextAt.getTime() > LATE_MS;

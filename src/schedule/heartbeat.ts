@@ -1,4 +1,4 @@
-/** The heartbeat: now and then the agent is shown the operator's list and speaks up only when there is something to say. */
+/** The heartbeat: at intervals the agent reads the operator's list and writes only when there is something to say. */
 import { readFile } from 'node:fs/promises';
 import type { EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
@@ -13,14 +13,14 @@ import { describeTiming } from './describe.ts';
 import { SYSTEM_USER } from './schedules.ts';
 import { nextSlot } from './timing.ts';
 
-/** The heartbeat is a schedule of the gateway: the same slots, the same one winner among the nodes. */
+/** The heartbeat is a schedule of the gateway, so that one node runs each slot. */
 export const HEARTBEAT_ID = 'heartbeat';
-/** The whole answer of a heartbeat with nothing to say; nobody sees it. */
+/** The answer of a heartbeat with nothing to say; it is not shown. */
 export const QUIET_TOKEN = 'HEARTBEAT_OK';
-/** Longest list that is shown to the agent, in UTF-16 units; a longer one keeps its head and tail. */
+/** Longest list shown to the agent, in UTF-16 units; of a longer one the middle is left out. */
 export const MAX_INSTRUCTIONS = 20_000;
 
-/** The row belongs to no chat: forgetting the chat must not end the heartbeat. */
+/** The row belongs to no chat: deleting the chat must not end the heartbeat. */
 const HEARTBEAT_SESSION = 'system:heartbeat';
 
 const FOR_ALL =
@@ -34,16 +34,16 @@ export interface HeartbeatDeps {
   log: Log;
   /** Absolute path of `HEARTBEAT.md`. */
   file: string;
-  /** Where it speaks. */
+  /** The chat it writes to. */
   address: Address;
-  /** Its interval by this gateway's configuration. */
+  /** The interval in this gateway's configuration. */
   everyMs: number;
 }
 
 /**
- * Makes the heartbeat's schedule what the configuration says; 0 = none. All gateways of one database share it: one that
- * finds another setting than its own says so, for it cannot know whether its own was changed or another gateway's
- * differs. `now` is epoch milliseconds. Throws only `StoreError`.
+ * Sets the heartbeat's schedule to the configured interval; 0 = none. All gateways of one database share it: a gateway
+ * that finds another interval than its own logs it, since its own may have changed or another gateway's may differ.
+ * `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
   { store, log }: { store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>; log: Log },
@@ -75,8 +75,8 @@ export async function settleHeartbeat(
 }
 
 /**
- * One beat: shows the agent the list, if there is anything on it and the chat is idle, then moves on. Only the node that
- * moves it on emits the tick (B-45). Throws only `StoreError`.
+ * Fires one heartbeat: gives the agent the list, unless it is empty or the chat is busy, then moves the schedule on. Only
+ * the node that moves it emits the tick (B-45). Throws only `StoreError`.
  */
 export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: DueSchedule): Promise<void> {
   const { address, log } = deps;
@@ -86,7 +86,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
   }
   const session = await deps.ledger.sessionOf(address);
   const instructions = await readInstructions(deps);
-  // A chat that is talking needs no reminder, and beats must not pile up behind a slow model.
+  // A busy chat needs no reminder, and heartbeats must not pile up behind a slow model.
   const { busy, waiting } = await deps.ledger.queue(session);
   if (instructions !== undefined && !busy && waiting === 0) {
     await deps.announce({
@@ -113,23 +113,23 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
 }
 
 function wordsFor(instructions: string): string {
-  return `[Heartbeat: nobody has written. Go through this list. If nothing on it needs to be said now, answer with ${QUIET_TOKEN} and nothing else.]\n${instructions}`;
+  return `[Heartbeat: no user has written. Go through this list. If nothing on it needs to be said now, answer with ${QUIET_TOKEN} and nothing else.]\n${instructions}`;
 }
 
-/** What the file says; undefined when it is missing, or holds nothing but headings and comments. */
+/** Content of the file; undefined when it is missing or holds only headings and comments. */
 async function readInstructions({ file, log }: HeartbeatDeps): Promise<string | undefined> {
   try {
     const text = await readFile(file, 'utf8');
     return saysSomething(text) ? clipMiddle(text.trim(), MAX_INSTRUCTIONS) : undefined;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
-      log.warn({ err: toGatewayError(error), file }, 'the heartbeat cannot read its file');
+      log.warn({ err: toGatewayError(error), file }, 'heartbeat_file_unreadable');
     }
     return undefined;
   }
 }
 
-/** True when there is a line that is no heading, comment or blank. */
+/** True when there is a line that is not blank, a heading or a comment. */
 export function saysSomething(markdown: string): boolean {
   const lines = markdown.replaceAll(/<!--[\s\S]*?(?:-->|$)/g, '').split('\n');
   return lines.some((line) => line.trim() !== '' && !/^\s*#{1,6}(\s|$)/.test(line));

@@ -1,4 +1,4 @@
-/** Public API of the schedule module: schedules and the heartbeat, from the request to the turn that runs it. */
+/** Public API of the schedule module: schedules and the heartbeat. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { Command } from '../contracts/command.ts';
@@ -21,7 +21,7 @@ export interface SchedulingDeps {
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
-  /** IANA name; undefined = the machine's. */
+  /** IANA name; undefined = that of the machine. */
   timeZone?: string | undefined;
   /** Epoch milliseconds. */
   epochNow: () => number;
@@ -32,13 +32,13 @@ export interface SchedulingDeps {
 export interface Scheduling {
   schedules: Schedules;
   commands: readonly Command[];
-  /** Begins to run what is due. Throws `StoreError`. */
+  /** Starts to run what is due. Throws `StoreError`. */
   start(): Promise<void>;
-  /** Never throws; twice is fine. */
+  /** Never throws; may be called twice. */
   stop(): Promise<void>;
 }
 
-/** Makes the room; nothing runs before `start`. */
+/** Makes the module; nothing runs before `start`. */
 export function createScheduling(deps: SchedulingDeps): Scheduling {
   const { store, log, heartbeat, epochNow } = deps;
   const timeZone = deps.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -61,7 +61,7 @@ export function createScheduling(deps: SchedulingDeps): Scheduling {
         run: async (due) => {
           if (due.id !== HEARTBEAT_ID) await fire({ ...deps, timeZone }, due);
           else if (heartbeat !== undefined) await beat({ ...deps, ...heartbeat }, due);
-          // Another node's configuration has a heartbeat, this one's has none.
+          // The configuration of another node has a heartbeat, this one has none.
           else return false;
           return true;
         },

@@ -1,4 +1,4 @@
-/** The schedules as people, tools and channels use them: made within their bounds, listed, removed, put into words. */
+/** The schedules as commands, tools and channels use them: added within bounds, listed, removed, described. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { KEPT_OVER, MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../contracts/schedules.ts';
@@ -8,7 +8,7 @@ import { badSchedule } from './errors.ts';
 import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
 
-/** Who makes what no person made. */
+/** Creator of schedules that no person made. */
 export const SYSTEM_USER = 'system';
 
 export interface SchedulesDeps {
@@ -18,11 +18,11 @@ export interface SchedulesDeps {
   timeZone: string;
   /** Epoch milliseconds. */
   epochNow: () => number;
-  /** Something may be due sooner than the driver thought. */
+  /** A slot may be earlier than the driver knows. */
   soon: () => void;
 }
 
-/** Makes the schedules' word. */
+/** Makes `Schedules`. */
 export function createSchedules(deps: SchedulesDeps): Schedules {
   const { store, timeZone } = deps;
   return {
@@ -49,10 +49,10 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   if (creatorId === SYSTEM_USER) {
     throw new GatewayError(
       'forbidden',
-      'A scheduled task cannot make schedules; a person can, with /schedule add.',
+      'A scheduled task cannot add schedules; a person can, with /schedule add.',
     );
   }
-  if (task === '') throw badSchedule('Say what is to be done, too.');
+  if (task === '') throw badSchedule('The task is missing: say what to do.');
   if (task.length > MAX_TASK_LENGTH) {
     throw badSchedule(`A task has at most ${MAX_TASK_LENGTH} characters; this has ${task.length}.`);
   }
@@ -63,7 +63,7 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   const nextAt = new Date(firstSlot(timing, now));
   const place = await deps.standing.placeOf(address);
   if (!(await deps.standing.isStillAllowed(creatorId, address, place))) {
-    // What could never run is not taken in.
+    // A schedule that could never run is refused.
     throw new GatewayError(
       'forbidden',
       `I may not write to ${address} for you; over HTTP, post a message there first.`,
@@ -80,7 +80,7 @@ function tooMany(full: 'session_full' | 'gateway_full'): GatewayError {
   return new GatewayError(
     'too_many_schedules',
     full === 'session_full'
-      ? `This chat has ${MAX_SCHEDULES} schedules, which is the most. Remove one first: /schedule remove <number>.`
-      : `This gateway holds ${MAX_SYSTEM_SCHEDULES} schedules, which is the most. Some must be removed first.`,
+      ? `This chat has the maximum of ${MAX_SCHEDULES} schedules. Remove one first: /schedule remove <number>.`
+      : `This gateway has the maximum of ${MAX_SYSTEM_SCHEDULES} schedules. Some must be removed first.`,
   );
 }

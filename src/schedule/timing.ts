@@ -8,17 +8,17 @@ import { badSchedule } from './errors.ts';
 
 /** Longest cron line, in UTF-16 units. */
 const MAX_EXPRESSION = 200;
-/** Longest beat of `every`, in milliseconds. */
+/** Longest interval of `every`, in milliseconds. */
 export const MAX_EVERY_MS = 366 * 24 * 3_600_000;
 
-/** Three slots in a row show a beat that is too quick: two values of the seconds fall into one minute, and so next to each other. */
-const SLOTS_LOOKED_AT = 3;
+/** Consecutive slots that are checked for a too short interval: two values of the seconds field give neighbouring slots. */
+const CHECKED_SLOTS = 3;
 
 /**
- * The first slot after `after`; undefined when there is none any more. A steady beat counts from `anchor`, an earlier
- * slot. Clock changes: a line with one single time runs once a day, after the gap where that time does not exist and at
- * its first coming where it comes twice; a line that repeats within the day keeps its beat. Throws
- * `GatewayError('bad_schedule')` for a line or zone that cannot be read. Epoch milliseconds.
+ * The first slot after `after`; undefined when none is left. An interval counts from `anchor`, an earlier slot. Clock
+ * changes: a cron line with a single time runs once a day, after the gap when that time does not exist and at its first
+ * occurrence when it comes twice; a line that repeats within the day keeps its interval. Throws
+ * `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
  */
 export function nextSlot(timing: ScheduleTiming, after: number, anchor: number = after): number | undefined {
   switch (timing.kind) {
@@ -39,13 +39,13 @@ export function nextSlot(timing: ScheduleTiming, after: number, anchor: number =
 export function firstSlot(timing: ScheduleTiming, now: number): number {
   const first = nextSlot(timing, now);
   if (timing.kind === 'every' && (timing.everyMs < MIN_EVERY_MS || timing.everyMs > MAX_EVERY_MS)) {
-    throw badSchedule('A beat is at least one minute and at most 366 days.');
+    throw badSchedule('The interval must be between 1 minute and 366 days.');
   }
   if (first === undefined) {
     throw badSchedule(
       timing.kind === 'cron'
         ? `"${timing.expression}" never comes: no such day will be.`
-        : `That moment is over; it is ${new Date(now).toISOString()} now.`,
+        : `That time has passed; it is ${new Date(now).toISOString()} now.`,
     );
   }
   if (timing.kind === 'cron') checkBeat(timing, first);
@@ -54,7 +54,7 @@ export function firstSlot(timing: ScheduleTiming, now: number): number {
 
 function checkBeat(timing: ScheduleTiming & { kind: 'cron' }, first: number): void {
   const cron = readCron(timing.expression, timing.timeZone);
-  const slots = [first, ...cron.nextRuns(SLOTS_LOOKED_AT - 1, new Date(first)).map((run) => run.getTime())];
+  const slots = [first, ...cron.nextRuns(CHECKED_SLOTS - 1, new Date(first)).map((run) => run.getTime())];
   if (slots.some((slot, index) => slot - (slots[index - 1] ?? -Infinity) < MIN_EVERY_MS)) {
     throw badSchedule(`"${timing.expression}" runs more often than once a minute, which is the most.`);
   }
@@ -67,7 +67,7 @@ function readCron(expression: string, timeZone: string): Cron {
     );
   }
   const shown = expression.slice(0, 60);
-  // The library reads a date as a line that comes once; that is what `at` is for.
+  // The library takes a date for a cron line that fires once; `at` is for that.
   if (expression.length > MAX_EXPRESSION || /^\s*\d{4}-/.test(expression)) {
     throw badSchedule(`"${shown}" is not a cron line, such as "0 9 * * *" for every day at nine.`);
   }

@@ -1,4 +1,4 @@
-/** Reads when something should run from the fields and words people and models give. */
+/** Parses the timing of a schedule from what people and models write. */
 import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
 import type { ScheduleTiming, ScheduleWhen } from '../contracts/schedules.ts';
@@ -6,11 +6,11 @@ import { badSchedule } from './errors.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The minutes of a unit people write. */
+/** Minutes of each unit. */
 const UNITS: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
 
 /**
- * The timing meant. `now` is epoch milliseconds, `timeZone` counts where the wish names none. Throws
+ * Parses a timing. `now` is epoch milliseconds, `timeZone` applies when the request names none. Throws
  * `GatewayError('bad_schedule')`.
  */
 export function readWhen(
@@ -21,7 +21,7 @@ export function readWhen(
   const zone = when.timeZone ?? timeZone;
   if ([cron, everyMinutes, inMinutes, at].filter((field) => field !== undefined).length !== 1) {
     throw badSchedule(
-      'Say when in exactly one way: a cron line, every so many minutes, in so many minutes, or at a time.',
+      'Give the time in exactly one way: a cron line, every N minutes, in N minutes, or at a time.',
     );
   }
   if (cron !== undefined) {
@@ -34,11 +34,11 @@ export function readWhen(
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** A moment with its offset, or by the clocks of `timeZone`; a time that a clock change leaves out is an hour later. */
+/** A time with its offset, or local time in `timeZone`; a time skipped by a clock change is taken one hour later. */
 function readMoment(text: string, timeZone: string): number {
   const [whole, day = '', hour = '', minute = '', second = '00', offset] = MOMENT.exec(text.trim()) ?? [];
   const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
-  // A day that is not in its month would silently become one of the next.
+  // A day that its month does not have would silently become one of the next month.
   if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
     throw badSchedule(
       `"${text.slice(0, 60)}" is not a time I can read; write it as 2026-12-01 09:00, or with an offset as 2026-12-01T09:00:00+01:00.`,
@@ -56,28 +56,29 @@ function readMoment(text: string, timeZone: string): number {
   }
   const local = new Cron(`${day}T${hour}:${minute}:${second}`, { timezone: timeZone });
   const moment = local.nextRun(new Date(0))?.getTime();
-  if (moment === undefined) throw badSchedule('A moment before 1970 does not come again.');
+  if (moment === undefined) throw badSchedule('Times before 1970 are not accepted.');
   return moment;
 }
 
 /**
- * What people write behind `/schedule add`, between quotes: `0 9 * * *`, with a time zone behind it or without,
- * `every 30m`, `in 2 hours`, `at 2026-12-01 09:00`. Never throws: what it cannot place is taken for a cron line.
+ * Parses the timing of `/schedule add`: `0 9 * * *`, with or without a time zone behind it, `every 30m`, `in 2 hours`,
+ * `at 2026-12-01 09:00`. Never throws: anything else is taken for a cron line.
  */
 export function parseWhen(text: string): ScheduleWhen {
-  const words = text.trim();
+  const trimmed = text.trim();
   const [, beat, count = '1', unit] =
-    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(words) ?? [];
+    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(trimmed) ?? [];
   if (beat !== undefined && unit !== undefined) {
     const minutes = Number(count) * (UNITS[unit.toLowerCase()] ?? 1);
     return beat.toLowerCase() === 'every' ? { everyMinutes: minutes } : { inMinutes: minutes };
   }
   const [, at, zoneOfAt] =
-    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(words) ??
-    [];
+    /^at\s+(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)(?:\s+(\S+))?$/i.exec(
+      trimmed,
+    ) ?? [];
   if (at !== undefined) return { at, ...(zoneOfAt !== undefined && { timeZone: zoneOfAt }) };
-  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(words) ?? [];
+  const [, line, zone] = /^(.*\S)\s+([a-z][\w+-]*(?:\/[\w+-]+)+|UTC)$/is.exec(trimmed) ?? [];
   return zone !== undefined && line !== undefined && isTimeZone(zone)
     ? { cron: line, timeZone: zone }
-    : { cron: words };
+    : { cron: trimmed };
 }

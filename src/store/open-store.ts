@@ -1,4 +1,4 @@
-/** Opens the store: takes the home, starts or finds the database, brings its tables up to date, hands out the words. */
+/** Opens the store: locks the home, starts or finds the database, migrates its tables, and creates the parts of the store. */
 import { StoreError } from '../contracts/errors.ts';
 import { sleep } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
@@ -8,7 +8,7 @@ import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
 export interface StoreOptions extends UseOptions {
-  /** `GATEWAY_HOME`; made (0700) when it is missing. */
+  /** `GATEWAY_HOME`; created (0700) when it is missing. */
   home: string;
   /** `DATABASE_URL`; undefined = the embedded database in the home. */
   databaseUrl?: string | undefined;
@@ -19,7 +19,7 @@ export interface StoreOptions extends UseOptions {
    * socket; when no gateway runs, the database is opened here.
    */
   attach?: boolean | undefined;
-  /** How long to wait for a process that is leaving the home, in milliseconds. */
+  /** How long to wait for a process that is about to release the home, in milliseconds. */
   lockWaitMs?: number | undefined;
   /** How this process shows in `pg_stat_activity`. */
   applicationName?: string | undefined;
@@ -27,9 +27,9 @@ export interface StoreOptions extends UseOptions {
 
 /** A store that owns its home. */
 export interface HomeStore extends Store {
-  /** Names this home across restarts: what `lanes.register` wants. */
+  /** Names this home across restarts, for `lanes.register`. */
   instance: string;
-  /** Called when the end begins: a process that wants the home waits from now on instead of being refused. Never throws. */
+  /** Called when the gateway begins to stop: from now on a process that wants the home waits instead of being refused. Never throws. */
   leaving(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function openStore(options: StoreOptions): Promise<HomeStore> {
     const store = await openStoreAt(home.place, { ...options, migrate: !home.attached });
     let closing: Promise<void> | undefined;
     const leaving = (): Promise<void> => announceLeaving(home.lock, options.log);
-    // A command alone with the home is gone in a moment: a gateway that starts meanwhile waits for it.
+    // A command that opened the home itself ends soon: a gateway that starts in the meantime waits for it.
     if (options.attach === true) await leaving();
     return {
       ...store,
@@ -98,21 +98,17 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   };
 }
 
-/** Whoever cannot read it is refused instead of waiting: no reason to fail. */
+/** A failure is only logged: other processes are then refused instead of waiting. */
 async function announceLeaving(lock: HomeLock | undefined, log: Log): Promise<void> {
-  await lock
-    ?.leaving()
-    .catch((error: unknown) => log.warn({ err: error }, 'could not mark the home as leaving'));
+  await lock?.leaving().catch((error: unknown) => log.warn({ err: error }, 'home_leaving_mark_failed'));
 }
 
-/** A lock that cannot be given back is a dead process's soon: the next start takes it over. */
+/** A failure is only logged: once this process has ended, the next start takes the lock over. */
 async function leave(lock: HomeLock, log: Log): Promise<void> {
-  await lock
-    .release()
-    .catch((error: unknown) => log.warn({ err: error }, 'could not give back the lock of the home'));
+  await lock.release().catch((error: unknown) => log.warn({ err: error }, 'home_unlock_failed'));
 }
 
-/** A Postgres server is shared as it is; the embedded database through the gateway that holds it, if one does. */
+/** Attaches to Postgres directly, and to the embedded database through the gateway that holds it, if one runs. */
 async function attachTo(
   options: StoreOptions,
   shared: { schema: string; applicationName: string | undefined },

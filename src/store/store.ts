@@ -1,4 +1,4 @@
-/** The store's words over one database, wherever that runs. */
+/** The store over one database, embedded or not. */
 import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { Fanout } from '../contracts/bus.ts';
@@ -34,7 +34,7 @@ import { createPairings } from './statements/pairings.ts';
 import { createUsage } from './tables/usage.ts';
 import { createScheduleStore } from './tables/schedules.ts';
 
-/** The open store. Every word in it throws only `StoreError`. */
+/** The open store. All its functions throw only `StoreError`. */
 export interface Store {
   kind: 'postgres' | 'embedded';
   ledger: Ledger;
@@ -53,29 +53,29 @@ export interface Store {
   moves: ChatMigrationStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
-  /** Ends calls under way and all connections. Never throws; twice is fine. */
+  /** Ends calls in progress and all connections. Never throws; may be called twice. */
   close(): Promise<void>;
 }
 
-/** How to use a database. */
+/** Options of an open store. */
 export interface UseOptions {
   log: Log;
-  /** How long a call waits for a database that is away, in milliseconds. */
+  /** How long a call waits for an unreachable database, in milliseconds. */
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
-  /** How sessions begin; default `SESSION_START`. */
+  /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
 
-/** Opens the store in a database that runs; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
+/** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
 export async function openStoreAt(
   place: DatabasePlace,
   { log, migrate, retryForMs, poolSize, newSessions }: UseOptions & { migrate: boolean },
 ): Promise<Store> {
   if (migrate) await migrateDatabase(place, { retryForMs });
   const database = openDatabase({ ...place, poolSize, retryForMs });
-  const words = {
+  const parts = {
     ledger: createLedger(database, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
@@ -91,11 +91,11 @@ export async function openStoreAt(
     schedules: createScheduleStore(database),
     moves: createChatMigrationStore(database),
   };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...words, close: () => database.close() };
+  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close: () => database.close() };
   const fanout = createFanout(place, log);
   return {
     kind: 'postgres',
-    ...words,
+    ...parts,
     fanout,
     async close() {
       await fanout.close();

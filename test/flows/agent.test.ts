@@ -153,7 +153,7 @@ it('says what to do when no model server answers, in the log, the health and the
     const { model, ready } = await fixture.gateway.health();
     expect(ready).toBe(true);
     expect(model).toMatchObject({ state: 'down', detail: expect.stringMatching(/OLLAMA_HOST|ollama/) });
-    expect(fixture.log.join('')).toContain('no model answers');
+    expect(fixture.log.join('')).toContain('no_model_available');
     fixture.telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(fixture.telegram.screen(chat)).toContain('Stopped.'), WAIT);
   } finally {

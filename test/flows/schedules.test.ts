@@ -156,7 +156,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
         expect((await fixture().store.schedules.schedule(schedule?.id ?? ''))?.nextAt).toBeUndefined();
       }, LOOKED);
       expect(asked('Spy on them')).toBe(0);
-      await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule switched off'), WAIT);
+      await vi.waitFor(() => expect(fixture().log.join('')).toContain('schedule_switched_off'), WAIT);
     },
     TEST_TIMEOUT_MS,
   );

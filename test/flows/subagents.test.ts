@@ -118,7 +118,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
     const call = await fixture().modelCall(`endless ${chat}`);
     fixture().telegram.says(chat, '/status', chat);
-    const line = `In the background, at most 60 min more: default: endless ${chat}`;
+    const line = `In the background, at most 60 min left: default: endless ${chat}`;
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toContain(line), WAIT);
     fixture().telegram.says(chat, '/stop', chat);
     await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);

@@ -85,8 +85,8 @@ describe('a button under the card of a plan', () => {
 
   it('skips the step it names, once, and never a later one', async () => {
     const { press, did } = gatewayOf(AGENTIC);
-    expect(await press(value.skip('s0'))).toBe('The plan is at another step by now. Nothing was changed.');
-    expect(await press(value.skip('s2'))).toBe('The plan is at another step by now. Nothing was changed.');
+    expect(await press(value.skip('s0'))).toBe('The plan is at another step now. Nothing was changed.');
+    expect(await press(value.skip('s2'))).toBe('The plan is at another step now. Nothing was changed.');
     expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
     expect(did).toEqual([]);
     expect(await press(value.skip('s1'))).toBe('Step 2 is skipped.');

@@ -131,7 +131,7 @@ describeEachDatabase('a slot', (databases) => {
     }, WAIT);
     expect(asked[0]).toEqual(['telegram:42', 'telegram:42', 'private']);
     expect(await said(store)).toEqual([]);
-    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule switched off'), WAIT);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_switched_off'), WAIT);
     const [row] = await node.schedules.list({});
     expect(node.schedules.describe(row ?? never())).toContain('switched off');
   });
@@ -153,7 +153,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(told?.['payload'].message.content).toContain('switched off');
   });
 
-  it(`is passed over, and said so, where ${MAX_WAITING} messages wait already`, async () => {
+  it(`is skipped with a notice when ${MAX_WAITING} messages wait already`, async () => {
     const store = await databases.open();
     for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
     await keepDue(store);
@@ -167,10 +167,10 @@ describeEachDatabase('a slot', (databases) => {
     await vi.waitFor(() => expect(node.events).toHaveLength(2), WAIT);
     const told = await store.sql`select payload from lane_item where lane = 'out:telegram:42'`;
     expect(told).toHaveLength(1);
-    expect(told[0]?.['payload'].message.content).toContain('passed over');
+    expect(told[0]?.['payload'].message.content).toContain('skipped');
   });
 
-  it('that was passed over and is the last comes again a minute later', async () => {
+  it('that was skipped and is the last is retried a minute later', async () => {
     const store = await databases.open();
     for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
     await keepDue(store, { timing: { kind: 'at', at: 1 } });
@@ -196,7 +196,7 @@ describeEachDatabase('a slot', (databases) => {
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
     expect(failures).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(node.log.join('')).toContain('a schedule could not be run'), WAIT);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_run_failed'), WAIT);
   });
 
   it('added on this node is waited for from then on, not from the next look', async () => {

@@ -64,9 +64,7 @@ describeEachDatabase('schedules', (databases) => {
       ...store,
       addSchedule: () => Promise.resolve('gateway_full'),
     }));
-    await expect(schedules.add(wish())).rejects.toThrow(
-      `${MAX_SYSTEM_SCHEDULES} schedules, which is the most`,
-    );
+    await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SYSTEM_SCHEDULES} schedules`);
   });
 
   it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is told so`, async () => {
@@ -76,7 +74,7 @@ describeEachDatabase('schedules', (databases) => {
       insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
       select 'f' || n, 'telegram:42', 'telegram:42', 'private', 'telegram:42', '{"kind":"every","everyMs":60000}'::jsonb,
         't', now() + interval '1 hour' from generate_series(1, ${MAX_SCHEDULES}::int) n`;
-    await expect(schedules.add(wish())).rejects.toThrow(`${MAX_SCHEDULES} schedules, which is the most`);
+    await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SCHEDULES} schedules`);
     expect(await schedules.list({ session: 'telegram:42' })).toHaveLength(MAX_SCHEDULES);
   });
 
@@ -84,7 +82,7 @@ describeEachDatabase('schedules', (databases) => {
     const { commands } = nodeOf(await databases.open());
     const [schedule] = commands;
     const write = (args: string, change?: Partial<CommandCall>) => schedule?.run(call(args, change));
-    expect(await write('')).toContain('Nothing runs by the clock here.');
+    expect(await write('')).toContain('There are no schedules here.');
     expect(await write('add "0 9 * * * Europe/Berlin" Good morning!')).toMatch(
       /^Scheduled: `0 9 \* \* \*`, next .* 09:00 \(Europe\/Berlin\): Good morning!$/,
     );

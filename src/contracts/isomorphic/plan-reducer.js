@@ -5,7 +5,7 @@
 /** @typedef {import('./plan-types.ts').PlanStep} PlanStep */
 
 /**
- * A plan put together from events, and what is happening to it at this moment, which no stored plan tells.
+ * A plan built from events, with its current activity, which stored plans do not contain.
  * @typedef {object} PlanEventView
  * @property {Plan} plan
  * @property {string} [note] What is happening now, as a sentence.
@@ -15,7 +15,7 @@
 
 /** Corrections of one plan, all its steps together; then it is stuck (S-22). */
 export const MAX_CORRECTIONS = 10;
-/** So few corrections left are a warning (S-24). */
+/** At this many corrections left, there is a warning (S-24). */
 export const FEW_CORRECTIONS = 3;
 /** Longest reason that a plan or a step keeps, in UTF-16 units. */
 export const MAX_REASON_CHARS = 500;
@@ -55,7 +55,7 @@ export function correctionsLeft({ steps }) {
 }
 
 /**
- * The plan given up, with the reason kept; a step that was running did not reach its end. Never throws.
+ * The plan cancelled, with the reason; a step that was running becomes failed. Never throws.
  * @param {Plan} plan
  * @param {string} reason
  * @returns {Plan}
@@ -67,7 +67,7 @@ export function cancelPlan(plan, reason) {
 }
 
 /**
- * A reason as it is kept: what is within the bound stays as it is. Never throws.
+ * Shortens a reason to the bound. Never throws.
  * @param {string} text
  * @returns {string}
  */
@@ -77,8 +77,8 @@ export function boundReason(text) {
 }
 
 /**
- * Gives the plan after one event; the same object when it changes nothing. Events of subagents' own plans do not belong
- * here. Never throws.
+ * Gives the plan after one event; the same object when it changes nothing. Events of subagents' own plans must not be
+ * given. Never throws.
  * @param {PlanEventView | undefined} view
  * @param {AgentEvent} event
  * @returns {PlanEventView | undefined}
@@ -127,8 +127,8 @@ function inState(plan, state) {
 }
 
 /**
- * The plan with one step replaced; a step it does not have waits for the plan that brings it. A note holds until a step
- * has come to its end.
+ * The plan with one step replaced; an unknown step is ignored until a plan contains it. A note stays until a step has
+ * ended.
  * @param {PlanEventView} view
  * @param {PlanStep} step
  * @returns {PlanEventView}

@@ -1,4 +1,4 @@
-/** Columns that hold moments, by the database's clock. */
+/** Timestamp columns, set by the database's clock. */
 import { timestamp } from './drizzle.ts';
 
 export const moment = (name: string) => timestamp(name, { withTimezone: true });

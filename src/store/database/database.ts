@@ -14,10 +14,10 @@ const ACQUIRE_TIMEOUT_MS = 10_000;
 /** The server ends a statement that runs longer, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** How long closing waits for statements under way, in milliseconds. */
+/** How long closing waits for running statements, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
-/** What runs statements: the pool, or one transaction on one of its connections. */
+/** Runs statements: the pool, or one transaction on one of its connections. */
 export type Sql = postgres.ISql;
 
 /** Where the tables are. */
@@ -26,7 +26,7 @@ export interface DatabasePlace {
   url?: string | undefined;
   /** The embedded server's unix socket. */
   socketPath?: string | undefined;
-  /** The Postgres schema of all tables; it is made by the migration. */
+  /** The Postgres schema of all tables; the migration creates it. */
   schema: string;
   /** How this process shows in `pg_stat_activity`. */
   applicationName?: string | undefined;
@@ -46,11 +46,11 @@ export interface Database {
   transaction<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
   /** As `run`, with drizzle's query builder, for reading and writing rows of one table. */
   query<T>(work: (orm: Orm, attempt: number) => Promise<T>): Promise<T>;
-  /** Ends all connections; calls under way fail. Never throws; twice is fine. */
+  /** Ends all connections; calls in progress fail. Never throws; may be called twice. */
   close(): Promise<void>;
 }
 
-/** A postgres.js client as this gateway wants it: quiet, with its schema first, without a round trip for type names. */
+/** Makes a postgres.js client without notices, with its schema first, and without a round trip for type names. */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,
@@ -95,7 +95,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     async close() {
       closing.abort(new StoreError('closed', 'The store is closed.'));
       await permits.idle(CLOSE_TIMEOUT_MS);
-      // Nothing is under way: the driver would wait in vain for connections that broke in the middle of a statement.
+      // No statement is running: the driver would wait in vain for connections that broke in the middle of one.
       await client.end({ timeout: 0 });
     },
   };

@@ -22,11 +22,11 @@ export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
 export const { and, asc, desc, eq, gte, isNull, lt, sql } = core;
-/** What tables are declared with. */
+/** Declarations of tables. */
 export const { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, unique } =
   pgCore;
-/** Puts the query builder over a postgres.js client. */
+/** Makes the query builder of a postgres.js client. */
 export const { drizzle } = driver;
-/** What a folder of migrations holds, and how it is applied. */
+/** Reads and applies a folder of migrations. */
 export const { readMigrationFiles } = migrator;
 export const { migrate } = driverMigrator;

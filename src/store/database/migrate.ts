@@ -1,4 +1,4 @@
-/** Brings the tables to this program's version, one process at a time, and refuses a database of another line of versions. */
+/** Migrates the tables to this program's version, one process at a time, and refuses a database with unknown migrations. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../contracts/errors.ts';

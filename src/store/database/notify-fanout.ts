@@ -1,4 +1,4 @@
-/** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, waiting for nobody. */
+/** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, and never waited for. */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
 import type { Fanout } from '../../contracts/bus.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../../contracts/log.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { withRetry } from './retry.ts';
 
-/** Most batches on their way at once; more are dropped: an event that is late is worth nothing. */
+/** Batches that may be in flight at once; more are dropped, because a late event is of no use. */
 export const MAX_BATCHES_UNDER_WAY = 64;
 
 /** Largest payload of one NOTIFY, in bytes; Postgres refuses 8,000. */
@@ -25,7 +25,7 @@ export interface PostgresFanout extends Fanout {
   close(): Promise<void>;
 }
 
-/** A node's own batches do not come back to it. The channel's name holds the schema, so that two gateways in one database stay apart. */
+/** A node does not receive its own batches. The channel's name contains the schema, so that two gateways in one database stay apart. */
 export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);
@@ -45,7 +45,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
       sender`select pg_notify(${channel}, ${payload})`
         .catch((error: unknown) => {
           dropped += 1;
-          log.debug({ err: error }, 'an event batch was lost');
+          log.debug({ err: error }, 'event_batch_lost');
         })
         .finally(() => {
           underWay -= 1;
@@ -69,7 +69,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   };
 }
 
-/** Names of channels have 63 bytes; a long schema goes in as its digest. */
+/** A channel's name has at most 63 bytes; a long schema is replaced by its digest. */
 function channelOf(schema: string): string {
   const name = `parley_events_${schema}`;
   return name.length <= 63
@@ -79,7 +79,7 @@ function channelOf(schema: string): string {
 
 /**
  * Keeps one connection listening until the returned function is called. The driver's own `listen` tries only once to
- * come back after a lost connection; here each loss makes a new client, until one succeeds.
+ * reconnect after a lost connection; here each loss creates a new client, until one succeeds.
  */
 async function listen(
   place: DatabasePlace,
@@ -92,7 +92,7 @@ async function listen(
   let ended = false;
 
   const open = async (): Promise<void> => {
-    // `onnotify` is an option of the driver that its types do not name.
+    // `onnotify` is an option of the driver that its types omit.
     const hooks = {
       max_lifetime: null,
       onnotify: (_: string, payload: string) => onPayload(payload),
@@ -115,7 +115,7 @@ async function listen(
     if (ended) return;
     again = setTimeout(() => {
       open().catch((error: unknown) => {
-        log.warn({ err: error }, 'cannot hear events of other nodes; trying again');
+        log.warn({ err: error }, 'event_listen_failed');
         openAgain();
       });
     }, LISTEN_AGAIN_MS);

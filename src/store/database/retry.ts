@@ -1,9 +1,9 @@
-/** Which database errors pass by themselves, and how long the store waits for that. */
+/** Which database errors are transient, and how long the store retries them. */
 import { StoreError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 
-/** How long one call waits for the database to come back before it gives up, in milliseconds. */
+/** How long one call waits for the database to return before it gives up, in milliseconds. */
 const RETRY_FOR_MS = 30_000;
 
 const FIRST_PAUSE_MS = 25;
@@ -32,7 +32,7 @@ const TRANSIENT = new Set([
   '40P01',
 ]);
 
-/** True when the same statement may succeed in a moment: the connection broke, the server restarts, or two transactions met. */
+/** True when the same statement may soon succeed: the connection broke, the server restarts, or two transactions conflicted. */
 export function isTransient(error: unknown): boolean {
   const code = errorCode(error);
   if (code !== undefined && (TRANSIENT.has(code) || code.startsWith('08'))) return true;
@@ -40,14 +40,14 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error && error.cause !== undefined && isTransient(error.cause);
 }
 
-/** Which unique key an insert met, if that is what went wrong. */
+/** The unique key that an insert violated, if that is the error. */
 export function violatedKey(error: unknown): string | undefined {
   if (errorCode(error) !== '23505') return undefined;
   if (error instanceof Error && 'constraint_name' in error) return String(error.constraint_name);
   return error instanceof Error ? violatedKey(error.cause) : undefined;
 }
 
-/** True for the error by which a statement refuses what its own condition forbids. */
+/** True for the error of a statement whose own condition failed. */
 export function dividedByZero(error: unknown): boolean {
   return errorCode(error) === '22012';
 }
@@ -59,8 +59,8 @@ function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * Runs `work` until it does not meet a passing error, with growing jittered pauses, for at most `forMs`. `work` hears
- * how often it failed before: from the second time on, an earlier run may have been committed. Throws only `StoreError`.
+ * Runs `work` until it meets no transient error, with growing jittered pauses, for at most `forMs`. `work` is given the
+ * number of failed runs: from the second run on, an earlier one may have been committed. Throws only `StoreError`.
  */
 export async function withRetry<T>(
   work: (attempt: number) => Promise<T>,
@@ -83,8 +83,8 @@ export async function withRetry<T>(
 }
 
 /**
- * The driver goes on connecting without end while a server takes connections and drops them: the caller hears of it in
- * time. What was asked may still be done late, as after any lost answer.
+ * The driver keeps connecting for ever while a server accepts and drops connections: this limit reports it to the caller
+ * in time. The statement may still be executed late, as after any lost answer.
  */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -99,8 +99,8 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 /**
- * A foreign error as the one kind the store lets out. Drizzle's own error is left out of the chain: its message holds
- * the statement's values, and with them what people wrote.
+ * Converts any error to a `StoreError`. Drizzle's own error is left out of the chain of causes: its message contains the
+ * values of the statement, and with them what people wrote.
  */
 function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

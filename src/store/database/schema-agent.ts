@@ -4,7 +4,7 @@ import type { Plan } from '../../contracts/plan.ts';
 import type { PlanRequest } from '../../contracts/plan-store.ts';
 import { createdAt, moment } from './columns.ts';
 
-/** One plan each, whole; what of it changes is replaced with the turn that changes it. `request` is what people asked of it. */
+/** One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested of it. */
 export const plan = pgTable(
   'plan',
   {
@@ -29,7 +29,7 @@ export const todo = pgTable('todo', {
   updatedAt: moment('updated_at').notNull().defaultNow(),
 });
 
-/** The scratchpad of a session, note by note. */
+/** The scratchpad of a session, one row per note. */
 export const scratchpad = pgTable(
   'scratchpad',
   { session: text('session').notNull(), name: text('name').notNull(), content: text('content').notNull() },

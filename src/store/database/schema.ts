@@ -7,7 +7,7 @@ import { createdAt, moment } from './columns.ts';
 
 export * from './schema-agent.ts';
 
-/** One row per process start; a process whose lease ran out is dead, whatever it believes. */
+/** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
   id: text('id').primaryKey(),
   instance: text('instance').notNull(),
@@ -16,7 +16,7 @@ export const node = pgTable('node', {
 
 /**
  * `head` is the last finished seq, `tail` the last accepted one. `owner` is the node that works on head + 1; `epoch`
- * rises at each claim, and `claim` names the call that made it, so that a call whose answer was lost finds its claims.
+ * rises with each claim, and `claim` names the call that made it, so that a call whose answer was lost finds its claims.
  * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one.
  */
 export const lane = pgTable(
@@ -49,7 +49,7 @@ export const lane = pgTable(
   ],
 );
 
-/** A message in a lane. `done_epoch` is the fence under which a message ended: a finish whose answer was lost recognises itself by it. */
+/** A message in a lane. `done_epoch` is the fence under which a message ended: by it a finish whose answer was lost is recognised. */
 export const laneItem = pgTable(
   'lane_item',
   {
@@ -76,14 +76,14 @@ export const laneItem = pgTable(
   ],
 );
 
-/** Only addresses that speak to a session of another name have a row. */
+/** Only addresses whose session has another name have a row. */
 export const address = pgTable(
   'address',
   { key: text('key').primaryKey(), session: text('session').notNull() },
   (t) => [index('address_session').on(t.session)],
 );
 
-/** `message_seq` counts the session's messages; turns at or before `fresh_seq` are forgotten by the model (`/new`). */
+/** `message_seq` counts the session's messages; turns at or before `fresh_seq` are no longer read by the model (`/new`). */
 export const session = pgTable(
   'session',
   {
@@ -179,7 +179,7 @@ export const delivery = pgTable(
   (t) => [index('delivery_age').on(t.updatedAt)],
 );
 
-/** A turn that waits for a human; `lane` is woken by the decision. */
+/** Approval requests; the decision wakes `lane`. */
 export const approval = pgTable(
   'approval',
   {
@@ -205,7 +205,7 @@ export const approval = pgTable(
   ],
 );
 
-/** A right to write privately (`dm`) or of a group to be answered. */
+/** Rights of people to write in private (`dm`), and of groups to be answered. */
 export const grant = pgTable(
   'grant',
   {
@@ -217,7 +217,7 @@ export const grant = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.kind, t.id] })],
 );
 
-/** One code per stranger and hour; the code itself is only here as SHA-256. A used one stays until it expires. */
+/** One code per stranger and hour, stored as SHA-256. A used code stays until it expires. */
 export const pairing = pgTable(
   'pairing',
   {

@@ -1,14 +1,14 @@
-/** A bounded number of things at once, with an end to the waiting. */
+/** A semaphore with a limit on the waiting time. */
 import { StoreError } from '../../contracts/errors.ts';
 
 export interface Semaphore {
-  /** Runs `work` when a place is free. Throws `StoreError('unavailable')` when none became free in time. */
+  /** Runs `work` when a permit is free. Throws `StoreError('unavailable')` when none became free in time. */
   hold<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when no work is under way, or after `ms` milliseconds. */
+  /** Resolves when no work is running, or after `ms` milliseconds. */
   idle(ms: number): Promise<void>;
 }
 
-/** `count` places; a caller waits at most `timeoutMs` for one, first come first served. */
+/** Makes a semaphore with `count` permits; a caller waits at most `timeoutMs` for one, first come, first served. */
 export function createSemaphore(count: number, timeoutMs: number): Semaphore {
   let free = count;
   const waiting = new Set<() => void>();

@@ -9,10 +9,10 @@ import { sleep } from '../../lib/sleep.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { WorkerMessage } from './worker-message.ts';
 
-/** Longest path a unix socket gets here, in bytes; Linux takes 107, macOS 103. */
+/** Longest path of a unix socket used here, in bytes; Linux allows 107, macOS 103. */
 const MAX_SOCKET_PATH = 100;
 
-/** How long the first start may take, in milliseconds: it writes a fresh database. */
+/** How long a start may take, in milliseconds: the first one creates the database. */
 const READY_TIMEOUT_MS = 120_000;
 const CLOSE_TIMEOUT_MS = 15_000;
 
@@ -22,16 +22,16 @@ export interface EmbeddedDatabase {
   close(): Promise<void>;
 }
 
-/** How often in a row a database that died is started again, and the first pause before that; it doubles. */
+/** Consecutive restarts of a crashed database, and the pause before the first one in milliseconds; it doubles. */
 const MAX_RESTARTS = 5;
 const RESTART_MS = 200;
-/** A database that has lived this long did not die of its start: counting begins anew. */
+/** A database that ran this long did not crash because of its start: restarts are counted from zero again. */
 const STEADY_MS = 60_000;
 
 /**
- * Starts the database of `home` (its folder `pg`). The home's lock must be held. A thread that dies is started again on
- * the same socket, and calls under way are repeated by whoever made them; after `MAX_RESTARTS` in a row it stays down,
- * which health shows and every call says. Throws `StoreError('embedded_failed')`.
+ * Starts the database of `home` (its folder `pg`). The home's lock must be held. A crashed thread is restarted on the
+ * same socket, and callers repeat their calls; after `MAX_RESTARTS` in a row it stays down, which health and every call
+ * report. Throws `StoreError('embedded_failed')`.
  */
 export async function openEmbedded(home: string, log: Log): Promise<EmbeddedDatabase> {
   const dataDir = path.join(home, 'pg');
@@ -55,25 +55,26 @@ export async function openEmbedded(home: string, log: Log): Promise<EmbeddedData
       const since = performance.now();
       if (!(await diedBefore(worker, closing.signal))) return;
       if (performance.now() - since > STEADY_MS) restarts = 0;
-      log.error({ restarts }, 'the embedded database died; starting it again');
+      log.error({ restarts }, 'embedded_database_restarting');
       try {
         await sleep(RESTART_MS * 2 ** restarts, closing.signal);
         worker = await startWorker({ dataDir, socketPath }, log);
       } catch (error) {
         if (closing.signal.aborted) return;
-        log.error({ err: error }, 'the embedded database did not start again');
+        log.error({ err: error }, 'embedded_database_restart_failed');
       }
     }
-    log.fatal('the embedded database keeps dying; restart Parley, or set DATABASE_URL to a Postgres server');
+    const remedy = 'Restart Parley, or set DATABASE_URL to a Postgres server.';
+    log.fatal({ remedy }, 'embedded_database_down');
   }
 }
 
-/** Starts the thread; resolves when its socket takes connections. */
+/** Starts the thread; resolves when its socket accepts connections. */
 async function startWorker(order: WorkerMessage, log: Log): Promise<Worker> {
   await rm(order.socketPath, { force: true });
   const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: order });
   // One listener for the worker's whole life: a late error must not end the process.
-  worker.on('error', (error) => log.error({ err: error }, 'embedded database failed'));
+  worker.on('error', (error) => log.error({ err: error }, 'embedded_database_failed'));
   try {
     await whenReady(worker, READY_TIMEOUT_MS);
   } catch (error) {
@@ -94,7 +95,7 @@ async function diedBefore(worker: Worker, closing: AbortSignal): Promise<boolean
     await once(worker, 'exit', { signal: closing });
     return true;
   } catch {
-    // `once` on a worker rejects with the thread's own error, too: that is a death.
+    // `once` on a worker also rejects with the thread's own error, which counts as a crash.
     return !closing.aborted;
   }
 }
@@ -105,10 +106,10 @@ async function endWorker(worker: Worker, log: Log): Promise<void> {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   worker.postMessage('close');
   try {
-    // The thread ends by itself: ended from outside, V8 sometimes falls over the compiled code it takes away.
+    // The thread ends by itself: when it is terminated, V8 sometimes crashes on the compiled code it frees.
     await gone;
   } catch (error) {
-    log.warn({ err: error }, 'embedded database did not close in time');
+    log.warn({ err: error }, 'embedded_database_close_timeout');
     await worker.terminate();
   }
 }
@@ -128,7 +129,7 @@ async function whenReady(worker: Worker, timeoutMs: number): Promise<void> {
     throw new Error(`the worker ended with code ${String(code)}`);
   });
   const ready = once(worker, 'message', { signal });
-  // Whichever loses the race ends later, by the signal; nobody waits for it any more.
+  // The wait that loses the race ends later, by the signal.
   for (const late of [exit, ready]) late.catch(() => undefined);
   await Promise.race([ready, exit]);
 }

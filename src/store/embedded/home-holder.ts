@@ -1,9 +1,9 @@
-/** Who holds a home, as its lock file says, and whether that process still lives. */
+/** The process that holds a home according to its lock file, and whether it still runs. */
 import { readFileSync } from 'node:fs';
 
 /**
- * `started` tells two processes with one pid apart; `socketPath` is where the embedded database listens; `leaving`: the
- * process is about to end, and worth waiting for.
+ * `started` distinguishes two processes with the same pid; `socketPath` is where the embedded database listens; `leaving`:
+ * the process is about to release the home, so that it can be waited for.
  */
 export interface HomeHolder {
   pid: number;
@@ -12,7 +12,7 @@ export interface HomeHolder {
   leaving?: boolean | undefined;
 }
 
-/** What a lock file says when its holder has left. */
+/** Content of a lock file whose holder has released the home. */
 export const NOBODY: HomeHolder = { pid: 0, started: '' };
 
 /** This process. */
@@ -20,13 +20,13 @@ export function thisProcess(): HomeHolder {
   return { pid: process.pid, started: startOf(process.pid) ?? '' };
 }
 
-/** Reads a lock file's text; nonsense is nobody. */
+/** Parses the text of a lock file; undefined when it is malformed. */
 export function parseHolder(text: string): HomeHolder {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // Lock files are written whole before they get their name: this one is not ours, and holds nothing.
+    // Lock files are complete before they get their name: this one is not from Parley and locks nothing.
     return NOBODY;
   }
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value))
@@ -42,7 +42,7 @@ export function isAlive(holder: HomeHolder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    // EPERM: it lives, but belongs to somebody else.
+    // EPERM: it runs, but belongs to another user.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
   }
   const started = startOf(holder.pid);
@@ -58,10 +58,10 @@ export function startOf(pid: number): string | undefined {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    // No such process, or no such system.
+    // There is no such process, or no /proc.
     return undefined;
   }
-  // The command's name is in parentheses and may hold anything: fields are counted after the last one.
+  // The command's name is in parentheses and may contain anything: fields are counted after the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }

@@ -1,6 +1,6 @@
 /**
- * One process per home. The lock is a file `lock.<n>`; the highest n counts. Whoever finds its holder dead or gone links
- * its own file under n + 1, which only one process can do, and nobody ever takes a name away from a live holder.
+ * One process per home. The lock is a file `lock.<n>`; the highest n counts. A process that finds its holder dead or gone
+ * links its own file as n + 1, which only one process can do; the file of a live holder is never removed.
  */
 import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,29 +9,29 @@ import { newId } from '../../lib/ids.ts';
 import { sleep } from '../../lib/sleep.ts';
 import { type HomeHolder, isAlive, NOBODY, parseHolder, thisProcess } from './home-holder.ts';
 
-/** How long a second process waits for a first one that is on its way out, in milliseconds. */
+/** How long a second process waits for a first one that is stopping, in milliseconds. */
 const LOCK_WAIT_MS = 30_000;
 
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 export interface HomeLock {
-  /** Survives restarts: by it a restarted node takes back its own lanes at once. */
+  /** The same across restarts: with it a restarted node takes back its own lanes at once. */
   instance: string;
   /** Tells other processes where the embedded database listens. */
   announce(socketPath: string): Promise<void>;
-  /** Tells processes that want the home to wait: this one ends soon. */
+  /** Tells other processes to wait for the home, because this one ends soon. */
   leaving(): Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Makes the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; any other live one is
- * refused at once. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
+ * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; with any other live
+ * holder it fails at once. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
  */
 export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Promise<HomeLock> {
   try {
     const made = await mkdir(home, { recursive: true, mode: 0o700 });
-    // The process's umask may have taken rights away from the mode above.
+    // The umask of the process may have removed rights from the mode above.
     if (made !== undefined) await chmod(home, 0o700);
     const file = await takeLock(home, waitMs);
     const instance = await readInstance(home);
@@ -48,19 +48,19 @@ export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Pr
     if (error instanceof StoreError) throw error;
     throw new StoreError(
       'home_unwritable',
-      `GATEWAY_HOME ${home} cannot be written: give this user a folder it may write.`,
+      `GATEWAY_HOME ${home} is not writable: set it to a folder this user can write.`,
       { cause: error },
     );
   }
 }
 
-/** Who holds the home now, if that process lives. */
+/** The process that holds the home now, if it still runs. */
 export async function liveHolder(home: string): Promise<HomeHolder | undefined> {
   const { holder } = await readLock(home);
   return isAlive(holder) ? holder : undefined;
 }
 
-/** Gives the lock file that is ours now. */
+/** The path of the lock file that is ours now. */
 async function takeLock(home: string, waitMs: number): Promise<string> {
   const deadline = performance.now() + waitMs;
   const mine = await writeAside(home, thisProcess());
@@ -73,14 +73,14 @@ async function takeLock(home: string, waitMs: number): Promise<string> {
         continue;
       }
       if (holder.leaving !== true || performance.now() >= deadline) throw locked(home, holder);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_MS);
     }
   } finally {
     await rm(mine, { force: true });
   }
 }
 
-/** Links our file as the lock of that turn; undefined when another process was first, in this turn or by a later one. */
+/** Links our file as lock number n; undefined when another process was first, with this number or a later one. */
 async function takeTurn(home: string, turn: number, mine: string): Promise<string | undefined> {
   const file = path.join(home, `lock.${turn}`);
   try {
@@ -91,7 +91,7 @@ async function takeTurn(home: string, turn: number, mine: string): Promise<strin
   }
   const turns = await lockTurns(home);
   if (turns.some((other) => other > turn)) {
-    // We looked long ago: that turn had come and gone.
+    // Our listing was old: that number had already been used and removed.
     await rm(file, { force: true });
     return undefined;
   }
@@ -105,7 +105,7 @@ async function readLock(home: string): Promise<{ turn: number; holder: HomeHolde
   try {
     return { turn, holder: parseHolder(await readFile(path.join(home, `lock.${turn}`), 'utf8')) };
   } catch (error) {
-    // A later holder has just cleared it away.
+    // A later holder has just removed it.
     if (hasCode(error, 'ENOENT')) return readLock(home);
     throw error;
   }

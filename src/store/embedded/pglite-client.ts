@@ -1,4 +1,4 @@
-/** One client of the embedded server: its start-up, its messages, cut where an answer is due. */
+/** One client of the embedded server: its start-up and its messages, grouped up to each one that expects an answer. */
 import type { Socket } from 'node:net';
 import {
   cString,
@@ -13,15 +13,15 @@ import {
   welcome,
 } from './wire.ts';
 
-/** Messages up to and with one that asks for an answer. `ends`: a ReadyForQuery will tell how the session stands. */
+/** Messages up to and including one that expects an answer. `ends`: a ReadyForQuery will report the state of the session. */
 export interface MessageGroup {
   bytes: Buffer;
   ends: boolean;
 }
 
-/** Reads a client's socket and keeps what it asked until its turn comes. */
+/** Reads a client's socket and keeps its messages until it is the client's turn. */
 export class PgClient {
-  /** From the start-up packet; the session is given it when this client's turn begins. */
+  /** From the start-up packet; set in the session when this client's turn begins. */
   searchPath = 'public';
   open = true;
   readonly socket: Socket;
@@ -32,7 +32,7 @@ export class PgClient {
   #unfinished: Buffer[] = [];
   #welcomed = false;
 
-  /** `onChange` is called when a first message waits, and when the client has gone. */
+  /** `onChange` is called when a first message waits, and when the client disconnected. */
   constructor(id: number, socket: Socket, onChange: (client: PgClient) => void) {
     this.#id = id;
     this.socket = socket;
@@ -41,7 +41,7 @@ export class PgClient {
       try {
         this.#read(chunk);
       } catch {
-        // Not the protocol: there is no answer to it.
+        // Not the Postgres protocol: there is no answer to it.
         socket.destroy();
       }
       if (!waiting && this.waiting) onChange(this);
@@ -62,7 +62,7 @@ export class PgClient {
     return this.#groups.shift();
   }
 
-  /** Messages that take back the prepared statements of a client that has gone; undefined when it made none. */
+  /** Messages that close the prepared statements of a disconnected client; undefined when it made none. */
   farewell(): Buffer | undefined {
     if (this.#statements.size === 0) return undefined;
     const closes = [...this.#statements].map((name) => makeFrame('C', Buffer.from('S'), cString(name)));
@@ -85,7 +85,7 @@ export class PgClient {
     this.#incoming = taken.rest;
     const { opening } = taken;
     if (opening.kind === 'cancel') {
-      // Statements here are short and there is one session: nothing to cancel it with.
+      // Cancelling is not supported: statements are short, and there is only one session.
       this.socket.destroy();
       return false;
     }

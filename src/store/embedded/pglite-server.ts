@@ -1,21 +1,21 @@
-/** Our own socket server for the embedded database: many clients take turns at its one session, transaction by transaction. */
+/** Our own socket server for the embedded database: many clients share its one session, transaction by transaction. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { type MessageGroup, PgClient } from './pglite-client.ts';
 import { lastReadyState, queryFrame, SYNC } from './wire.ts';
 
-/** How long a client may sit silent inside a transaction before it is dropped, in milliseconds: all others wait for it. */
+/** How long a client may be idle inside a transaction before it is dropped, in milliseconds: all others wait for it. */
 const OWNER_SILENCE_MS = 30_000;
 
-/** The one session: whole protocol messages in, what Postgres answers out. */
+/** The one session: takes whole protocol messages and gives the answers of Postgres. */
 export interface PgSession {
   exec(messages: Buffer): Promise<Buffer>;
 }
 
 export interface PgServer {
   listen(socketPath: string): Promise<void>;
-  /** Drops all clients, rolls back what was open. */
+  /** Drops all clients and rolls back an open transaction. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createPgServer(session: PgSession, ownerSilenceMs = OWNER_SILENC
       }),
     async close() {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      // The last thing a client says to its turn is that it has gone: that must be heard before the database closes.
+      // Each client reports its disconnection to the queue: that must be processed before the database closes.
       const gone = [...clients].map(({ socket }) => once(socket.destroy(), 'close'));
       await Promise.all([closed, ...gone]);
       await turns.idle();
@@ -49,9 +49,9 @@ export function createPgServer(session: PgSession, ownerSilenceMs = OWNER_SILENC
 }
 
 /**
- * Who has the session. A client owns it from its first message until ReadyForQuery says idle; the others wait in line.
- * One that drops while it owns the session is rolled back. Its `search_path` is honoured; other session state (SET,
- * LISTEN, temporary tables) would be shared and must not be used.
+ * The queue for the session. A client owns it from its first message until ReadyForQuery reports idle; the others wait in
+ * line. A client that disconnects while it owns the session is rolled back. Its `search_path` is applied; other session
+ * state (SET, LISTEN, temporary tables) would be shared and must not be used.
  */
 class SessionTurns {
   readonly #session: PgSession;
@@ -68,13 +68,13 @@ class SessionTurns {
     this.#silenceMs = silenceMs;
   }
 
-  /** A client has something to say, or has gone. */
+  /** Called when a client has a message waiting, or has disconnected. */
   join(client: PgClient): void {
     if (this.#owner !== client) this.#line.add(client);
     if (!this.#busy) this.#running = this.#run();
   }
 
-  /** Resolves once nobody waits. */
+  /** Resolves once no client waits. */
   async idle(): Promise<void> {
     await this.#running;
     clearTimeout(this.#silence);
@@ -86,7 +86,7 @@ class SessionTurns {
     for (let client = this.#next(); client !== undefined; client = this.#next()) {
       if (client.open) await this.#serve(client);
       else await this.#leave(client);
-      // The database answers without waiting: the sockets need their share of the loop.
+      // The database answers synchronously: this lets the event loop serve the sockets.
       await nextTick();
     }
     this.#busy = false;
@@ -124,7 +124,7 @@ class SessionTurns {
     this.#searchPath = client.searchPath;
   }
 
-  /** Undoes what a dropped client left: its open transaction, its prepared statements. */
+  /** Rolls back the open transaction of a disconnected client and closes its prepared statements. */
   async #leave(client: PgClient): Promise<void> {
     if (this.#owner === client) {
       await this.#session.exec(Buffer.concat([SYNC, queryFrame('rollback')]));

@@ -21,7 +21,7 @@ const server = createPgServer({
 await server.listen(order.socketPath);
 await chmod(order.socketPath, 0o600);
 
-// Any message means: close. The thread ends once nothing is open any more.
+// Any message means close. The thread ends once nothing is open any more.
 port.once('message', () => {
   void (async () => {
     await server.close();

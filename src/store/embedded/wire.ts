@@ -1,20 +1,20 @@
-/** The Postgres wire protocol as far as the embedded server needs it: cutting frames, answering a start-up. */
+/** The part of the Postgres wire protocol that the embedded server needs: splitting messages, answering a start-up. */
 
 /** PostgreSQL "Message Formats": the codes a first packet may carry in place of a protocol version. */
 const SSL_REQUEST = 80_877_103;
 const GSS_REQUEST = 80_877_104;
 const CANCEL_REQUEST = 80_877_102;
 
-/** Largest message taken from a client, in bytes; more is a broken client. */
+/** Largest message accepted from a client, in bytes; a larger one is an error of the client. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** What a connection's first packet wants. */
+/** The request in the first packet of a connection. */
 export type Opening =
   | { kind: 'encryption' }
   | { kind: 'cancel' }
   | { kind: 'startup'; parameters: Map<string, string> };
 
-/** Takes the first whole packet off `buffer`; undefined when it is not all there. Throws on nonsense. */
+/** Parses the first packet in `buffer`; undefined when it is incomplete. Throws when it is malformed. */
 export function takeOpening(buffer: Buffer): { opening: Opening; rest: Buffer } | undefined {
   if (buffer.length < 8) return undefined;
   const length = checkedLength(buffer.readInt32BE(0), 8);
@@ -23,15 +23,15 @@ export function takeOpening(buffer: Buffer): { opening: Opening; rest: Buffer } 
   const code = buffer.readInt32BE(4);
   if (code === SSL_REQUEST || code === GSS_REQUEST) return { opening: { kind: 'encryption' }, rest };
   if (code === CANCEL_REQUEST) return { opening: { kind: 'cancel' }, rest };
-  const words = buffer.toString('utf8', 8, length).split('\0');
+  const fields = buffer.toString('utf8', 8, length).split('\0');
   const parameters = new Map<string, string>();
-  for (let i = 0; i + 1 < words.length && words[i] !== ''; i += 2) {
-    parameters.set(words[i] ?? '', words[i + 1] ?? '');
+  for (let i = 0; i + 1 < fields.length && fields[i] !== ''; i += 2) {
+    parameters.set(fields[i] ?? '', fields[i + 1] ?? '');
   }
   return { opening: { kind: 'startup', parameters }, rest };
 }
 
-/** Cuts whole messages off the front of `buffer`. Throws on a length no client of ours would send. */
+/** Splits the whole messages off the front of `buffer`. Throws on a length over the limit. */
 export function takeFrames(buffer: Buffer): { frames: Buffer[]; rest: Buffer } {
   const frames: Buffer[] = [];
   let at = 0;
@@ -49,7 +49,7 @@ function checkedLength(length: number, least: number): number {
   return length;
 }
 
-/** The letter that says what a message is. */
+/** The type letter of a message. */
 export function kindOf(frame: Buffer): string {
   return String.fromCharCode(frame[0] ?? 0);
 }
@@ -81,7 +81,7 @@ export function queryFrame(text: string): Buffer {
 
 export const SYNC = makeFrame('S');
 
-/** "You are in": no password is asked, because only this user can open the socket. */
+/** Accepts the connection without a password, because only this user can open the socket. */
 export function welcome(connectionId: number): Buffer {
   const int32 = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);
@@ -102,8 +102,8 @@ export function welcome(connectionId: number): Buffer {
 }
 
 /**
- * The same message with the name of its prepared statement made this connection's own: all connections share one
- * session, and two clients may choose the same name. The unnamed statement needs none.
+ * The same message with the name of its prepared statement made unique to this connection: all connections share one
+ * session, and two clients may choose the same name. The unnamed statement stays unnamed.
  */
 export function ownStatement(frame: Buffer, prefix: string): Buffer {
   const kind = kindOf(frame);

@@ -1,4 +1,4 @@
-/** What the embedded database's worker is told: where its data is, and where to listen. */
+/** The first message to the worker of the embedded database: where its data is, and where to listen. */
 export interface WorkerMessage {
   dataDir: string;
   socketPath: string;

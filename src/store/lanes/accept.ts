@@ -37,7 +37,7 @@ export function accept(
     turnId,
     payload: cleanJson(payload),
     dedupe: dedupeKey(message.id),
-    // Where there may be nothing to say, nobody is shown that it was asked for.
+    // A turn that may stay silent has no user message either.
     shown: silentToken === undefined ? 1 : 0,
     content: cleanText(message.content),
     role: message.channel === 'system' ? 'system' : 'user',
@@ -58,7 +58,7 @@ interface AcceptCall {
   turnId: string;
   payload: string;
   dedupe: string;
-  /** Messages of the session that people see of this: 1 or 0. */
+  /** Visible messages this adds to the session: 1 or 0. */
   shown: number;
   content: string;
   role: string;
@@ -88,7 +88,7 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
     row = await insertTurn(sql, call);
   } catch (error) {
     if (dividedByZero(error)) return { kind: 'foreign' };
-    // Our own row of a run before may meet either key first.
+    // A row of our own previous attempt may violate either key first.
     const key = violatedKey(error);
     if (key !== 'lane_item_dedupe' && key !== 'turn_pkey') throw error;
     const known = await acceptedBefore(sql, call, attempt);
@@ -101,13 +101,13 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
   return { kind: 'accepted', turnId: call.turnId, ...row, heads };
 }
 
-/** CTE `target`: the session the message speaks to. */
+/** CTE `target`: the session the message belongs to. */
 function targetSession(sql: Sql, call: AcceptCall) {
   return sql`target as (
     select coalesce(${call.override}, (select session from address where key = ${call.address}), ${call.address}) as session)`;
 }
 
-/** How many messages of the session are before the one at `tail`: what a stop cancelled does not count, what runs does. */
+/** Number of messages of the session before the one at `tail`, with the running one and without those a stop cancelled. */
 function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
@@ -145,19 +145,19 @@ async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | und
   return row;
 }
 
-/** True where a person's message ends what runs before it. */
+/** True when a person's message ends the running turn. */
 function interrupts(sql: Sql, { role }: AcceptCall) {
   if (role !== 'user') return sql`false`;
   return sql`exists (select from session, target where key = target.session and queue_mode = 'interrupt')`;
 }
 
-/** What the channel has put on screen for the answer already (a deferred Discord reply) is known before the turn begins. */
+/** Stores the id of a placeholder that the channel has already sent (a deferred Discord reply) before the turn begins. */
 function placeholderRow(sql: Sql, { turnId, placeholder }: AcceptCall) {
   if (placeholder === undefined) return sql``;
   return sql`shown as (${noteParts(sql, turnId, [placeholder], sql`bumped`)}),`;
 }
 
-/** The message as it was stored before: by somebody else's delivery of it, or by a run of this call whose answer was lost. */
+/** The message as it was stored before: by another delivery of it, or by an attempt of this call whose answer was lost. */
 async function acceptedBefore(
   sql: Sql,
   call: AcceptCall,

@@ -1,4 +1,4 @@
-/** Appending one message to a lane: the same id is taken once, and leaves no gap. */
+/** Appending one message to a lane: a repeated id is stored once and leaves no gap. */
 import type { LaneKey, LaneStep } from '../../contracts/lanes.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json.ts';
@@ -52,7 +52,7 @@ async function appendOnce(sql: Sql, call: AppendCall, attempt: number): Promise<
     if (violatedKey(error) !== 'lane_item_dedupe') throw error;
     const [row] = await sql<{ seq: number }[]>`
       select seq from lane_item where lane = ${call.lane} and dedupe = ${call.dedupe}`;
-    // Purged in between: the next run stores it anew.
+    // It was purged in between: the next attempt stores it again.
     if (row === undefined) throw error;
     const heads = attempt > 0 ? await claimedHeads(sql, call.node ?? '', call.claim) : [];
     return { seq: row.seq, duplicate: true, heads };

@@ -1,4 +1,4 @@
-/** Turns that wait for a human: parking one with its question, deciding what it waits for, and what waits. */
+/** Turns that wait for a human: parking one with its approval request, deciding requests, and listing them. */
 import { approvalSubject, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalStore } from '../../contracts/approvals.ts';
 import { FencedError } from '../../contracts/errors.ts';
@@ -21,7 +21,7 @@ export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'd
   };
 }
 
-/** A stop that came before is a denial: the turn is due at once and ends. */
+/** An earlier stop counts as a denial: the turn is due at once and ends. */
 async function park(
   sql: Sql,
   fence: Fence,
@@ -42,11 +42,11 @@ async function park(
       from freed on conflict (id) do nothing)
     ${shown(sql, approval)}
     select exists (select 1 from freed) as held`;
-  // At a repetition the lane was freed by the run before, or has moved on since.
+  // On a repeat, the previous attempt freed the lane, or the lane has moved on since.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
-/** The question's delivery. In the same statement: a crash can leave neither a question unasked nor one without a turn. */
+/** The delivery of the request, in the same statement: a crash cannot leave a request undelivered or without its turn. */
 function shown(sql: Sql, { id, question }: Parameters<LaneStore['park']>[1]) {
   if (question === undefined) return sql``;
   const { channel, chatId, threadId } = question.message;
@@ -59,8 +59,8 @@ function shown(sql: Sql, { id, question }: Parameters<LaneStore['park']>[1]) {
 }
 
 /**
- * The lane is locked before the approval, in the same order as a stop does it. A lane that somebody runs has expired:
- * its owner may have read already that nobody decided.
+ * The lane is locked before the approval, in the same order as by a stop. When the lane is running, the request has
+ * expired: the turn may have read already that it was not decided.
  */
 async function decide(
   sql: Sql,
@@ -96,7 +96,7 @@ interface ApprovalRow {
   ownerTokenId: string | null;
 }
 
-/** The reading side. Rows whose subject cannot be read are no questions anybody could answer. */
+/** Reads approval requests. Rows with an unreadable subject are left out, since they cannot be decided. */
 export function createApprovalStore(database: Database): ApprovalStore {
   return {
     approval: (id) =>

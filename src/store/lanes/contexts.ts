@@ -1,4 +1,4 @@
-/** Summaries in the place of old context rows: found from the newest end, put there in one statement. */
+/** Summaries that replace old context rows: read from the newest end, stored in one statement. */
 import type postgres from 'postgres';
 import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/records.ts';
 import { cleanJson } from '../../lib/json.ts';
@@ -11,7 +11,7 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /**
  * Stands in `turn_id` of a session's summaries, whose `iteration` is the lane seq of the last turn they cover: they
- * belong to no turn, and the newest one is found by the index that makes every row unique.
+ * belong to no turn, and the newest one is found by the unique index.
  */
 export function summariesOf(session: string): string {
   return `summary:${session}`;
@@ -57,14 +57,14 @@ async function unsummarized(sql: Sql, session: string, limit: number): Promise<U
 }
 
 /**
- * The lane is held against `/new` and deletion, which lock it first: either sees the summary, or this finds the rows
- * gone. The turn that runs meanwhile is not held up.
+ * The lane is locked against `/new` and deletion, which lock it first: either they see the summary, or this finds the
+ * rows deleted. A running turn is not blocked.
  */
 async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Promise<boolean> {
   const { from, upTo, rows, summary, tokens } = range;
   const key = cleanText(session);
   const payload = cleanJson(summary);
-  // The index of what is not covered finds the rows; their seqs alone would have the whole table read.
+  // The index of unsummarized rows finds them; their seqs alone would need a scan of the whole table.
   const inReach = (table: Fragment): Fragment => sql`
     ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
       and ${table}.summarized_by is null and ${table}.kind <> 'tool_intent'`;

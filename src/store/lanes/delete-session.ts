@@ -1,4 +1,4 @@
-/** The deletion of a session, everything that belongs to it included. */
+/** The deletion of a session with everything that belongs to it. */
 import type { SessionKey } from '../../contracts/message.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -13,8 +13,8 @@ export function deleteSession(database: Database, key: SessionKey): Promise<bool
 }
 
 /**
- * Deletes everything but the lane's own row: its epoch must never come again, or a turn that still runs could write
- * into a new session of the same name. That turn is fenced off.
+ * Deletes everything but the lane's own row: its epoch must never be reused, or a turn that still runs could write into
+ * a new session of the same name. That turn is fenced off.
  */
 async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
   const lane = `in:${key}`;
@@ -35,6 +35,6 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   await sql`delete from turn where session = ${key}`;
   await sql`delete from address where session = ${key}`;
   const gone = await sql`delete from session where key = ${key} returning key`;
-  // At a repetition the run before may have deleted it.
+  // On a repeat, the previous attempt may have deleted it.
   return gone.length > 0 || attempt > 0;
 }

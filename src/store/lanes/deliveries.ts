@@ -1,4 +1,4 @@
-/** The way out: queueing a message for an address, and T7, which ends it with the platform ids. */
+/** Deliveries: queueing a message for an address, and T7, which ends it with the platform ids. */
 import type { Fence, LaneStep } from '../../contracts/lanes.ts';
 import type { Ledger } from '../../contracts/ledger.ts';
 import type { SentMessage } from '../../contracts/message.ts';

@@ -1,4 +1,4 @@
-/** T2-T5: what a running turn writes down while it runs; each statement holds the lane still, each row is written once. */
+/** T2-T5: what a turn stores while it runs; each statement locks the lane, each row is written once. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import type { Ledger } from '../../contracts/ledger.ts';
@@ -45,7 +45,7 @@ export async function writeRows(
   if (row?.held !== true) throw new FencedError(fence.lane);
 }
 
-/** The body of a CTE that stores journal rows while the CTE `guard` has its one row. A row that is there already stays. */
+/** The body of a CTE that stores journal rows while the CTE `guard` has its one row. An existing row stays as it is. */
 export function insertRows(
   sql: Sql,
   fence: Fence,
@@ -71,7 +71,7 @@ export function insertRows(
     on conflict (turn_id, iteration, kind, part) do nothing`;
 }
 
-/** What tells rows of one kind in one iteration apart. */
+/** The number of a row within its kind and iteration. */
 function partOf(entry: JournalRow['entry']): number {
   if (entry.kind === 'user') return entry.laneSeq ?? 0;
   return 'callIndex' in entry ? entry.callIndex : 'part' in entry ? entry.part : 0;

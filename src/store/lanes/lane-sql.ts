@@ -1,4 +1,4 @@
-/** The pieces of SQL that every statement on lanes is made of: taking a lane, ending its head, reading what was claimed. */
+/** The SQL fragments of all statements on lanes: claiming a lane, ending its head, reading what was claimed. */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
 import { FencedError } from '../../contracts/errors.ts';
@@ -8,7 +8,7 @@ import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Longest dedupe key that is stored as it is; a longer one is stored as its digest (an index entry has a limit). */
+/** Longest dedupe key that is stored unchanged; a longer one is stored as its digest (index entries are limited). */
 const MAX_DEDUPE_LENGTH = 200;
 
 /** A dedupe key as the table holds it. */
@@ -19,7 +19,7 @@ export function dedupeKey(id: string): string {
     : `sha256:${createHash('sha256').update(clean).digest('hex')}`;
 }
 
-/** A claimed head as the statements give it. `dedupe` is null when the message was committed after the statement's snapshot. */
+/** A claimed head as the statements return it. `dedupe` is null when the message was committed after the statement's snapshot. */
 export interface HeadRow {
   lane: LaneKey;
   node: string;
@@ -32,7 +32,7 @@ export interface HeadRow {
   stopped: boolean;
 }
 
-/** CTE `live`: the node that may claim, if it is given and its lease runs. */
+/** CTE `live`: the node that may claim, if one is given and its lease is valid. */
 export function liveNode(sql: Sql, node: string | undefined): Fragment {
   return sql`live as (select id from node where id = ${node ?? null} and lease_until > now())`;
 }
@@ -40,7 +40,7 @@ export function liveNode(sql: Sql, node: string | undefined): Fragment {
 /**
  * The body of a CTE that raises a lane's tail by one, making the lane if need be, and claims it for `live` when it is
  * free and due. `source` is a FROM item with a column `key`; `limit` refuses a lane with that many pending messages;
- * where `interrupts` holds, the head that somebody runs is marked to end.
+ * where `interrupts` holds, the running head is marked to end.
  */
 export function bumpLane(
   sql: Sql,
@@ -50,7 +50,7 @@ export function bumpLane(
   interrupts: Fragment = sql`false`,
 ): Fragment {
   const taken = sql`l.owner is null and l.wake_at <= now() and excluded.owner is not null`;
-  const room = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
+  const belowLimit = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
   return sql`
     insert into lane as l (key, tail, owner, epoch, claim, interrupt_seq)
     select source.key, 1, live.id, case when live.id is null then 0 else 1 end, ${call}, case when ${interrupts} then -1 else 0 end
@@ -61,18 +61,18 @@ export function bumpLane(
       epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
       claim = case when ${taken} then excluded.claim else l.claim end,
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
-      ${room}
+      ${belowLimit}
     returning l.*`;
 }
 
-/** The last message of a lane that waits no more: finished, stopped, or taken into the head's turn. */
+/** The last message of a lane that no longer waits: finished, stopped, or joined to the head's turn. */
 export function over(sql: Sql, row: Fragment = sql``): Fragment {
   return sql`greatest(${row}head, ${row}stop_seq, ${row}joined_seq)`;
 }
 
 /**
  * The body of a CTE that ends the head of a fenced lane and, when more is queued, claims the next message for the same
- * node. What a stop cancelled (everything up to `stop_seq`) or the head's turn took in (up to `joined_seq`) is stepped over. No row when the fence does not hold.
+ * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are skipped. No row when the fence does not hold.
  */
 export function advanceLane(sql: Sql, fence: Fence): Fragment {
   const head = sql`greatest(${fence.seq}, stop_seq, joined_seq)`;
@@ -104,7 +104,7 @@ export function heldLane(sql: Sql, fence: Fence): Fragment {
   return sql`held as (select key from lane where ${holds(sql, fence)} for share)`;
 }
 
-/** Names the claim a finish makes: the same at each repetition. */
+/** The name of the claim that a finish makes: the same for each repetition. */
 export function claimOf(fence: Fence): string {
   return `${fence.lane}@${fence.epoch}`;
 }
@@ -144,7 +144,7 @@ function toHeads(rows: readonly HeadRow[]): LaneHead[] {
   return rows.flatMap(({ dedupe, ...row }) => (dedupe === null ? [] : [{ ...row, dedupe }]));
 }
 
-/** What a finish that no longer held the lane means: its own earlier commit (the heads it claimed), or somebody else's. Throws `FencedError`. */
+/** Resolves a finish whose fence no longer holds: gives the heads of its own earlier commit. Throws `FencedError` when another node owns the lane. */
 export async function ownFinish(sql: Sql, fence: Fence): Promise<LaneHead[]> {
   const [row] = await sql<{ mine: boolean }[]>`
     select done_epoch = ${fence.epoch} as mine from lane_item where lane = ${fence.lane} and seq = ${fence.seq}`;

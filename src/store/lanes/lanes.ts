@@ -1,4 +1,4 @@
-/** The lanes: appending, ending and letting go of heads, and the messages that nobody will try again. */
+/** The lanes: appending, ending and releasing heads, and dead letters. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { DeadLetter, Fence, LaneStep, LaneStore } from '../../contracts/lanes.ts';
 import { cleanText } from '../../lib/text.ts';
@@ -63,7 +63,7 @@ async function release(
       update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, error = coalesce(${error}, error) from freed
       where lane_item.lane = freed.key and lane_item.seq = ${fence.seq})
     select exists (select 1 from freed) as held`;
-  // At a repetition the lane was freed by the run before, or has moved on since: either way it is let go.
+  // On a repeat, the previous attempt freed the lane, or it has moved on since: either way it is released.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 

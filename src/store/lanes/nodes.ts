@@ -1,4 +1,4 @@
-/** Nodes and their leases: who may claim lanes, and what becomes of a dead one's. */
+/** Nodes and their leases: who may claim lanes, and what happens to the lanes of dead nodes. */
 import type { LaneHead, LaneCapacity, LaneStore } from '../../contracts/lanes.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -6,7 +6,7 @@ import { claimedHeads, type HeadRow, headsOf, settleHeads } from './lane-sql.ts'
 
 type NodeStore = Pick<LaneStore, 'register' | 'heartbeat' | 'unregister' | 'sweep' | 'flags'>;
 
-/** Dead nodes' rows are kept this long, so that a frozen process which wakes up late finds itself dead. */
+/** Rows of dead nodes are kept this long, so that a process that was frozen finds that its lease has ended. */
 const DEAD_NODE_DAYS = 7;
 
 export function createNodes(database: Database): NodeStore {
@@ -41,7 +41,7 @@ function leaseEnd(sql: Sql, leaseMs: number) {
   return sql`now() + ${leaseMs}::float8 * interval '1 millisecond'`;
 }
 
-/** The earlier process of the same home is dead for certain: the home's lock is ours. */
+/** The earlier process of the same home is certainly dead, because this one holds the home's lock. */
 async function register(sql: Sql, instance: string, leaseMs: number): Promise<string> {
   const id = newId();
   await sql`update node set lease_until = now() where instance = ${instance} and lease_until > now()`;
@@ -53,7 +53,7 @@ async function register(sql: Sql, instance: string, leaseMs: number): Promise<st
   return id;
 }
 
-/** Frees the lanes of dead nodes; each counts a crash against the message it was working on. */
+/** Frees the lanes of dead nodes; each adds a crash to the message that was being worked on. */
 async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
     with orphaned as (
@@ -70,7 +70,7 @@ async function sweep(
   attempt: number,
 ): Promise<LaneHead[]> {
   if (attempt > 0) {
-    // The answer of an earlier run may have been lost after its commit: nobody else knows of its claims.
+    // The answer of an earlier attempt may have been lost after its commit: no one else knows of its claims.
     const claimed = await claimedHeads(sql, node, claim);
     if (claimed.length > 0) return claimed;
   }

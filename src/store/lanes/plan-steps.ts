@@ -1,4 +1,4 @@
-/** The plan of a turn: stored with all that belongs to it in one statement, and replaced as the turn carries it out. */
+/** The plan of a turn: stored with all that belongs to it in one statement, and updated as the turn runs it. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import type { Ledger } from '../../contracts/ledger.ts';
@@ -13,7 +13,7 @@ import { putTodos } from '../statements/notes.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
 import { heldLane } from './lane-sql.ts';
 
-/** The ledger's side of plans. */
+/** The ledger's functions for plans. */
 export function createPlanSteps(database: Database): Pick<Ledger, 'storePlan' | 'updatePlan' | 'planFact'> {
   return {
     storePlan: (fence, turnId, planning) =>
@@ -35,7 +35,7 @@ function clean(planning: PlanningRecord): PlanningRecord {
   };
 }
 
-/** One statement: a plan that is there already keeps the rest of it from being written again. */
+/** One statement: nothing is written when the plan is already stored. */
 async function storePlan(sql: Sql, fence: Fence, turnId: string, planning: PlanningRecord): Promise<void> {
   const session = sessionOfLane(fence);
   const [row] = await sql<{ held: boolean }[]>`
@@ -64,7 +64,7 @@ function planRows(sql: Sql, fence: Fence, turnId: string, made: PlanningRecord['
     listed as (${putTodos(sql, session, made.todos, sql`planned`)})`;
 }
 
-/** A turn whose planning was cut off by a crash plans again: its first cost stays counted. */
+/** A turn whose planning was interrupted by a crash plans again: the usage of the first planning stays counted. */
 function planningUsage(sql: Sql, session: string, turnId: string, planning: PlanningRecord) {
   const { userId, model, usage } = planning;
   return sql`

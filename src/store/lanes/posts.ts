@@ -30,7 +30,7 @@ interface PostRow {
 async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostStore['post']> {
   const { ref, turnId, address, limit, node } = call;
   const content = cleanText(call.content);
-  // The row of the delivery's parts is what makes a repeated call find that it has been here.
+  // By the row of the delivery's parts a repeated call finds that the message was sent before.
   const [row] = await sql<PostRow[]>`
     with ${liveNode(sql, node)},
     here as (select session, address, user_seq from turn where id = ${turnId}),
@@ -60,12 +60,12 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
   if (row.seq !== null) {
     return { kind: 'posted', seq: row.seq, heads: await settleHeads(sql, row.heads, node ?? '', ref) };
   }
-  // At a repetition the run before may have sent it: what that claimed is still to be done.
+  // On a repeat, the previous attempt may have sent it: the heads it claimed must still be run.
   if (row.known) return { kind: 'known', heads: attempt > 0 ? await claimedHeads(sql, node ?? '', ref) : [] };
   return { kind: 'full', limit, heads: [] };
 }
 
-/** The CTEs `bumped` and `queued`; empty for `http`, which has no lane out. */
+/** The CTEs `bumped` and `queued`; empty for `http`, which has no `out:` lane. */
 function queued(sql: Sql, { ref, address }: PostCall, content: string) {
   const place = parseAddress(address);
   const payload: DeliveryPayload = { ref, message: { ...place, content, media: [], buttons: [] } };

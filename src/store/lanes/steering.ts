@@ -1,4 +1,4 @@
-/** What waits behind the head of a lane, and how it is taken into the head's turn: messages that come while it runs, or in a burst. */
+/** Messages that wait behind the head of a lane, and how they join the head's turn (queue modes `steer` and `collect`). */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import type { Ledger, WaitingBehind } from '../../contracts/ledger.ts';
@@ -9,7 +9,7 @@ import { insertRows, sessionOfLane } from './journal.ts';
 import { holds, over } from './lane-sql.ts';
 import { endOnScreen } from './stop.ts';
 
-/** What stands in place of an answer for a message that became part of another one's turn. */
+/** Replaces the answer on screen of a message that joined another turn. */
 const JOINED_TEXT = '*(answered together with the message before)*';
 
 export function createJoining(database: Database): Pick<Ledger, 'waitingBehind' | 'joinTurn'> {
@@ -20,7 +20,7 @@ export function createJoining(database: Database): Pick<Ledger, 'waitingBehind' 
   };
 }
 
-/** One round trip by index; what a mode would not take is not read. Ages are the database's. */
+/** One round trip by index; nothing is read in other queue modes. Ages are by the database's clock. */
 async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<WaitingBehind> {
   const session = sessionOfLane(fence);
   const ms = (moment: ReturnType<Sql>) => sql`(extract(epoch from now() - ${moment}) * 1000)::float8`;
@@ -47,8 +47,8 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
 }
 
 /**
- * One fenced statement writes everything that makes them part of the turn; a repetition finds it done. What stands on a
- * screen for them (a deferred reply) is ended in the same transaction. False when a stop came before: then they are gone.
+ * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders on screen for them (deferred
+ * replies) are ended in the same transaction. False when a stop came before and cancelled them.
  */
 async function joinTurn(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** `/stop` as a fact: one transaction marks everything up to the tail. And its opposite: a dead letter queued again. */
+/** Stop marks: one transaction marks everything up to the tail. And the replay of dead letters. */
 import type { LaneKey, StopResult } from '../../contracts/lanes.ts';
 import type { DeliveryPayload } from '../../contracts/ledger.ts';
 import { cleanJson } from '../../lib/json.ts';
@@ -10,15 +10,15 @@ import type { Sql } from '../database/database.ts';
 import { bumpLane, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn-plan.ts';
 
-/** What the reply to a cancelled message says where one is on screen already. */
+/** Text of the placeholder of a cancelled message. */
 const CANCELLED_TEXT = '*(stopped)*';
-/** Why the plan of such a turn is over. */
+/** Reason stored with a plan that a stop cancelled. */
 const CANCELLED_PLAN = 'Stopped.';
 
 interface CancelledTurn {
   id: string;
   address: Address;
-  /** Something of it is on a screen. */
+  /** A part of its answer is on screen. */
   shown: boolean;
 }
 
@@ -36,15 +36,15 @@ export async function lockLane(sql: Sql, key: string): Promise<LockedLane | unde
   return lane;
 }
 
-/** The model begins anew: what it noted down for itself goes, too. */
+/** Starts a fresh context: the agent's notes are deleted, too. */
 async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void> {
   await sql`update session set fresh_seq = ${tail} where key = ${session}`;
   for (const table of ['todo', 'scratchpad']) await sql`delete from ${sql(table)} where session = ${session}`;
 }
 
 /**
- * Stops a session. A head that somebody runs is left to its owner, who sees the mark; a parked one is denied and due
- * at once, so that it ends in order; everything else that waits is cancelled here.
+ * Stops a session. A running head is left to its owner, which sees the mark; a parked one is denied and due at once, so
+ * that it ends in order; everything else that waits is cancelled here.
  */
 export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
   const key = `in:${session}`;
@@ -76,7 +76,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 
-/** Marks the session's subagents in the background: who runs one sees it; one that nobody runs is due at once, to end. */
+/** Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at once, to end. */
 async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
   const marked = await sql`
     update lane set stop_seq = tail, wake_at = now()
@@ -85,7 +85,7 @@ async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResul
   return marked.length > 0 ? { agents: marked.length } : {};
 }
 
-/** What stands on a screen for a turn that never ran (a deferred reply) must not wait there for ever. */
+/** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen for ever. */
 export async function endOnScreen(
   sql: Sql,
   { id, address }: Pick<CancelledTurn, 'id' | 'address'>,
@@ -100,7 +100,7 @@ export async function endOnScreen(
     insert into lane_item (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
 }
 
-/** True when the turn at `laneSeq` waits for a human; what it waits for is denied. */
+/** Denies what the turn at `laneSeq` waits for; false when it does not wait for a human. */
 async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promise<boolean> {
   const [parked] = await sql<{ id: string }[]>`
     select id from turn where session = ${session} and lane_seq = ${laneSeq} and state = 'parked'`;
@@ -124,7 +124,7 @@ export async function replayDeadLetter(
   const moved = await sql`
     update lane_item set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0
     where lane = ${lane} and seq = ${seq} and dead returning seq`;
-  // At a repetition the run before may have moved it.
+  // On a repeat, the previous attempt may have moved it.
   if (moved.length === 0) return attempt > 0;
   await sql`update lane set tail = ${tail} where key = ${lane}`;
   if (!lane.startsWith('in:')) return true;

@@ -1,4 +1,4 @@
-/** The end of a background subagent: its own head and the message that tells its session, in one transaction. */
+/** The end of a background subagent: its own head and the message with its result for the session, in one transaction. */
 import type { Fence, LaneStep } from '../../contracts/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
@@ -21,13 +21,13 @@ import { usageRows } from './usage-rows.ts';
 
 type Finished = LaneStep & { seq: number | undefined };
 
-/** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as a stop does it. */
+/** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as by a stop. */
 export async function finishSubagent(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   await lockLane(sql, `in:${finish.session}`);
   const [held] = await sql<{ stopped: boolean }[]>`
     select stop_seq >= ${fence.seq} as stopped from lane where ${holds(sql, fence)} for update`;
   if (held === undefined) return await finishedBefore(sql, fence, finish);
-  // A dead letter can be replayed: it goes on from where it was.
+  // A dead letter can be replayed: it continues where it was.
   if (finish.deadLetter === undefined) await sql`delete from context where turn_id = ${finish.agentId}`;
   return held.stopped ? await endStopped(sql, fence, finish) : await endAnnounced(sql, fence, finish);
 }

@@ -1,4 +1,4 @@
-/** Subagents: the journals of those a turn waits for, and the `agent:` lanes of those in the background. */
+/** Subagents: the journals of those that a turn waits for, and the `agent:` lanes of those in the background. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
@@ -62,7 +62,7 @@ export function createSubagentStore(database: Database): SubagentStore {
   };
 }
 
-/** Where journals of a session's subagents stand: no session has such a name, so no turn reads them as its history. */
+/** The session name under which journals of subagents are stored: no session has it, so no turn reads them as its history. */
 const waitedFor = (session: string): string => `waited:${session}`;
 const inBackground = (session: string): string => `background:${session}`;
 
@@ -85,9 +85,9 @@ export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<vo
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now()
     where class = 'agent' and tail > head and starts_with(key, ${own})`;
-  // The ids of one session's subagents are all of one form: what lies between the first and the last possible is theirs.
+  // The ids of a session's subagents share a prefix: all ids between the first and the last possible one are theirs.
   await sql`delete from lane_item where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
-  // Notes on stopped ones stand among the session's own rows, under no turn.
+  // Notes on stopped subagents are among the session's own rows, without a turn.
   for (const shelf of [session, waitedFor(session), inBackground(session)]) {
     await sql`
       delete from context where turn_id in (
@@ -126,8 +126,8 @@ interface StartRow {
 }
 
 /**
- * The turn's lane is held still, so that a stop either sees the new lane or is seen here; by a statement before the one
- * that counts, so that of two starts at once the second sees the first.
+ * The turn's lane is locked, so that a stop either sees the new lane or is seen here. A separate statement does it before
+ * the one that counts, so that of two concurrent starts the second sees the first.
  */
 async function start(
   sql: Sql,

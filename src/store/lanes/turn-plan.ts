@@ -1,4 +1,4 @@
-/** The plan of a turn: read for the card that shows it, and given up with a turn that ends without running. */
+/** The plan of a turn: read for its card, and cancelled when its turn ends without running. */
 import { cleanJson } from '../../lib/json.ts';
 import { cancelPlan } from '../../contracts/plan.ts';
 import type { Plan } from '../../contracts/plan.ts';
@@ -12,7 +12,7 @@ export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined
   return row?.doc;
 }
 
-/** Gives up the open plans of turns; the turns whose card is on a screen, and must be brought up to date. */
+/** Cancels the open plans of turns; gives the turns whose card is on screen and must be updated. */
 export async function endPlans(
   sql: Sql,
   turnIds: readonly string[],

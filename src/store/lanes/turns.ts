@@ -1,4 +1,4 @@
-/** A turn's two ends: everything it needs to start or go on, and T6, which ends it and queues what it said. */
+/** The start and the end of a turn: everything it needs to start or resume, and T6, which ends it and queues its answer. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStep } from '../../contracts/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
@@ -40,9 +40,9 @@ interface OpenedRow {
 
 /**
  * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
- * summary or `/new`: its cost does not grow with the session's age. What the turn waited for and nobody decided is denied.
- * What it writes may be lost with a server that loses its power, for the next start of the turn writes it again: so its
- * commit waits for no disk, and neither does the first token.
+ * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn waited for is denied.
+ * Its writes may be lost when the server loses power, because the next start of the turn repeats them: so its commit does
+ * not wait for the disk, and neither does the first token.
  */
 export async function openTurn(
   sql: Sql,
@@ -102,7 +102,7 @@ function sessionColumns(sql: Sql) {
     created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
 }
 
-/** `Ledger.finishTurn`, one statement: nothing of it is written when the fence does not hold. */
+/** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
 export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
   const claim = claimOf(fence);
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
@@ -130,7 +130,7 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
   return { heads: await settleHeads(sql, row.heads, fence.node, claim) };
 }
 
-/** A turn that said nothing leaves no message. */
+/** A turn with an empty answer stores no message. */
 function finalMessage(sql: Sql, finish: TurnFinish) {
   if (finish.content === '') return sql``;
   return sql`, said as (

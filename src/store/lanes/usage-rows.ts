@@ -1,4 +1,4 @@
-/** Rows of `usage` as a part of the statement that ends what they were spent on. */
+/** Rows of `usage` as part of the statement that ends the work they were spent on. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { ModelUsage, UsagePurpose } from '../../contracts/usage.ts';
@@ -13,7 +13,7 @@ export interface Spent {
   usage: readonly ModelUsage[];
 }
 
-/** A further CTE, with its comma: one row a model while the CTE `guard` has its one row. Empty when no model was reached. */
+/** A further CTE with its leading comma: one row per model while the CTE `guard` has its one row. Empty when no model was reached. */
 export function usageRows(
   sql: Sql,
   { turnId, session, userId, purpose, usage }: Spent,

@@ -1,4 +1,4 @@
-/** What follows a chat to its new id, in one transaction. */
+/** Moves everything of a chat to its new id, in one transaction. */
 import { cleanText } from '../../lib/text.ts';
 import type { ChatMigration, ChatMigrationStore } from '../../contracts/message.ts';
 import type { Database, Sql } from '../database/database.ts';

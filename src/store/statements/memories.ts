@@ -1,4 +1,4 @@
-/** Facts about users: kept, found by full text, forgotten; every statement names the user whose rows it may touch. */
+/** Facts about users: stored, found by full text, deleted; every statement names the user whose rows it may touch. */
 import { StoreError } from '../../contracts/errors.ts';
 import { cleanText } from '../../lib/text.ts';
 import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../contracts/notes.ts';
@@ -6,7 +6,7 @@ import type { MemoryRecord, MemoryStore, Remembered } from '../../contracts/note
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
-/** Longest text that is searched for, in UTF-16 units; the rest is not looked at. */
+/** Longest text that is searched for, in UTF-16 units; the rest is ignored. */
 const MAX_QUERY_CHARS = 500;
 
 interface MemoryRow {
@@ -27,7 +27,7 @@ export function createMemories(database: Database): MemoryStore {
       }
       const row = { ...fact, text, user: cleanText(user), key: cleanText(fact.key) };
       return await database.run(async (sql) => {
-        // Two runs: when another call stored the same key meanwhile, the second one finds it.
+        // Two attempts: when another call stored the same key in the meantime, the second one finds it.
         const kept = (await remember(sql, row)) ?? (await remember(sql, row));
         if (kept === undefined) throw new StoreError('unavailable', 'The fact was not stored.');
         return kept;

@@ -1,11 +1,11 @@
-/** What the agent notes down for itself in a session: the todo list, and the scratchpad. */
+/** The agent's own notes in a session: the todo list and the scratchpad. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { MAX_NOTES } from '../../contracts/notes.ts';
 import type { ScratchpadStore, Todo, TodoStore } from '../../contracts/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-/** The `TodoStore` over a database; each write is one statement, so that two agents of a session lose nothing of each other's. */
+/** The `TodoStore` over a database; each write is one statement, so that two agents of a session do not overwrite each other's changes. */
 export function createTodos(database: Database): TodoStore {
   return {
     todos: (session) =>
@@ -41,7 +41,7 @@ export function createScratchpad(database: Database): ScratchpadStore {
     setNote: (session, name, text) =>
       database.transaction(async (sql) => {
         const key = cleanText(name);
-        // One at a time per session, so that raced notes do not exceed the bound.
+        // One at a time per session, so that concurrent notes do not exceed the bound.
         await sql`select pg_advisory_xact_lock(hashtextextended(${`parley notes ${session}`}, 0))`;
         if (text === undefined) {
           await sql`delete from scratchpad where session = ${session} and name = ${key}`;

@@ -1,4 +1,4 @@
-/** Pairing codes: opened within a bound, used once, listed while they are valid. */
+/** Pairing codes: created within a bound, used once, listed while they are valid. */
 import type { AccessStore, PairingRecord } from '../../contracts/access.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -19,7 +19,7 @@ export function createPairings(database: Database): PairingStore {
   };
 }
 
-/** One at a time per channel, so that raced strangers do not exceed its bound. */
+/** One at a time per channel, so that concurrent requests do not exceed its bound. */
 async function openPairing(
   sql: Sql,
   request: Parameters<AccessStore['openPairing']>[0],
@@ -36,11 +36,11 @@ async function openPairing(
     where (select count(*) from pairing where channel = ${channel} and used_at is null) < ${maxPending}
     on conflict do nothing returning code_hash`;
   if (stored.length > 0 || attempt === 0) return stored.length > 0;
-  // The run before may have stored this very code.
+  // The previous attempt may have stored this code.
   return (await sql`select 1 from pairing where code_hash = ${codeHash} and used_at is null`).length > 0;
 }
 
-/** A used code stays until it expires: its sender asks for no other meanwhile, and a repeated call finds its own work. */
+/** A used code stays until it expires: its sender gets no other until then, and a repeated call finds what it did before. */
 async function approvePairing(
   sql: Sql,
   codeHash: string,

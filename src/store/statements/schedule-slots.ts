@@ -23,7 +23,7 @@ export function createScheduleSlots(database: Database): ScheduleSlots {
   };
 }
 
-/** One at a time in the whole database, so that raced additions do not exceed the bounds. */
+/** One at a time in the whole database, so that concurrent additions do not exceed the bounds. */
 async function addSchedule(
   sql: Sql,
   wanted: Parameters<ScheduleStore['addSchedule']>[0],
@@ -60,7 +60,7 @@ async function advanceSchedule(
     where id = ${cleanText(id)} and date_trunc('milliseconds', next_at) = ${slot.toISOString()}::timestamptz
     returning id`;
   if (moved.length > 0 || attempt === 0) return moved.length > 0;
-  // The run before may have moved it, its answer lost.
+  // The previous attempt may have moved it, and its answer was lost.
   const there = await sql`
     select 1 from schedule
     where id = ${cleanText(id)} and next_at is not distinct from ${next}::timestamptz and last_at is not null`;

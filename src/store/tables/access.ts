@@ -66,7 +66,7 @@ function createTokens(database: Database): TokenStore {
         const set = { name: cleanText(name), scopes };
         const put = orm.insert(token).values({ id: newId(), hash, ...set });
         const [row] = await put.onConflictDoUpdate({ target: token.hash, set }).returning();
-        if (row === undefined) throw new Error('an upsert gives its row');
+        if (row === undefined) throw new Error('the upsert returned no row');
         return toRecord(row);
       }),
     revokeToken: (tokenId) =>

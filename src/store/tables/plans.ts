@@ -1,4 +1,4 @@
-/** Plans as they stand, and what people asked of them. */
+/** Plans in their current state, and what users requested of them. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/plan-store.ts';

@@ -1,4 +1,4 @@
-/** Schedules: listed, found when they are due, removed and switched off. */
+/** Schedules: listing, finding the due ones, removing, switching off. */
 import { z } from 'zod';
 import { cleanText } from '../../lib/text.ts';
 import type { ScheduleRecord, ScheduleStore } from '../../contracts/schedules.ts';
@@ -14,7 +14,7 @@ const timing = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('at'), at: z.number() }),
 ]);
 
-/** Stands for what cannot be read: nothing follows from it, so whoever runs it switches it off, and it holds up no other. */
+/** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is switched off and delays no other. */
 const UNREADABLE = { kind: 'cron', expression: 'unreadable', timeZone: 'UTC' } as const;
 
 /** The `ScheduleStore` over a database. */

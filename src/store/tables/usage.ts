@@ -1,4 +1,4 @@
-/** Rows of `usage`: written with a turn's end or by themselves, read as sums. */
+/** Rows of `usage`: written at the end of a turn or alone, read as sums. */
 import { cleanText } from '../../lib/text.ts';
 import type { Usage } from '../../contracts/provider.ts';
 import { MAX_USAGE_GROUPS } from '../../contracts/usage.ts';
@@ -14,7 +14,7 @@ import type { Database } from '../database/database.ts';
 import { and, eq, gte, lt, type Orm, sql } from '../database/drizzle.ts';
 import { usage } from '../database/schema.ts';
 
-/** What all rows have, as the columns hold it. */
+/** The columns common to all rows. */
 export function usageColumns({ model, promptTokens, completionTokens, modelMs }: ModelUsage) {
   return {
     model: cleanText(model),
@@ -31,7 +31,7 @@ export async function noteUsage(database: Database, note: UsageNote): Promise<vo
   await database.query((orm) => orm.insert(usage).values(row));
 }
 
-/** Sums of whole numbers come as text; these fit a double. */
+/** Postgres returns sums of integers as text; these fit a double. */
 const total = (column: ReturnType<typeof sql>) => sql<number>`coalesce(sum(${column}), 0)::float8`;
 
 const sums = {

@@ -202,7 +202,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(people.done).toEqual(['work']);
     expect((await people.shown()).at(-1)?.buttons.map(({ label }) => label)).toEqual(['Resume', 'Stop']);
     expect(await people.act('pause')).toMatchObject({ done: false });
-    expect(await people.act('resume')).toEqual({ done: true, text: 'The plan goes on.' });
+    expect(await people.act('resume')).toEqual({ done: true, text: 'The plan continues.' });
     expect((await people.resume()).kind).toBe('finished');
     expect(people.done).toEqual(['work', 'work']);
     const told = people.scenario

@@ -49,7 +49,7 @@ export class FakeGateway implements GatewayApi {
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands: CommandListing[] = [
-    { name: 'stop', description: 'End the running answer and drop what is queued' },
+    { name: 'stop', description: 'Stop the running answer and drop queued messages' },
     { name: 'new', description: 'Start a fresh conversation' },
     { name: 'status', description: 'What is running and what waits' },
     {
