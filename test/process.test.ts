@@ -137,7 +137,7 @@ describe('the process', () => {
     const { gateway, text } = (await unanswered)!;
     expect(text).toContain('ollama serve');
     expect(text).toContain('OLLAMA_HOST');
-    await expect.poll(() => gateway.stdout()).toContain('no model answers');
+    await expect.poll(() => gateway.stdout()).toContain('no_model_available');
   }, 90_000);
 });
 
