@@ -49,7 +49,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       return readModels(await readDocument(answer));
     });
 
-  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is believed. */
+  /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is asked anyway. */
   const discover = async (model: string): Promise<ModelCapabilities> => {
     const models = await list(undefined, { ...at, model });
     const found = findModel(models, model);
