@@ -1,4 +1,4 @@
-/** The command line: `parley start`, and what an owner does beside a running gateway. */
+/** The command line: `parley start`, and the commands of an owner while the gateway runs. */
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
 import { loadConfig, secretsOf } from './config.ts';
@@ -13,16 +13,16 @@ import type { HomeStore } from './store/open-store.ts';
 const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
-  status                          whether a gateway runs, what is pending and running
+  status                          show whether a gateway runs, and what is pending and running
   pair                            list pending codes and grants
-  pair approve CODE               let in the person who was given CODE
+  pair approve CODE               allow the person who was given CODE
   pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})
   pair revoke CHANNEL ID          revoke the grant of a person or group
   token                           list HTTP tokens
   token create NAME [--admin]     make a token; it is shown once
-  token revoke ID                 end a token
-  dead-letters                    list messages that were given up, with their errors; they are kept for a week
-  dead-letters replay ID          queue one again (--all: every one)
+  token revoke ID                 revoke a token
+  dead-letters                    list messages that were given up, with their errors (kept for a week)
+  dead-letters replay ID          queue one again (--all: all of them)
 
 Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
 These commands work while the gateway runs.
@@ -59,7 +59,7 @@ function readArgs(args: string[]): {
     all: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   } as const;
-  // Options stand alone here, and ids of chats may begin with a minus: they must not be read as options.
+  // Ids of chats may begin with a minus and must not be read as options; no option here takes a value.
   const isChatId = (arg: string): boolean => channels.some(({ ids }) => ids && isId(arg, ids.chatId));
   const isOption = (arg: string): boolean => arg.startsWith('-') && !isChatId(arg);
   const sorted = [...args.filter(isOption), '--', ...args.filter((arg) => !isOption(arg))];
@@ -84,7 +84,7 @@ interface Call {
   all: boolean;
 }
 
-/** The commands beside `start`. */
+/** The commands besides `start`. */
 const COMMANDS: Record<string, (call: Call) => Promise<string>> = {
   pair: ({ store, rest }) => pairCommand(store.access, channels, rest),
   token: ({ store, rest, admin }) => token(store.access, rest, admin),
@@ -141,7 +141,7 @@ async function status(store: HomeStore, home: string): Promise<string> {
   const counts = await store.ledger.counts();
   const dead = await store.lanes.deadLetters(5);
   const lines = [
-    `gateways      ${counts.gateways === 0 ? 'none runs with this home and database' : `${counts.gateways} running`}`,
+    `gateways      ${counts.gateways === 0 ? 'none is running with this home and database' : `${counts.gateways} running`}`,
     `home          ${home}`,
     `store         ${store.kind}`,
     `sessions      ${counts.sessions}`,

@@ -64,7 +64,7 @@ describe('the command line', () => {
     expect(stdout).toContain('store         embedded');
     gateway.signal('SIGTERM');
     expect(await gateway.ended).toBe(0);
-    expect((await run('status')).stdout).toContain('none runs with this home');
+    expect((await run('status')).stdout).toContain('none is running with this home');
   });
 
   it('takes a code as people type it: in small letters', async () => {

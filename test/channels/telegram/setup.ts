@@ -1,4 +1,4 @@
-/** What the tests of the Telegram channel share: a log that is read, not printed. */
+/** Settings and dependencies of the Telegram channel for its tests. */
 import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
@@ -12,8 +12,8 @@ export const COMMANDS: readonly CommandListing[] = [
   { name: 'stop', description: 'End the running answer' },
   {
     name: 'queue',
-    description: 'What becomes of messages that come meanwhile',
-    argument: { name: 'mode', description: 'Which', required: false },
+    description: 'How to handle messages that arrive meanwhile',
+    argument: { name: 'mode', description: 'One of the modes', required: false },
   },
   { name: 'help', description: 'This list' },
 ];
@@ -23,7 +23,7 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
   return { token: FAKE_TOKEN, apiRoot, ...manifest.settings.parse({}) };
 }
 
-/** What the channel is made with: a log that is read, not printed, and a gateway with those commands. */
+/** The channel's dependencies: a log whose lines the test reads, and a gateway with those commands. */
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
   return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved } };

@@ -21,15 +21,15 @@ export interface Setup {
   channel: Channel;
   received: string[];
   log: string[];
-  /** Chats with a new id, as the gateway was told of them. */
+  /** Chats with a new id, as the gateway was told. */
   moves: ChatMigration[];
 }
 
-/** A started channel; `take` may refuse a message by throwing. */
+/** A started channel; `commit` may refuse a message by throwing. */
 export async function startChannel(
   root: string,
   timing: Partial<PollTiming> = {},
-  take: (message: InboundMessage) => void | Promise<void> = () => undefined,
+  commit: (message: InboundMessage) => void | Promise<void> = () => undefined,
 ): Promise<Setup> {
   const received: string[] = [];
   const log: string[] = [];
@@ -38,7 +38,7 @@ export async function startChannel(
   const channel = create(config, telegramDeps(log, moves), { backoffMs: 5, backoffCapMs: 20, ...timing });
   onTestFinished(() => channel.stop());
   await channel.start(async (message) => {
-    await take(message);
+    await commit(message);
     received.push(message.content);
     return ACCEPTED;
   });
