@@ -66,7 +66,7 @@ async function covered({ sql }: TestStore): Promise<string[]> {
 }
 
 describeEmbedded('compression', (databases) => {
-  it('summarises the oldest turns before a turn that is too heavy (N-67)', async () => {
+  it('summarizes the oldest turns before a turn whose context is too large (N-67)', async () => {
     const { store, provider, scenario, talk, enable, events } = await openConversation(databases);
     await talk(5);
     enable();
@@ -103,7 +103,7 @@ describeEmbedded('compression', (databases) => {
     expect([...usage]).toEqual([{ session: key, user_id: key, model: 'test-model' }]);
   });
 
-  it('does so after a turn, too, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
+  it('runs after a turn, too, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
@@ -131,7 +131,7 @@ describeEmbedded('compression', (databases) => {
     );
   });
 
-  it('waits for the worker of the turn before when the new turn is too heavy without it', async () => {
+  it('waits for the worker of the previous turn when the new turn is too large without it', async () => {
     const { provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
@@ -169,7 +169,7 @@ describeEmbedded('compression', (databases) => {
     expect(await covered(store)).toEqual([]);
   });
 
-  it('covers turns with their tool calls whole, and remembers whose words they held', async () => {
+  it('summarizes whole turns with their tool calls, and keeps the sources of their text', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     provider.add(asks([{ name: 'read_file', args: { path: 'none.txt' } }], 'I look.'), says(LONG));
     await scenario.ask('read the file');
@@ -188,7 +188,7 @@ describeEmbedded('compression', (databases) => {
     expect(calls).toEqual([]);
   });
 
-  it('ends within the turn when that is stopped, and leaves the model (N-58)', async () => {
+  it('ends with the turn when that is stopped, and closes the connection (N-58)', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(5);
     enable();
@@ -204,7 +204,7 @@ describeEmbedded('compression', (databases) => {
     expect(await covered(store)).toEqual([]);
   });
 
-  it('leaves everything as it was when the gateway goes down meanwhile, and does it the next time', async () => {
+  it('changes nothing when the gateway shuts down meanwhile, and runs the next time', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
@@ -222,7 +222,7 @@ describeEmbedded('compression', (databases) => {
     expect(contents(next.requests.at(-1)?.messages)).toContain('They spoke.');
   });
 
-  it('summarises many short turns before they fall out of the window (B-35)', async () => {
+  it('summarizes many short turns before they drop out of the history (B-35)', async () => {
     const { provider, scenario, enable } = await openConversation(databases);
     scenario.profile = { ...scenario.profile, contextWindow: 16_384 };
     const words = 'some words of a short talk '.repeat(5);

@@ -29,7 +29,7 @@ const answering = (reply: string): Promise<AgentCorrection> =>
   analyzeFailure(async () => reply, failure, executors);
 
 describe('the correction call', () => {
-  it('sends its own system prompt and one message, and nothing of the chat (S-10, S-14)', async () => {
+  it('sends its own system prompt and one message, and no part of the chat (S-10, S-14)', async () => {
     const calls: { system: string; messages: readonly ChatMessage[] }[] = [];
     await analyzeFailure(
       async (system, messages) => {
@@ -121,7 +121,7 @@ describe('the correction call', () => {
     expect(await answering(reply)).toEqual(correction);
   });
 
-  it('reads an answer in a code fence, and one with words and braces around it', async () => {
+  it('reads an answer in a code fence, and one with text and braces around it', async () => {
     const skip = { action: 'skip', reason: 'no {need}' };
     expect(await answering(`\`\`\`json\n${JSON.stringify(skip, null, 2)}\n\`\`\``)).toEqual(skip);
     expect(
@@ -138,7 +138,7 @@ describe('the correction call', () => {
     expect('newSteps' in correction && correction.newSteps).toHaveLength(MAX_NEW_STEPS);
   });
 
-  it('is about the step that failed, whatever other steps it names', async () => {
+  it('applies to the step that failed, whatever other steps it names', async () => {
     const named = { action: 'skip', reason: 'not that one', step: 's99', stepId: 's2', index: 1 };
     expect(await answering(JSON.stringify(named))).toEqual({ action: 'skip', reason: 'not that one' });
     const newSteps = [{ description: 'Look', self: true, id: 's1', after: 's99', status: 'done' }];
@@ -150,7 +150,7 @@ describe('the correction call', () => {
     });
   });
 
-  it('gives steps for tools and profiles that are none to the agent itself, and says so', async () => {
+  it('leaves steps with unknown tools and profiles to the agent itself, with a note', async () => {
     const newSteps = [
       { description: 'Mix', tool: 'mixer', args: { speed: 3 } },
       { description: 'Ask', agent: 'stranger' },
@@ -194,7 +194,7 @@ describe('the correction call', () => {
     expect(await answering(reply)).toEqual({ action: 'abort', reason: expect.stringMatching(/answer/) });
   });
 
-  it('turns a failed call into abort with its reason (S-11)', async () => {
+  it('turns a failed call into `abort` with its reason (S-11)', async () => {
     const away = new ProviderError('unavailable', 'The model server is away.');
     const correction = await analyzeFailure(() => Promise.reject(away), failure, executors);
     expect(correction).toEqual({

@@ -33,7 +33,7 @@ describe('an edit of a plan', () => {
     expect(before.steps.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('makes a whole step of a proto-step (S-19)', () => {
+  it('turns a proto-step into a complete step (S-19)', () => {
     expect(promoteProtoStep(proto('wash', 'danger'), { id: 'x', index: 4 }, classifyByName)).toEqual({
       id: 'x',
       index: 4,
@@ -47,7 +47,7 @@ describe('an edit of a plan', () => {
     });
   });
 
-  it('judges the risk anew when a command is replaced, up and down (S-17)', () => {
+  it('classifies the risk again when a command is replaced, up and down (S-17)', () => {
     const plan = testPlan(2);
     const danger = { executor: { kind: 'tool', tool: 'danger' }, args: { all: true } } as const;
     const raised = planOf(replaceStepCommand(plan, 's2', danger, classifyByName));
@@ -58,7 +58,7 @@ describe('an edit of a plan', () => {
     expect(lowered.steps[1]).not.toHaveProperty('args');
   });
 
-  it('says so when no more steps may be added, and adds none (S-18)', () => {
+  it('reports when no more steps may be added, and adds none (S-18)', () => {
     let plan = testPlan(2);
     for (let n = 0; n < MAX_ADDED_STEPS; n += 1) {
       expect(stepsLeft(plan)).toBe(MAX_ADDED_STEPS - n);
@@ -76,14 +76,14 @@ describe('an edit of a plan', () => {
     });
   });
 
-  it('names a step that is not there', () => {
+  it('reports a step that does not exist', () => {
     const unknown = { kind: 'unknown_step', stepId: 'nope' };
     const self = { executor: { kind: 'self' } } as const;
     expect(insertSteps(testPlan(1), 'nope', [proto('a')], classifyByName)).toEqual(unknown);
     expect(replaceStepCommand(testPlan(1), 'nope', self, classifyByName)).toEqual(unknown);
   });
 
-  it('never changes what it is given, keeps every id and its order, and stays in its bounds (S-15, S-16, S-18)', () => {
+  it('never changes its input, keeps every id and its order, and stays within its limits (S-15, S-16, S-18)', () => {
     const edit = fc.record({
       kind: fc.constantFrom('after', 'before', 'replace'),
       step: fc.nat(30),

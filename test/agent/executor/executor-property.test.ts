@@ -64,7 +64,7 @@ const failures = (run: PlanScenario, length: number): string[] => {
   ];
 };
 
-it('tells with every event all that is stored: whoever listens never has to count (S-35, S-39)', async () => {
+it('emits the complete stored state with every event, so that subscribers need not count (S-35, S-39)', async () => {
   const scenario = fc.record({
     plan: fc.record({ length: fc.integer({ min: 1, max: 15 }), added: fc.integer({ min: 0, max: 10 }) }),
     dice: fc.uint8Array({ minLength: 40, maxLength: 40 }),
@@ -95,7 +95,7 @@ it('tells with every event all that is stored: whoever listens never has to coun
 
 const RANDOM_PLANS = campaignSize(10_000);
 
-it(`holds every breaker and ends exactly once in ${RANDOM_PLANS} random plans (S-21, S-22, S-36)`, async () => {
+it(`keeps every limit and ends exactly once in ${RANDOM_PLANS} random plans (S-21, S-22, S-36)`, async () => {
   const scenario = fc.record({
     length: fc.integer({ min: 1, max: 15 }),
     // One byte decides each run and each correction: cheap to make ten thousand times.
@@ -135,7 +135,7 @@ function sixSteps(commit: PlanScenarioOptions['commit'], worked: string[]): Plan
   });
 }
 
-it('gives the same plan and works each step off once, wherever its process died (S-01)', async () => {
+it('gives the same plan and runs each step once, wherever its process died (S-01)', async () => {
   const whole = sixSteps(undefined, []);
   await whole.run();
   expect(whole.stored.steps.map(({ id }) => id)).toEqual([

@@ -16,7 +16,7 @@ describe('a plan in agentic mode', () => {
     });
   });
 
-  it('tells of a failure in order: step, thinking, retry, step (S-23, S-25, S-30)', async () => {
+  it('emits the events of a failure in order: step, thinking, retry, step (S-23, S-25, S-30)', async () => {
     const command = { executor: { kind: 'tool', tool: 'probe' }, args: { part: 7 } } as const;
     const scenario = await runScenario({
       steps: 1,
@@ -49,7 +49,7 @@ describe('a plan in agentic mode', () => {
     expect(scenario.types()).not.toContain('plan_revised');
   });
 
-  it('modifies a step in place and tells the whole plan (S-26, S-35)', async () => {
+  it('modifies a step in place and emits the whole plan (S-26, S-35)', async () => {
     const command = { executor: { kind: 'tool', tool: 'danger' }, args: {} } as const;
     const scenario = await runScenario({
       step: failing({ s2: 1 }),
@@ -83,7 +83,7 @@ describe('a plan in agentic mode', () => {
     expect(told).toEqual(['0 s1 0 ', '1 added-1 0 repair first', '2 added-2 0 repair first', '3 s2 1 ']);
   });
 
-  it('leaves a skipped step out and goes on (S-28, S-33)', async () => {
+  it('does not run a skipped step, and continues with the next (S-28, S-33)', async () => {
     const scenario = await runScenario({ step: failing({ s1: 1 }), correct: () => skip });
     expect(scenario.runs).toEqual(['s1#1', 's2#2']);
     expect(scenario.events).toContainEqual({
@@ -93,7 +93,7 @@ describe('a plan in agentic mode', () => {
     expect(scenario.stored.state).toBe('completed');
   });
 
-  it('runs new steps in the place of a skipped one, and shows them before it is shown as skipped (S-16)', async () => {
+  it('runs new steps in place of a skipped one, and emits them before the skip (S-16)', async () => {
     const { newSteps } = insert(2);
     const scenario = await runScenario({
       step: failing({ s1: 1 }),
@@ -110,12 +110,12 @@ describe('a plan in agentic mode', () => {
     expect(types.indexOf('plan_revised')).toBe(types.indexOf('step_skipped') - 1);
   });
 
-  it('tells the correction how many runs have failed in a row (S-09)', async () => {
+  it('gives the correction call the number of consecutive failures (S-09)', async () => {
     const scenario = await runScenario({ steps: 2, step: failing({ s1: 2, s2: 1 }), correct: () => retry });
     expect(scenario.failures.map(({ consecutiveFailures }) => consecutiveFailures)).toEqual([1, 2, 1]);
   });
 
-  it('ends with one word when the correction gives up (S-29, S-36)', async () => {
+  it('ends with exactly one event when the correction is `abort` (S-29, S-36)', async () => {
     const scenario = await runScenario({
       step: failing({ s1: 1 }),
       correct: () => ({ action: 'abort', reason: 'hopeless' }),
@@ -137,7 +137,7 @@ describe('a plan in agentic mode', () => {
     ]);
   });
 
-  it('takes what a step throws for its failure, and lets the store and the bus through', async () => {
+  it('treats an error of a step as its failure, but rethrows errors of the store and the bus', async () => {
     const throwing = (error: Error): PlanScenario =>
       new PlanScenario({
         plan: testPlan(1),

@@ -7,7 +7,7 @@ import { testPlan } from '../../fakes/agent/plans.ts';
 const ALWAYS = { s1: 99, s2: 99, s3: 99, s4: 99, s5: 99, s6: 99 };
 
 describe('the limits of a plan', () => {
-  it('give a step that always fails exactly 3 corrections, whatever they are (S-21, S-31)', async () => {
+  it('allow a step that always fails exactly 3 corrections, whatever they are (S-21, S-31)', async () => {
     const modify: AgentCorrection = {
       action: 'modify',
       reason: 'm',
@@ -62,7 +62,7 @@ describe('the limits of a plan', () => {
     ).toHaveLength(8);
   });
 
-  it('tell the correction call that no step may be added any more, and end when it insists (S-18)', async () => {
+  it('refuse steps beyond the maximum: the correction call is told why, and the plan ends when it insists (S-18)', async () => {
     const full = testPlan(12, { originalLength: 3 });
     const chosen = (nth: number): AgentCorrection => (nth === 1 ? insert(2) : retry);
     const heeds = await runScenario({

@@ -5,9 +5,9 @@ import type { PlanStep } from '../../../src/contracts/plan.ts';
 import { failing, runScenario, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 
-describe('people and a plan', () => {
+describe('the modes of a plan, and requests of people', () => {
   it.each(['planner', 'teacher'] as const)(
-    'in %s mode a failed step ends it without a correction (S-02)',
+    'in %s mode a failed step ends the plan without a correction (S-02)',
     async (mode) => {
       const scenario = await runScenario({ plan: testPlan(3, { mode }), step: failing({ s2: 1 }) });
       expect(scenario.failures).toEqual([]);
@@ -16,7 +16,7 @@ describe('people and a plan', () => {
     },
   );
 
-  it('leave a step out, before it runs or after it failed', async () => {
+  it('skip a step before it runs or after it failed', async () => {
     const skips = (id: string) => (step: PlanStep, run: { failed?: unknown }) =>
       step.id === id && (id === 's1' || run.failed !== undefined)
         ? ({ kind: 'skip' } as const)
@@ -29,7 +29,7 @@ describe('people and a plan', () => {
     expect(after.stored).toMatchObject({ state: 'completed', steps: [{}, { status: 'skipped' }] });
   });
 
-  it('pause it and let it go on, each told once', async () => {
+  it('pause and resume a plan, each with one event', async () => {
     const verdicts = ['go', 'pause', 'pause', 'go', 'go', 'go'] as const;
     let asked = 0;
     const gate = () => ({ kind: verdicts[asked++] ?? ('go' as const) });
@@ -43,7 +43,7 @@ describe('people and a plan', () => {
     expect(scenario.runs).toEqual(['s1#1', 's2#2', 's3#3']);
   });
 
-  it('stop it: the plan is cancelled, and nothing else is told', async () => {
+  it('stop a plan: it is cancelled, and no other event follows', async () => {
     const controller = new AbortController();
     const scenario = new PlanScenario({
       plan: testPlan(3),

@@ -181,7 +181,7 @@ function afterEach(ledger: Ledger, made: () => void): Ledger {
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
 
 describeEachDatabase('a plan whose process dies', (databases) => {
-  it('comes to the same plan wherever it died, runs no step twice, and counts each call once but the one in flight (S-01, S-26, S-27)', async () => {
+  it('ends as the same plan wherever it died, runs no step twice, and counts each call once except the one in flight (S-01, S-26, S-27)', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');

@@ -124,7 +124,7 @@ describeEmbedded('people and a plan', (databases) => {
     return people;
   }
 
-  it('in teacher mode each step is explained and waits, runs with Run and is left out with Skip (S-02)', async () => {
+  it('in teacher mode each step is explained and waits, runs with Run and is skipped with Skip (S-02)', async () => {
     const people = await open([
       ...planned('[TOOL: work] Wash', '[TOOL: work] Sand', '[TOOL: work] Paint'),
       says('First we wash, because paint sticks to clean walls.'),
@@ -170,7 +170,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.act('run')).toEqual({ done: false, text: 'This plan is over.' });
   });
 
-  it('a step that nobody lets run in time ends the plan, and the answer says so (S-36)', async () => {
+  it('a step that nobody allows in time ends the plan, and the answer reports it (S-36)', async () => {
     const people = await open(
       [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), says('We wash.'), says('Nobody was there.')],
       { approvalMs: 1 },
@@ -186,7 +186,7 @@ describeEmbedded('people and a plan', (databases) => {
     });
   });
 
-  it('a plan pauses before its next step, waits in the open, and goes on where it was (S-40)', async () => {
+  it('a plan pauses before its next step, waits visibly, and continues where it was (S-40)', async () => {
     let asked: PlanAnswer | undefined;
     const people = await open(
       [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), calls('work'), calls('work'), says('Painted.')],
@@ -211,7 +211,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(told).toEqual(['plan_paused', 'plan_resumed', 'plan_completed']);
   });
 
-  it('a paused plan that is not resumed but refused ends (S-36)', async () => {
+  it('a paused plan ends when resuming it is denied (S-36)', async () => {
     const people = await open(
       [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), calls('work'), says('Half painted.')],
       { during: async (one) => void (await one.act('pause')) },
@@ -227,7 +227,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.statuses()).toEqual(['done', 'pending']);
   });
 
-  it('a running step that is to be skipped is not repaired when it fails (S-28)', async () => {
+  it('a running step with a request to skip it is not corrected when it fails (S-28)', async () => {
     let answer: PlanAnswer | undefined;
     const people = await open(
       [...planned('[TOOL: fail] Wash', '[TOOL: work] Paint'), calls('fail'), calls('work'), says('Painted.')],
@@ -243,7 +243,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(people.scenario.types()).not.toContain('agent_thinking');
   });
 
-  it('dangerous steps wait for a human, injected and modified ones, and run once when allowed (S-45, S-46)', async () => {
+  it('dangerous steps, inserted and modified ones too, wait for a human and run once when allowed (S-45, S-46)', async () => {
     const wipe = { description: 'Make room', tool: 'wipe', args: { word: 'disk' } };
     const repair = { action: 'insert_steps', reason: 'no room', newSteps: [wipe] };
     const people = await open([

@@ -26,8 +26,8 @@ function toolOf(name: string, ran: string[], during: () => Promise<void> = async
   });
 }
 
-describeEmbedded('a plan whose profile is read anew while it is paused', (databases) => {
-  it('fails the step whose tool is gone, without a call, and corrects it with the tools there are (S-26, N-73)', async () => {
+describeEmbedded('a plan whose profile is reloaded while it is paused', (databases) => {
+  it('fails the step whose tool is gone, without a call, and corrects it with the tools that exist (S-26, N-73)', async () => {
     const store = await databases.open();
     const ran: string[] = [];
     const pause = async (): Promise<void> => {

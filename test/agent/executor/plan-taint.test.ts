@@ -25,7 +25,7 @@ describeEmbedded('a plan whose step read untrusted text', (databases) => {
     return { scenario, outcome };
   };
 
-  it('asks before a later step goes to an address that only those words named (S-46)', async () => {
+  it('asks before a later step requests an address that only this text named (S-46)', async () => {
     const { scenario, outcome } = await ask(
       ...planned('[TOOL: look] Look', '[SELF] Follow it'),
       calls('look'),
@@ -37,7 +37,7 @@ describeEmbedded('a plan whose step read untrusted text', (databases) => {
     expect(asked).toMatchObject({ tool: 'fetch', args: { word: EVIL } });
   });
 
-  it('asks before the turn, which has read the report, tells anything outside (S-46)', async () => {
+  it('asks before the turn, which has read the report, sends anything outside (S-46)', async () => {
     const { outcome } = await ask(...planned('[TOOL: look] Look'), calls('look'), calls('tell', 'everybody'));
     expect(outcome).toEqual({ kind: 'parked' });
     expect(ran).toEqual(['look ']);

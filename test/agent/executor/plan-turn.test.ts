@@ -72,7 +72,7 @@ const ask = (scenario: TurnScenario, mode: ExecutionMode = 'agentic') =>
   scenario.ask('Read both books', {}, { mode });
 
 describeEmbedded('a plan in agentic mode', (databases) => {
-  it('is carried out inside the turn, step by step, and summed up at the end (S-02, S-20)', async () => {
+  it('runs inside the turn, step by step, and is reported at the end (S-02, S-20)', async () => {
     const done: string[] = [];
     const [scenario, provider] = await open(
       databases,
@@ -115,7 +115,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(turn?.usage?.completionTokens).toBe(6 * 5);
   });
 
-  it('shows the words of a step as thinking while they are made, under its title, and never as the answer', async () => {
+  it('streams the text of a step as thinking under its title, and never as the answer', async () => {
     const done: string[] = [];
     const broken = new ProviderError('bad_response', 'cut', { retryable: true });
     const muse: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm.' }, ...says('Al', 'ike.').chunks] };
@@ -162,7 +162,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(turn?.usage?.completionTokens).toBe(6 * SCRIPT_USAGE.completionTokens + broke);
   });
 
-  it('repairs a failed step with the correction call, whose prompt is its own (S-14, S-26)', async () => {
+  it('corrects a failed step with the correction call, which has its own prompt (S-14, S-26)', async () => {
     const done: string[] = [];
     const correction = {
       action: 'modify',
@@ -190,7 +190,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(stored?.plan.steps[0]).toMatchObject({ args: { name: 'spare' }, status: 'done', attempts: 2 });
   });
 
-  it('ends stuck after three corrections, and the answer says so (S-21, S-36)', async () => {
+  it('ends stuck after three corrections, and the answer reports it (S-21, S-36)', async () => {
     const done: string[] = [];
     const retry = says(
       '{"action":"retry","reason":"again","command":{"tool":"read","args":{"name":"missing"}}}',
@@ -220,7 +220,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     });
   });
 
-  it('is not seen step by step by later turns, which know its end (S-20)', async () => {
+  it('is known to later turns by its report, not by its steps (S-20)', async () => {
     const done: string[] = [];
     const [scenario, provider] = await open(
       databases,
@@ -240,7 +240,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
   });
 
-  it('delegates a step to another agent, which works on its own, and keeps its result (N-21, S-20)', async () => {
+  it('gives a step to a subagent, which works on its own, and keeps its result (N-21, S-20)', async () => {
     const provider = new ScriptedProvider(
       ...planned('[AGENT: default] Find out which is older', '[SELF] Compare'),
       says('The first is older.'),
@@ -264,7 +264,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(scenario.ofAgents.map(({ type }) => type)).toContain('subagent_completed');
   });
 
-  it('leaves planner mode as it was: the loop follows the plan (S-02)', async () => {
+  it('does not run the plan of planner mode: the loop follows it (S-02)', async () => {
     const done: string[] = [];
     const [scenario, provider] = await open(
       databases,

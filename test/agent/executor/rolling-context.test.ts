@@ -17,7 +17,7 @@ function add(context: RollingContext, index: number, isError = false): void {
 const shown = (context: RollingContext): string[] => context.entries.map(({ step }) => step.id);
 
 describe('the rolling context of a plan', () => {
-  it('makes one sentence of the oldest three at the fifth step (S-07)', async () => {
+  it('summarizes the oldest three steps in one sentence at the fifth step (S-07)', async () => {
     const batches: string[][] = [];
     const context = new RollingContext(async (entries) => {
       batches.push(entries.map(({ step }) => step.id));
@@ -33,7 +33,7 @@ describe('the rolling context of a plan', () => {
     expect(context.toContextString()).toMatch(/^Earlier: The first three parts are done\.\n\[s4\]/);
   });
 
-  it('lets a step pass while the sentence is being made (S-47)', async () => {
+  it('accepts a step while a summary is being made (S-47)', async () => {
     const sentence = Promise.withResolvers<string>();
     const context = new RollingContext(() => sentence.promise);
     for (let n = 0; n < 7; n += 1) add(context, n);
@@ -44,7 +44,7 @@ describe('the rolling context of a plan', () => {
     expect(shown(context).length).toBeLessThan(SUMMARIZE_TRIGGER);
   });
 
-  it('holds ten steps in full and no more, however long the sentence takes (S-06)', async () => {
+  it('keeps at most ten steps in full, however long the summary takes (S-06)', async () => {
     const sentence = Promise.withResolvers<string>();
     const context = new RollingContext(() => sentence.promise);
     for (let n = 0; n < STEP_LIMIT + 1; n += 1) add(context, n);
@@ -56,7 +56,7 @@ describe('the rolling context of a plan', () => {
     expect(shown(context).at(-1)).toBe(`s${STEP_LIMIT + 1}`);
   });
 
-  it('forgets the oldest when no sentence can be had, and goes on (S-08)', async () => {
+  it('drops the oldest steps when they cannot be summarized (S-08)', async () => {
     const fails: ((entries: readonly StepEntry[]) => Promise<string>)[] = [
       async () => {
         throw new Error('no model');
@@ -75,7 +75,7 @@ describe('the rolling context of a plan', () => {
     }
   });
 
-  it('counts failures in a row and shows them (S-09)', () => {
+  it('adds steps, gives their text and counts consecutive failures (S-09)', () => {
     const context = new RollingContext(async () => 'x');
     expect(context.toContextString()).toBe('');
     add(context, 0, true);

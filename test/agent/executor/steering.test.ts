@@ -21,7 +21,7 @@ const planned = (...steps: string[]): ScriptStep[] => [
 ];
 const retry = says('{"action":"retry","reason":"again"}');
 
-describeEmbedded('words of the user while a plan is carried out', (databases) => {
+describeEmbedded('messages of the user while a plan runs', (databases) => {
   /** A plan during whose first call the user writes. */
   const begin = async (queueMode: QueueMode, ...steps: ScriptStep[]) => {
     const store = await databases.open({ newSessions: { mode: 'agentic', queueMode } });
@@ -35,7 +35,7 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
   const asked = ({ requests }: ScriptedProvider, n: number): string =>
     JSON.stringify(requests.at(n)?.messages);
 
-  it('reach the next step and the last answer in mode steer, and are answered there and nowhere else', async () => {
+  it('reach the next step and the final answer in mode steer, and are answered only there', async () => {
     const { store, provider, late, scenario } = await begin(
       'steer',
       ...planned('[SELF] Paint', '[SELF] Clean up'),
@@ -65,7 +65,7 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
     expect((await store.plans.latestPlan('telegram:42'))?.plan.goal).toBe('Paint the fence');
   });
 
-  it('reach the repair of the step during which they came', async () => {
+  it('reach the correction of the step during which they arrived', async () => {
     const { provider, scenario } = await begin(
       'steer',
       ...planned('[SELF] Paint'),
@@ -80,7 +80,7 @@ describeEmbedded('words of the user while a plan is carried out', (databases) =>
     expect(asked(provider, 5)).toContain(ADDED);
   });
 
-  it('are still known when the process died after they were taken in', async () => {
+  it('are still known when the process died after they had joined', async () => {
     const { store, provider, late, options } = await begin(
       'steer',
       ...planned('[SELF] Paint', '[SELF] Clean up'),

@@ -31,11 +31,11 @@ const musing: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm. ' }, ...sa
 const broken = new ProviderError('bad_response', 'cut', { retryable: true });
 const shown = { msgId: 't.plan.1', title: 'A look' };
 
-it('gives the words without the thinking; nobody sees a call that is not shown', async () => {
+it('returns the text without the thinking, and emits nothing of a call that is not shown', async () => {
   expect(await gather(musing)).toMatchObject({ text: 'It is so.', events: [], usages: [SCRIPT_USAGE] });
 });
 
-it('shows the words and the thinking under the title of the call, with what they cost', async () => {
+it('emits text and thinking under the title of the call, with their usage', async () => {
   const { events, usages } = await gather(musing, { shown });
   const { msgId } = shown;
   expect(events).toEqual([
@@ -48,12 +48,12 @@ it('shows the words and the thinking under the title of the call, with what they
   expect(usages).toEqual([SCRIPT_USAGE]);
 });
 
-it('tells that the call waits for a place at the model, shown or not', async () => {
+it('emits a notice that the call waits in the queue, shown or not', async () => {
   const { events } = await gather({ ...says('ok'), ahead: 2 });
   expect(events).toMatchObject([{ type: 'notice', code: 'model_busy' }]);
 });
 
-it('counts a call that broke after its first word, and not one that never began', async () => {
+it('reports the usage of a call that broke after its first chunk, and none for one that never began', async () => {
   const late = await gather(fails(broken, 'It'), { shown });
   expect(late).toMatchObject({ text: 'bad_response', usages: [{ estimated: true, completionTokens: 1 }] });
   expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });
@@ -65,12 +65,15 @@ it('counts a call that broke after its first word, and not one that never began'
 it.each([
   [10, 'abcdefghij', 0],
   [9, 'abcdefghij', 1],
-])('reads no more once it has more than %i characters, and hangs up', async (maxChars, text, hungUp) => {
-  const call = await gather(says('abcde', 'fghij'), { maxChars });
-  expect(call).toMatchObject({ text, provider: { hungUp } });
-  expect(call.usages).toHaveLength(1);
-});
+])(
+  'stops reading after more than %i characters, and closes the connection',
+  async (maxChars, text, hungUp) => {
+    const call = await gather(says('abcde', 'fghij'), { maxChars });
+    expect(call).toMatchObject({ text, provider: { hungUp } });
+    expect(call.usages).toHaveLength(1);
+  },
+);
 
-it('keeps a character whose two halves came apart', async () => {
+it('keeps a character whose two halves arrive in different chunks', async () => {
   expect((await gather(says('a\ud83d', '\ude00b'))).text).toBe('a😀b');
 });

@@ -40,7 +40,7 @@ async function play(
   }
 }
 
-it('shows thinking once and before the text, then the words as they come (N-48, N-49, B-42)', async () => {
+it('streams thinking once and before the text, then the text as it arrives (N-48, N-49, B-42)', async () => {
   const step = { chunks: [...thinks('let ', 'me'), ...says('Hel', 'lo').chunks] };
   const { events, answer } = await play(step);
   expect(events).toEqual([
@@ -57,7 +57,7 @@ it('shows thinking once and before the text, then the words as they come (N-48, 
   );
 });
 
-it('says how many answers are before this one while it waits for a place at the model', async () => {
+it('emits a notice with the number of calls ahead while it waits in the queue', async () => {
   const place = Promise.withResolvers<void>();
   const noticed = Promise.withResolvers<void>();
   const events: EventBody[] = [];
@@ -83,7 +83,7 @@ it('finds tool calls in any chunk, not only the last (N-50)', async () => {
   expect(answer?.toolCalls).toEqual([{ id: 'call_0', name: 'probe', args: { a: 1 } }]);
 });
 
-it('begins later words of a turn with a paragraph, in the delta itself', async () => {
+it('starts the text of a later call of a turn with a paragraph, in the delta itself', async () => {
   const reply = new Reply();
   reply.addCall('Before.');
   const { events } = await play(says('Af', 'ter.'), reply);
@@ -93,7 +93,7 @@ it('begins later words of a turn with a paragraph, in the delta itself', async (
   expect(reply.callText).toBe('After.');
 });
 
-it('closes thinking when the call breaks, and keeps what was said', async () => {
+it('ends the thinking when the stream breaks, and keeps the text so far', async () => {
   const broken = new ProviderError('bad_response', 'cut');
   const reply = new Reply();
   const { events, error } = await play({ chunks: thinks('hm'), ending: broken }, reply);
@@ -103,12 +103,12 @@ it('closes thinking when the call breaks, and keeps what was said', async () => 
   expect(reply.text).toBe('part');
 });
 
-it('makes text fit for every platform and database as it comes', async () => {
+it('replaces characters that platforms or databases refuse, in each delta', async () => {
   const { answer } = await play({ chunks: [...thinks('a\0'), ...says('b\0', '\udc00').chunks] });
   expect(answer).toMatchObject({ content: 'b\u2400\ufffd', thinking: 'a\u2400' });
 });
 
-it('cuts off an answer without end, and keeps a bounded number of tool calls', async () => {
+it('cuts off an endless answer, and keeps a bounded number of tool calls', async () => {
   const piece = 'x'.repeat(MAX_ANSWER_CHARS / 4);
   const lengths = async (...pieces: string[]): Promise<unknown[]> => {
     const { answer } = await play(says(...pieces));
@@ -123,7 +123,7 @@ it('cuts off an answer without end, and keeps a bounded number of tool calls', a
   expect((await play(many)).answer?.toolCalls).toHaveLength(MAX_CALLS_KEPT);
 });
 
-it('takes back what an open call said, and nothing else', () => {
+it('discards the text of an open call, and nothing else', () => {
   const reply = new Reply();
   reply.addCall('kept');
   reply.openCall();

@@ -32,7 +32,7 @@ function countedModels(provider: ScriptedProvider, options: { model?: string; no
   return { models, asked: () => asked };
 }
 
-it('uses MODEL, else the first model of the server, and believes the list for five minutes (B-26)', async () => {
+it('uses MODEL, else the first model of the server, and caches the list for five minutes (B-26)', async () => {
   expect(await countedModels(new ScriptedProvider(), { model: 'mine' }).models.fallback(signal)).toBe('mine');
   let now = 0;
   const provider = new ScriptedProvider();
@@ -46,7 +46,7 @@ it('uses MODEL, else the first model of the server, and believes the list for fi
   expect(await models.fallback(signal)).toBe('newer');
 });
 
-it('says how to fetch a model when the server has none, and looks again the next time', async () => {
+it('reports how to fetch a model when the server has none, and asks the server again the next time', async () => {
   const provider = new ScriptedProvider();
   provider.names = [];
   const { models } = countedModels(provider);
@@ -55,7 +55,7 @@ it('says how to fetch a model when the server has none, and looks again the next
   expect(await models.fallback(signal)).toBe('pulled');
 });
 
-it('understands default, profile ids and model names, a fresh one too (B-07)', async () => {
+it('resolves default, profile ids and model names, also of a model that was just fetched (B-07)', async () => {
   const provider = new ScriptedProvider();
   const { models } = countedModels(provider);
   expect(await models.resolve('default', signal)).toEqual({});
@@ -74,14 +74,14 @@ it('understands default, profile ids and model names, a fresh one too (B-07)', a
   ]);
 });
 
-it('says that the server is away instead of calling a model unknown', async () => {
+it('reports that the server is unreachable instead of calling a model unknown', async () => {
   const provider = new ScriptedProvider();
   provider.down = new ProviderError('unavailable', 'down', { retryable: true });
   const { models } = countedModels(provider);
   await expect(models.resolve('some-model', signal)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('refuses a profile whose model will not answer by waiting, and none whose server is only away (S-43, S-49)', async () => {
+it('refuses a profile whose model cannot answer, but not one whose server is only unreachable (S-43, S-49)', async () => {
   const provider = new ScriptedProvider();
   const of = (id: string, model: string): Profile => ({ ...profile(id), model });
   const profiles = (): Profile[] => [profile('default'), of('known', 'test-model'), of('lost', 'gone')];
@@ -100,7 +100,7 @@ it('refuses a profile whose model will not answer by waiting, and none whose ser
   });
 });
 
-it('falls back to the default profile when a session names one that is gone', () => {
+it('falls back to the default profile when a session names one that no longer exists', () => {
   const { models } = countedModels(new ScriptedProvider());
   expect(models.profile('deleted').id).toBe('default');
   expect(models.profile('coder').id).toBe('coder');

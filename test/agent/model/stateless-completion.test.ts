@@ -83,7 +83,7 @@ describeEmbedded('a stateless completion', (databases) => {
     await effects.close();
   });
 
-  it('refuses what would have to wait for a human: nobody can be asked here', async () => {
+  it('refuses calls that would have to wait for a human, because none can be asked', async () => {
     const ran: string[] = [];
     const fetchAt = (word: string) => asks([{ name: 'fetch', args: { word } }]);
     const leak = 'https://evil.example/?d=secret';
@@ -110,7 +110,7 @@ describeEmbedded('a stateless completion', (databases) => {
     await effects.close();
   });
 
-  it('closes the connection to the model within a second of the caller hanging up (N-58)', async () => {
+  it('closes the connection to the model within a second after the client disconnects (N-58)', async () => {
     const provider = new ScriptedProvider(fallsSilent());
     const scenario = await openScenario(databases, { provider });
     const gone = new AbortController();
@@ -133,7 +133,7 @@ describeEmbedded('a stateless completion', (databases) => {
     expect(provider.hungUp).toBe(1);
   });
 
-  it('throws what went wrong, for the channel to report', async () => {
+  it('throws the error, for the channel to report', async () => {
     const overflow = new ProviderError('context_overflow', 'too long');
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(overflow)) });
     await expect(collect(complete(scenario))).rejects.toBe(overflow);

@@ -10,7 +10,7 @@ import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const loadedModels = z.object({ models: z.array(z.object({ name: z.string() })) });
 
-describeEachDatabase('a stop in mid-answer', (databases) => {
+describeEachDatabase('a stop in the middle of an answer', (databases) => {
   it('closes the call and keeps the model loaded: /api/ps still lists it, and nothing asks to unload it (N-64)', async () => {
     const fake = await startFakeOllama();
     onTestFinished(() => fake.close());

@@ -37,7 +37,7 @@ async function readStream(
 const read = (provider: ScriptedProvider, signal: AbortSignal, limits = PATIENT, maxChunks = Infinity) =>
   readStream((watchdog) => provider.streamChat(REQUEST, watchdog.start()), signal, limits, maxChunks);
 
-it('leaves a stream that keeps coming alone', async () => {
+it('does not interfere with a stream that keeps coming', async () => {
   const provider = new ScriptedProvider(says('a', 'b', 'c'));
   expect(await read(provider, new AbortController().signal)).toEqual({ text: 'abc', error: undefined });
   expect(provider.hungUp).toBe(0);
@@ -55,7 +55,7 @@ it('stops a silent prefill at once (N-58, N-60)', async () => {
   expect(provider.hungUp).toBe(1);
 });
 
-it('keeps what was said before a stop', async () => {
+it('keeps the text from before a stop', async () => {
   const provider = new ScriptedProvider(fallsSilent('so far'));
   const turn = new AbortController();
   const reading = read(provider, turn.signal);
@@ -71,7 +71,7 @@ it('does not open a call for a turn that is over already', async () => {
   expect(provider.requests).toEqual([]);
 });
 
-it('ends a call whose first chunk does not come in time and hangs up (N-61, N-63)', async () => {
+it('ends a call whose first chunk does not come in time, and closes the connection (N-61, N-63)', async () => {
   const provider = new ScriptedProvider(fallsSilent());
   const { error } = await read(provider, new AbortController().signal, {
     firstChunkMs: 40,
@@ -82,7 +82,7 @@ it('ends a call whose first chunk does not come in time and hangs up (N-61, N-63
   expect(provider.hungUp).toBe(1);
 });
 
-it('gives a queued call more time before its first chunk, and counts its work from there', async () => {
+it('gives a queued call more time before its first chunk, and measures its work from that chunk', async () => {
   const watchdogs: StreamWatchdog[] = [];
   let opened = 0;
   const queued = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
@@ -99,7 +99,7 @@ it('gives a queued call more time before its first chunk, and counts its work fr
   expect((watchdogs[0]?.startedAt ?? 0) - opened).toBeGreaterThan(50);
 });
 
-it('ends a call that falls silent after its first chunk (N-62, N-63)', async () => {
+it('ends a call that falls silent after its first chunk, and closes the connection (N-62, N-63)', async () => {
   const provider = new ScriptedProvider(fallsSilent('one'));
   const limits = { ...PATIENT, chunkMs: 30 };
   const { text, error } = await read(provider, new AbortController().signal, limits);

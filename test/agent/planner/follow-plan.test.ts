@@ -15,7 +15,7 @@ function latestPlan(scenario: TurnScenario): Promise<PlanRecord | undefined> {
 }
 
 describeEmbedded('a plan', (databases) => {
-  it('lets the plan tick with the todo list, to its one end', async () => {
+  it('updates its steps from the todo list, to its one terminal event', async () => {
     const script = [update(1, 'in_progress'), update(1, 'done'), update(2, 'done'), update(3, 'skipped')];
     const { scenario } = await planningScenario(
       databases,
@@ -36,7 +36,7 @@ describeEmbedded('a plan', (databases) => {
     expect(plan?.steps.map(({ status }) => status)).toEqual(['done', 'done', 'skipped']);
   });
 
-  it('revises the plan when the model rewrites its list', async () => {
+  it('is revised when the model rewrites its list', async () => {
     const items = [{ text: 'Knead', status: 'done' }, { text: 'Buy bread' }];
     const rewrite = asks([{ name: 'todo', args: { action: 'replace', items } }]);
     const { scenario } = await planningScenario(
@@ -57,7 +57,7 @@ describeEmbedded('a plan', (databases) => {
     expect(plan).toMatchObject({ state: 'completed', originalLength: 3 });
   });
 
-  it('cancels a plan that the limit of iterations cut short, with the reason', async () => {
+  it('is cancelled with the reason when the iteration limit ends the turn', async () => {
     const profile = { ...planned, maxIterations: 1 };
     const { scenario } = await planningScenario(
       databases,
@@ -74,7 +74,7 @@ describeEmbedded('a plan', (databases) => {
     expect((await latestPlan(scenario))?.plan).toMatchObject(stored);
   });
 
-  it('keeps a todo open that is done without a validation, where the profile wants one (N-38)', async () => {
+  it('keeps a todo open that is done without a validation, where the profile requires one (N-38)', async () => {
     const profile = { ...planned, stepValidationEnabled: true };
     const checked = asks([
       { name: 'todo', args: { action: 'update', index: 1, status: 'done', validation: 'I looked.' } },
@@ -107,7 +107,7 @@ describeEmbedded('a plan', (databases) => {
     expect(asked).toEqual([false, false, false, false, true, false]);
   });
 
-  it('warns a turn that goes in circles at its ninth request, one request an iteration (N-37, N-45, N-47)', async () => {
+  it('warns a turn without progress at its ninth request, one request per iteration (N-37, N-45, N-47)', async () => {
     const look = asks([{ name: 'list_dir', args: {} }]);
     const looks = Array.from({ length: 9 }, () => look);
     const { scenario, provider } = await planningScenario(databases, {}, ...looks, says('I give up.'));
@@ -119,7 +119,7 @@ describeEmbedded('a plan', (databases) => {
     expect(await scenario.store.ledger.messages('telegram:42', { limit: 10 })).toHaveLength(2);
   });
 
-  it('ticks with what its subagents did in the list, whose own plans do not (N-10)', async () => {
+  it('follows changes of the list by subagents, whose own plans do not follow it (N-10)', async () => {
     const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
     const child = [says(ANALYSIS), says(PLAN), update(2, 'done'), says('I looked.')];
     const provider = new ScriptedProvider(says(ANALYSIS), says(PLAN), spawn, ...child, says('Bread.'));

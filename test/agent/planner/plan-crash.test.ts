@@ -46,7 +46,7 @@ const plansReady = (events: EventBody[]): string[] =>
   events.flatMap((event) => (event.type === 'plan_ready' ? [event.plan.id] : []));
 
 describeEmbedded('a planned turn whose process dies', (databases) => {
-  it('has one plan, one card and one list, wherever it died, and plans no more once it has them (N-25, N-26, N-27)', async () => {
+  it('has one plan, one card and one todo list, wherever it died, and does not plan again once it has them (N-25, N-26, N-27)', async () => {
     const store = await databases.open();
     const whole = await dieAndResume(store, Number.POSITIVE_INFINITY, 'after');
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
@@ -89,7 +89,7 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
     },
   );
 
-  it('plans anew when it was shut down in the middle of planning, and kept nothing of the half', async () => {
+  it('plans again when it was shut down during planning, and stored nothing of the first attempt', async () => {
     const store = await databases.open();
     const script = [says(ANALYSIS), fallsSilent('1. Kn'), says(ANALYSIS), says(PLAN), says('Bread.')];
     const provider = new ScriptedProvider(...script);

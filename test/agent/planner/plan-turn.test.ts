@@ -19,7 +19,7 @@ import { asks, fails, fallsSilent, says } from '../../fakes/agent/scripted-provi
 import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('planning', (databases) => {
-  it('happens only where the profile wants it, and never in the plain entry (N-14, N-02)', async () => {
+  it('happens only where the profile enables it, and never in the plain entry (N-14, N-02)', async () => {
     const { scenario, provider } = await planningScenario(
       databases,
       {},
@@ -36,7 +36,7 @@ describeEmbedded('planning', (databases) => {
     expect(provider.requests).toHaveLength(4);
   });
 
-  it('tells the model of each call how a plan of planner mode is followed (S-44)', async () => {
+  it('gives the model the prompt of planner mode with each call of the loop, and with no other (S-44)', async () => {
     const script = [
       says(ANALYSIS),
       says(PLAN),
@@ -55,7 +55,7 @@ describeEmbedded('planning', (databases) => {
     expect(provider.requests[2]?.messages.filter(({ role }) => role === 'system')[0]?.content).toMatch(/---/);
   });
 
-  it('is over with DIRECT: one call, no plan, and its cost is kept (N-15)', async () => {
+  it('ends with DIRECT after one call, without a plan, and its usage is stored (N-15)', async () => {
     const { scenario, provider } = await planningScenario(databases, planned, says('DIRECT'), says('Hello!'));
     const { turn } = await scenario.ask('Hi');
     expect(turn?.final?.content).toBe('Hello!');
@@ -72,7 +72,7 @@ describeEmbedded('planning', (databases) => {
     { wanted: true, verdict: REFLECTING, calls: 3 },
     { wanted: true, verdict: 'Goal: bread.\nREFLECT: perhaps', calls: 2 },
   ])(
-    'reviews only where profile (here: $wanted) and analysis ask for it: $calls calls (N-16, N-17, N-33)',
+    'reviews only where profile (here: $wanted) and analysis request it: $calls calls (N-16, N-17, N-33)',
     async (row) => {
       const review = row.calls === 3 ? [says(REVIEW)] : [];
       const profile = { ...planned, ...(row.wanted && { planningPhase2Enabled: true }) };
@@ -96,7 +96,7 @@ describeEmbedded('planning', (databases) => {
     expect(told[2]).toContain('- list_dir: List the files');
   });
 
-  it('asks without tools, without thinking, at a low temperature, in the loop’s own window (N-28, N-31)', async () => {
+  it('calls the model without tools, without thinking, at a low temperature, in the loop’s own window (N-28, N-31)', async () => {
     const { scenario, provider } = await planningScenario(
       databases,
       planned,
@@ -116,7 +116,7 @@ describeEmbedded('planning', (databases) => {
     expect(loop?.tools).toHaveLength(2);
   });
 
-  it('puts the plan into the context as the agent’s own words, now and later (N-25)', async () => {
+  it('adds the plan to the context as a message of the agent, now and in later turns (N-25)', async () => {
     const script = [
       says(ANALYSIS),
       says(PLAN),
@@ -147,7 +147,7 @@ describeEmbedded('planning', (databases) => {
     ]);
   });
 
-  it('keeps a card, a todo list in the same order and the cost (N-26, N-27)', async () => {
+  it('stores a card, a todo list in the same order and the usage (N-26, N-27)', async () => {
     const { scenario } = await planningScenario(
       databases,
       planned,
@@ -169,7 +169,7 @@ describeEmbedded('planning', (databases) => {
     expect(turn?.usage?.promptTokens).toBe(30);
   });
 
-  it('is seen while it grows, and shows the plan once, before any tool (N-30)', async () => {
+  it('streams as thinking, and emits the plan once, before any tool call (N-30)', async () => {
     const look = asks([{ name: 'list_dir', args: {} }]);
     const script = [says(ANALYSIS), says('Steps\n1. Lo', 'ok'), look, says('Bread.')];
     const { scenario } = await planningScenario(databases, planned, ...script);
@@ -187,7 +187,7 @@ describeEmbedded('planning', (databases) => {
     expect(scenario.shown()).toBe('Bread.');
   });
 
-  it('answers all the same when the model wrote no numbered line (N-29)', async () => {
+  it('continues without a plan when the model wrote no numbered line (N-29)', async () => {
     const prose = says('First I would knead, then I would bake.');
     const { scenario } = await planningScenario(databases, planned, says(ANALYSIS), prose, says('Bread.'));
     const { turn } = await scenario.ask('Bake');
@@ -196,7 +196,7 @@ describeEmbedded('planning', (databases) => {
     expect(await databaseRows(scenario)).toMatchObject({ plans: 0 });
   });
 
-  it('goes on without a plan when planning fails, and says so', async () => {
+  it('continues without a plan when planning fails, with a notice', async () => {
     const gone = new ProviderError('unavailable', 'The server went away.', { retryable: true });
     const { scenario } = await planningScenario(
       databases,
@@ -217,7 +217,7 @@ describeEmbedded('planning', (databases) => {
     expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
   });
 
-  it('asks once more, shorter, when its prompt was too long (B-11)', async () => {
+  it('tries once more with a shorter prompt when the first was too long (B-11)', async () => {
     const tooLong = fails(new ProviderError('context_overflow', 'Too long.'));
     const script = [
       says('DIRECT'),
@@ -235,7 +235,7 @@ describeEmbedded('planning', (databases) => {
     expect(only(scenario.events, 'notice')).toEqual([]);
   });
 
-  it(`reads at most ${MAX_PLANNING_CHARS} characters of one planning call and hangs up`, async () => {
+  it(`reads at most ${MAX_PLANNING_CHARS} characters of one planning call, then closes the connection`, async () => {
     const endless = says(`${ANALYSIS}\n`, ...Array.from({ length: 40 }, () => 'and so on '.repeat(100)));
     const { scenario, provider } = await planningScenario(
       databases,

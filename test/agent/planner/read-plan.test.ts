@@ -63,7 +63,7 @@ describe('the review', () => {
     });
   });
 
-  it('does without the sections the model left out, and passes on a review that has none (N-18)', () => {
+  it('accepts missing sections, and uses the whole text of a review that has none (N-18)', () => {
     expect(readReview('Critic: too long')).toEqual({ critic: 'too long' });
     expect(readReview('I like it.')).toEqual({});
     expect(reviewText('I like it.')).toBe('I like it.');
@@ -74,7 +74,7 @@ describe('the review', () => {
 });
 
 describe('the plan', () => {
-  it('is milestones and numbered steps with their executors (N-20, N-21)', () => {
+  it('has milestones and numbered steps with their executors (N-20, N-21)', () => {
     const answer = [
       '## Milestones',
       '- Know the recipe',
@@ -97,7 +97,7 @@ describe('the plan', () => {
     });
   });
 
-  it('is found in the other shapes that models give it (N-20)', () => {
+  it('is found in the other formats that models use (N-20)', () => {
     const headed =
       '### Milestone 1: Dough\n1. Knead (SELF)\n### Milestone 2: Oven\n2. **Look** — TOOL: `read_file`';
     expect(readPlan(headed, known)).toEqual({
@@ -127,7 +127,7 @@ describe('the plan', () => {
     });
   });
 
-  it('leaves to the agent itself what names an unknown tool or profile, and says so (N-21)', () => {
+  it('leaves a step with an unknown tool or profile to the agent itself, with a note (N-21)', () => {
     const steps = readPlan(
       '1. TOOL: teleport Go there\n2. [AGENT: butler]\n3. [TOOL: web_search]',
       known,
@@ -150,13 +150,13 @@ describe('the plan', () => {
     expect([1, 4, 15].map((count) => readPlan(steps(count), known)?.steps.length)).toEqual([1, 4, 15]);
   });
 
-  it('is none without a numbered line (N-29)', () => {
+  it('is undefined without a numbered line (N-29)', () => {
     expect(readPlan('I would first look, and then bake.\n- look\n- bake', known)).toBeUndefined();
     expect(readPlan('', known)).toBeUndefined();
     expect(readPlan('1.\n2.', known)).toBeUndefined();
   });
 
-  it('is read from any words without a throw: at most 15 gapless steps of one bounded line each', () => {
+  it('is parsed from any text without an exception: at most 15 steps of one bounded line each', () => {
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('Steps:', '## Milestones', '- a', 'Milestone 2: x', '</think>', '1. [TOOL: x] y', ''),
@@ -185,7 +185,7 @@ describe('the plan', () => {
     expect(fc.check(plans, { numRuns: 500 })).toMatchObject({ failed: false });
   });
 
-  it('takes no long time over hostile words', () => {
+  it('is parsed quickly from hostile text', () => {
     const hostile = [
       '1. '.repeat(8_000),
       '-'.repeat(24_000),
@@ -221,7 +221,7 @@ describe('a made plan', () => {
     tools: new Map(riskyTools([]).map((tool) => [tool.name, tool])),
   });
 
-  it('has ids, the session’s mode, and each step’s risk as its tool tells it beforehand', () => {
+  it('has ids, the session’s mode, and for each step the risk that its tool declares', () => {
     expect(plan).toMatchObject({ goal: 'Bake bread', mode: 'agentic', state: 'running', originalLength: 3 });
     expect(plan.steps.map(({ id, index, risk, status }) => [id, index, risk, status])).toEqual([
       ['s1', 0, 'dangerous', 'pending'],
@@ -245,7 +245,7 @@ describe('a made plan', () => {
   });
 });
 
-it('is asked for with the ranges of depth, the limit and the comma test (N-22, N-24)', () => {
+it('is requested with the ranges of depth, the limit and the comma test (N-22, N-24)', () => {
   const asked = planInstruction({
     analysis: 'a',
     tools: [{ name: 'web_search', description: 'Finds.' }],

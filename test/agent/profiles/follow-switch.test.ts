@@ -41,7 +41,7 @@ function toolsOf(
   return [listDir, readFile, switching];
 }
 
-describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
+describeEmbedded('a profile that is switched during a turn', (databases: TestDatabases) => {
   const openGateway = async (
     provider: ScriptedProvider,
     owners: readonly string[],
@@ -59,7 +59,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     return scenario;
   };
 
-  it('gives the next iteration of the same turn its tools, prompt, model and flags, and is kept (N-55, N-71)', async () => {
+  it('gives the next iteration of the same turn its tools, prompt, model and flags, and stays (N-55, N-71)', async () => {
     const provider = new ScriptedProvider(toCoder, says('Switched.'), says('Still.'));
     const scenario = await openGateway(provider, ['telegram:42']);
     const { turn } = await scenario.ask('Become a coder');
@@ -85,7 +85,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     expect(provider.requests.map(({ model }) => model)).toEqual(['chosen', 'chosen']);
   });
 
-  it('is refused to people who own nothing, and the turn goes on as it was', async () => {
+  it('is refused to users who are no owners, and the turn continues unchanged', async () => {
     const provider = new ScriptedProvider(toCoder, says('Sorry.'));
     const scenario = await openGateway(provider, ['telegram:1']);
     await scenario.ask('Become a coder');
@@ -95,7 +95,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
-  it('is refused where no model would answer, in words that say what is missing (S-43)', async () => {
+  it('is refused where no model would answer, with a text that names what is missing (S-43)', async () => {
     const provider = new ScriptedProvider(toCoder, says('It has no key.'));
     const missing = new GatewayError('unavailable', 'The profile "coder" cannot answer: set OPENAI_API_KEY.');
     const scenario = await openGateway(provider, ['telegram:42'], () => Promise.reject(missing));
@@ -106,7 +106,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
-  it('takes away no tool without a word that had begun before the process died', async () => {
+  it('reports an unknown outcome for a removed tool whose call had begun before the process died', async () => {
     const store = await databases.open();
     const deed = defineTool({
       name: 'deed',
@@ -143,7 +143,7 @@ describeEmbedded('a profile switched in a turn', (databases: TestDatabases) => {
     await dying.close();
   });
 
-  it('holds for the rest of the turn when the process died right behind it', async () => {
+  it('holds for the rest of the turn when the process died right after it', async () => {
     const provider = new ScriptedProvider(toCoder);
     const store = await databases.open();
     const tools = toolsOf(['telegram:42'], () => store.ledger);

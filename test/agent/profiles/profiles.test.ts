@@ -50,14 +50,14 @@ const ids = (profiles: Profiles): string[] => profiles.list().map(({ id }) => id
 const find = (profiles: Profiles, id: string): Profile | undefined =>
   profiles.list().find((profile) => profile.id === id);
 
-it('has the default profile in a gateway without a folder, and makes the folder', async () => {
+it('has the default profile in a gateway without a folder, and creates the folder', async () => {
   const profiles = await open();
   expect(profiles.list()).toMatchObject([{ id: 'default', enabledTools: ['read_file'] }]);
   await write('coder', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder']), WAIT);
 });
 
-it('gives a folder what it says and everything else the defaults of the sources (N-33, N-38, N-39)', async () => {
+it('reads the settings of a folder, with the defaults for all others (N-33, N-38, N-39)', async () => {
   await write('coder', 'config.json', { model: 'openai/big', maxIterations: 50, enabledTools: ['exec'] });
   await write('coder', 'system_prompt.md', '\nYou write code.\n');
   await write('poet', 'subagent_system_prompt.md', 'Rhyme.');
@@ -101,7 +101,7 @@ it.each([
   },
 );
 
-it('lets a folder called default speak for the default profile; its tools stay those of config.json unless it names some', async () => {
+it('lets a folder called default override the default profile; its tools stay those of config.json unless it names some', async () => {
   await write('default', 'system_prompt.md', 'Be kind.');
   const profiles = await open();
   expect(profiles.list()).toMatchObject([
@@ -111,7 +111,7 @@ it('lets a folder called default speak for the default profile; its tools stay t
   await vi.waitFor(() => expect(profiles.list()[0]?.enabledTools).toEqual(['list_dir']), WAIT);
 });
 
-it('names every error at once by file and field, and does not start with any', async () => {
+it('reports every error at once by file and field, and does not start with any', async () => {
   await write('coder', 'config.json', { maxIterations: 0, think_enabled: true, enabledTools: 'exec' });
   await write('poet', 'config.json', { enabledTools: ['sing'], subagentTools: ['exec', 'dance'] });
   await write('Bad Name', 'system_prompt.md', 'x');
@@ -139,7 +139,7 @@ it('names every error at once by file and field, and does not start with any', a
   expect(text).not.toContain('profiles/near');
 });
 
-it('ignores hidden folders, plain files and folders that hold no file of a profile', async () => {
+it('ignores hidden folders, plain files and folders without a file of a profile', async () => {
   await mkdir(path.join(folder, '.git'), { recursive: true });
   await mkdir(path.join(folder, 'notes'));
   await writeFile(path.join(folder, 'README.md'), 'hello');
@@ -150,7 +150,7 @@ it('ignores hidden folders, plain files and folders that hold no file of a profi
   expect(profiles.errors()).toEqual([]);
 });
 
-it('reads changes, new folders and removals while it runs; what did not change stays the same object (N-73)', async () => {
+it('reads changes, new folders and removals while it runs; an unchanged profile stays the same object (N-73)', async () => {
   await write('coder', 'system_prompt.md', 'old');
   await write('poet', 'system_prompt.md', 'rhyme');
   const profiles = await open();
@@ -166,7 +166,7 @@ it('reads changes, new folders and removals while it runs; what did not change s
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'late', 'poet']), WAIT);
 });
 
-it('sees by the clock what the system does not tell', async () => {
+it('finds by polling the changes that the file system does not report', async () => {
   const profiles = await open(30);
   await rm(folder, { recursive: true });
   await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
@@ -175,7 +175,7 @@ it('sees by the clock what the system does not tell', async () => {
   expect(profiles.errors()).toEqual([]);
 });
 
-it('keeps the last good version of a file that cannot be used, logs it once, and recovers by itself', async () => {
+it('keeps the last valid content of a file that cannot be used, logs this once, and recovers', async () => {
   await write('coder', 'config.json', { maxIterations: 7 });
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });
@@ -190,7 +190,7 @@ it('keeps the last good version of a file that cannot be used, logs it once, and
   expect(profiles.errors()).toEqual([]);
 });
 
-it('never serves the prompt from before a reload, and builds an unchanged one only once (N-72)', async () => {
+it('never uses the prompt from before a reload, and builds an unchanged one only once (N-72)', async () => {
   await write('coder', 'system_prompt.md', 'old words');
   await write('poet', 'system_prompt.md', 'rhyme');
   const profiles = await open();
@@ -206,7 +206,7 @@ it('never serves the prompt from before a reload, and builds an unchanged one on
   expect(prepare(find(profiles, 'poet')!)).toBe(poet);
 });
 
-it(`reads ${MAX_PROFILES} folders and says that there are more`, async () => {
+it(`reads ${MAX_PROFILES} folders and reports that there are more`, async () => {
   const all = Array.from({ length: MAX_PROFILES + 1 }, (_, n) => `p${String(n).padStart(3, '0')}`);
   for (const id of all.slice(0, -1)) await write(id, 'config.json', {});
   const profiles = await open(30);

@@ -32,7 +32,7 @@ const skill = (name: string, description: string): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n\nThe body of ${name}.\n`;
 
 describe('bootstrap files', () => {
-  it('come in their order, under their names; a missing or empty one leaves no trace (B-05)', async () => {
+  it('come in order, under their names; a missing or empty one leaves no trace (B-05)', async () => {
     const { words } = await gateway({
       'USER.md': 'Ann.\n',
       'AGENTS.md': 'Be kind.',
@@ -77,7 +77,7 @@ describe('bootstrap files', () => {
     expect(await kept.read(file)).toEqual(['other', 3]);
   });
 
-  it('are cut at their bound, at a whole character, with a mark and a line in the log', async () => {
+  it('are truncated at their limit, at a whole character, with a mark and a log entry', async () => {
     const { words, log, pass } = await gateway({
       'AGENTS.md': 'x'.repeat(MAX_BOOTSTRAP_BYTES),
       'SOUL.md': `y${'字'.repeat(MAX_BOOTSTRAP_BYTES)}`,
@@ -92,7 +92,7 @@ describe('bootstrap files', () => {
     expect(log.filter((line) => line.includes('prompt_file_truncated'))).toHaveLength(1);
   });
 
-  it('that cannot be read are left out, and named in the log once', async () => {
+  it('that cannot be read are left out, and logged once', async () => {
     const { words, folder, log, pass } = await gateway({ 'USER.md': 'Ann.' });
     await mkdir(path.join(folder, 'AGENTS.md'));
     execFileSync('mkfifo', [path.join(folder, 'SOUL.md')]);
@@ -106,7 +106,7 @@ describe('bootstrap files', () => {
 });
 
 describe('skills', () => {
-  it('are listed by name and description with the way to their file', async () => {
+  it('are listed by name and description with the path of their file', async () => {
     const { words, write, pass } = await gateway({
       'skills/weather/SKILL.md': skill('weather', 'Ask the weather station'),
       'skills/bare/SKILL.md': 'no front matter',

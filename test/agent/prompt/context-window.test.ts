@@ -34,7 +34,7 @@ describe('the window', () => {
     expect(modelWindow('any', { contextWindow: own }, profiles)).toBe(window);
   });
 
-  it('of a model is not moved by profiles that use another one', () => {
+  it('of a model is not changed by profiles that use another one', () => {
     const profiles = [
       profile({ model: 'big:latest', contextWindow: 65_536 }),
       profile({ contextWindow: 8_192 }),
@@ -45,7 +45,7 @@ describe('the window', () => {
     expect(modelWindow('small', can, profiles.slice(0, 1))).toBe(SAFE_WINDOW);
   });
 
-  it('that a server does not tell is the one the profile names (B-30)', () => {
+  it('that a server does not report is the one the profile names (B-30)', () => {
     const guessed = { contextWindow: 16_384, windowGuessed: true };
     expect(modelWindow('any', guessed, [profile({ contextWindow: 65_536 })])).toBe(65_536);
     expect(modelWindow('any', guessed, [profile()])).toBe(SAFE_WINDOW);
@@ -171,7 +171,7 @@ describe('fitting a prompt', () => {
     expect(huge.messages.at(-1)?.content.length).toBeGreaterThan(200);
   });
 
-  it('says what to do when the message alone is too long, or the window leaves no room (B-27)', () => {
+  it('explains what to do when the message alone is too long, or the window leaves no room (B-27)', () => {
     const prompt = { system, history: [], current: group('字'.repeat(2_000)), steps: [] };
     expect(() => fitPrompt(prompt, 1_000)).toThrow(expect.objectContaining({ code: 'message_too_large' }));
     expect(() => fitPrompt(prompt, -20)).toThrow(expect.objectContaining({ code: 'window_too_small' }));
@@ -189,7 +189,7 @@ describe('the estimate', () => {
     expect(estimateTokens(text)).toBeLessThanOrEqual(atMost);
   });
 
-  it('learns upwards at once, downwards slowly, within bounds', () => {
+  it('is corrected upwards at once, downwards slowly, within bounds', () => {
     const scale = createTokenScale();
     expect(scale.of('m')).toBe(1);
     scale.learn('m', 1_000, 1_500);
@@ -202,7 +202,7 @@ describe('the estimate', () => {
     expect(scale.of('m')).toBeGreaterThanOrEqual(0.6);
   });
 
-  it('learns nothing from tiny prompts or silent servers, and remembers a bounded number of models', () => {
+  it('ignores tiny prompts and servers that report nothing, and keeps a bounded number of models', () => {
     const scale = createTokenScale();
     scale.learn('tiny', 20, 40);
     scale.learn('silent', 1_000, 0);

@@ -36,7 +36,7 @@ it('keeps an answer and the results of its calls in one group, in call order (B-
   expect(groups[1]?.messages[1]).toMatchObject({ role: 'tool', toolCallId: 'c0', toolName: 'read_file' });
 });
 
-it('answers a call that never got a result: cancelled, or outcome unknown once it was begun', () => {
+it('adds a result for a call that has none: cancelled, or outcome unknown once it had begun', () => {
   const [, group] = toGroups([user('q'), answer('', 'c0', 'c1'), intent(1), user('next')], {
     thinking: false,
   });
@@ -44,7 +44,7 @@ it('answers a call that never got a result: cancelled, or outcome unknown once i
   expect(group?.messages[2]?.content).toContain('Outcome unknown');
 });
 
-it('leaves out results whose answer was cut away, and answers that said nothing (B-35)', () => {
+it('leaves out results whose answer is not among the rows, and empty answers (B-35)', () => {
   const rows = [result(0, 'orphan'), user('q'), answer(''), user('again')];
   expect(toGroups(rows, { thinking: false }).map((group) => group.messages[0]?.content)).toEqual([
     'q',
@@ -52,7 +52,7 @@ it('leaves out results whose answer was cut away, and answers that said nothing 
   ]);
 });
 
-it('feeds back the thinking of the running turn only', () => {
+it('sends back only the thinking of the current turn', () => {
   const rows = [answer('said')];
   expect(toGroups(rows, { thinking: true })[0]?.messages[0]).toHaveProperty('thinking', 'hm');
   expect(toGroups(rows, { thinking: false })[0]?.messages[0]).not.toHaveProperty('thinking');
@@ -62,12 +62,12 @@ function profile(over: Partial<Profile> = {}): Profile {
   return { ...defaultProfile('P'), systemPrompt: 'S', ...over };
 }
 
-it('joins persona and profile prompt with a rule (N-68)', () => {
+it('joins persona and profile prompt with a horizontal rule (N-68)', () => {
   expect(systemPrompt(profile())).toBe('P\n\n---\n\nS');
   expect(systemPrompt(profile({ persona: '' }))).toBe('S');
 });
 
-it('prepares a profile once, and anew when it was reloaded (N-72, N-71)', () => {
+it('prepares a profile once, and again when it was reloaded (N-72, N-71)', () => {
   let schemasMade = 0;
   const counted = tools.map((tool) => ({
     ...tool,
@@ -85,7 +85,7 @@ it('prepares a profile once, and anew when it was reloaded (N-72, N-71)', () => 
   expect(schemasMade).toBe(0);
 });
 
-it('offers the tools a profile enables as JSON Schema, and none it does not (B-15)', () => {
+it('offers the tools that a profile enables as JSON Schema, and no others (B-15)', () => {
   const prepared = createPreparation(tools)(profile({ enabledTools: ['read_file', 'unheard_of'] }));
   expect(prepared.schemas.map((schema) => schema.name)).toEqual(['read_file']);
   expect(prepared.schemas[0]?.parameters).toMatchObject({ type: 'object', required: ['path'] });

@@ -47,7 +47,7 @@ function said(rows: TurnRows, n: number, over: Partial<Profile> = {}): string {
 const looks = (count: number): string[] => Array.from({ length: count }, () => 'list_dir');
 
 describe('a profile', () => {
-  it('has the sources’ defaults for thinking, the budget and the review (N-31, N-32, N-33)', () => {
+  it('has defaults for thinking, the budget and the review (N-31, N-32, N-33)', () => {
     expect(profileSchema.parse({})).toMatchObject({
       thinkEnabled: true,
       iterationBudgetEnabled: true,
@@ -55,7 +55,7 @@ describe('a profile', () => {
     });
   });
 
-  it('anchors the goal every 5 iterations and warns of a stall after 8 unless told otherwise (N-34, N-35, N-36)', () => {
+  it('repeats the goal every 5 iterations and warns of a stall after 8 by default (N-34, N-35, N-36)', () => {
     expect(profileSchema.parse({})).toMatchObject({
       goalAnchoringEnabled: true,
       goalAnchoringInterval: 5,
@@ -64,7 +64,7 @@ describe('a profile', () => {
     });
   });
 
-  it('wants no validation, no new plan and no planning subagents unless told so (N-38, N-39, N-40)', () => {
+  it('has no validation, no new plan and no planning subagents by default (N-38, N-39, N-40)', () => {
     expect(profileSchema.parse({})).toMatchObject({
       stepValidationEnabled: false,
       adaptiveReplanEnabled: false,
@@ -85,7 +85,7 @@ describe('the goal', () => {
     expect(due({ goalAnchoringEnabled: false })).toEqual([]);
   });
 
-  it('comes with what is still open in the todo list', () => {
+  it('comes with the open items of the todo list', () => {
     const note = said(turnOf({ 0: 'done', 1: 'in_progress' }, ...looks(3)), 5);
     expect(note).toContain('Still open in the todo list: "Bake", "Eat".');
     expect(said(turnOf(...looks(4)), 5)).not.toContain('todo list:');
@@ -96,7 +96,7 @@ describe('a stall', () => {
   const warned = (rows: TurnRows, n: number, over: Partial<Profile> = {}): boolean =>
     said(rows, n, { goalAnchoringEnabled: false, ...over }).includes('without progress');
 
-  it('is not warned of after 7 iterations without progress, but after 8, and once (N-37)', () => {
+  it('causes no warning after 7 iterations without progress, and one after 8 (N-37)', () => {
     expect(Array.from({ length: 16 }, (_, at) => warned(turnOf(...looks(at)), at + 1))).toEqual(
       Array.from({ length: 16 }, (_, at) => at === 8),
     );
@@ -105,7 +105,7 @@ describe('a stall', () => {
     expect(warned(turnOf(...looks(16)), 17)).toBe(true);
   });
 
-  it('is over with each progress in the list, and not with a mere look at it (N-37, N-54)', () => {
+  it('ends with progress in the list, and not when the list is only read (N-37, N-54)', () => {
     const progress = { 0: 'done' as const };
     expect(warned(turnOf(...looks(7), progress), 9)).toBe(false);
     expect(warned(turnOf(...looks(7), progress, ...looks(7)), 16)).toBe(false);
@@ -116,19 +116,19 @@ describe('a stall', () => {
     expect(warned(turnOf(progress, ...looks(7), progress), 10)).toBe(true);
   });
 
-  it('is never warned of when the profile says so, and sooner when it says that (N-36)', () => {
+  it('causes no warning where the profile disables it, and an earlier one where it sets a lower threshold (N-36)', () => {
     expect(warned(turnOf(...looks(8)), 9, { antiStallEnabled: false })).toBe(false);
     expect(warned(turnOf(...looks(3)), 4, { antiStallThreshold: 3 })).toBe(true);
     expect(warned(turnOf(...looks(2)), 3, { antiStallThreshold: 3 })).toBe(false);
   });
 
-  it('speaks of no todo list to a model that has no tool for one', () => {
+  it('does not mention a todo list to a model without the tool', () => {
     const profile = defaultProfile('You.');
     const bare = { profile, rows: turnOf(...looks(8)), prepared: { tools: new Set<string>() } };
     expect(notesFor(bare, 9)?.content).toMatch(/8 iterations without progress\. (?!.*todo)/);
   });
 
-  it('counts what the rows tell, also those of a journal', () => {
+  it('is counted from the rows, also those of a journal', () => {
     const rows = turnOf({ 0: 'done' }, ...looks(3));
     const journal = [rows.user, ...rows.steps].map((row, seq): ContextRecord => ({
       ...row,
@@ -157,7 +157,7 @@ describe('a failed todo', () => {
     expect([1, 2, 3].map((iteration) => failedIn(rows, iteration))).toEqual([['Knead'], [], ['Bake']]);
   });
 
-  it('is not news when the turn only reads of it', () => {
+  it('causes no request when the turn only reads the list', () => {
     const rows = new TurnRows('Go on', []);
     const call = { id: 'c', name: 'todo', args: { action: 'list' } };
     rows.add(1, { kind: 'assistant', content: '', toolCalls: [call], msgId: 'm1' });
@@ -174,7 +174,7 @@ describe('a failed todo', () => {
   });
 });
 
-it('says the budget, the goal, the stall and the new plan in this order (N-44, N-45, N-46)', () => {
+it('gives the budget, the goal, the stall and the new plan in this order (N-44, N-45, N-46)', () => {
   const rows = turnOf(...looks(4), { 0: 'failed' });
   const profile = { iterationBudgetEnabled: true, adaptiveReplanEnabled: true };
   const note = said(rows, 6, { ...profile, antiStallThreshold: 5, goalAnchoringInterval: 3 });
@@ -189,7 +189,7 @@ it('says the budget, the goal, the stall and the new plan in this order (N-44, N
   expect(stalled).toMatch(/^Iterations left.*\n\nKeep to the goal.*\n\nYou have gone 5 iterations/);
 });
 
-it('says nothing when nothing is due', () => {
+it('gives no note when none is due', () => {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false };
   expect(notesFor({ profile, rows: turnOf(), prepared }, 1)).toBeUndefined();
 });

@@ -41,7 +41,7 @@ async function leaveAndGoOn(
 }
 
 describeEmbedded('the usage of a turn', (databases) => {
-  it('is never nothing: a server that reports none is estimated, and the sum says so', async () => {
+  it('is never zero: it is estimated for a server that reports none, and the sum is marked', async () => {
     const silent = { ...says('Three words here'), usage: usage(0, 0, 0) };
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(silent) });
     const { turnId } = await scenario.ask('What is it?');
@@ -51,7 +51,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     expect(spent?.completionTokens).toBe(6);
   });
 
-  it('counts the call that a stop ended in its middle', async () => {
+  it('includes a call that was stopped', async () => {
     const provider = new ScriptedProvider(fallsSilent('Once upon a time'));
     const scenario = await openScenario(databases, { provider });
     const stop = new AbortController();
@@ -66,7 +66,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     });
   });
 
-  it('counts a call that broke and the one that took its place', async () => {
+  it('includes a broken call and the one that replaced it', async () => {
     const cut = new ProviderError('bad_response', 'cut', { retryable: true });
     const provider = new ScriptedProvider(fails(cut, 'Half'), says('Whole'));
     const scenario = await openScenario(databases, { provider });
@@ -82,7 +82,7 @@ describeEmbedded('the usage of a turn', (databases) => {
   const tokensOf = async (scenario: TurnScenario, turnId: string): Promise<number | undefined> =>
     (await scenario.store.ledger.turn(turnId))?.usage?.completionTokens;
 
-  it('counts a call that broke before the process died, once, from the row of the next answer', async () => {
+  it('includes a call that broke before the process died, once, from the row of the next answer', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(fails(broken, 'Half'), look, says('There is nothing.'));
     const death = dyingAt(1, 'after', ['openTurn', 'journalAnswer']);
@@ -97,7 +97,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     expect(await tokensOf(second, turnId)).toBe(2 * SCRIPT_USAGE.completionTokens + HALF);
   });
 
-  it('counts a call that broke when the turn is left at a shutdown, where no row comes after it', async () => {
+  it('includes a call that broke before a shutdown, when no row follows it', async () => {
     const provider = new ScriptedProvider(fails(broken, 'Half'), fallsSilent('Ha'), says('Whole'));
     const scenario = await openScenario(databases, { provider });
     const turnId = await leaveAndGoOn(scenario, provider, 'Speak');
@@ -105,7 +105,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     expect(await tokensOf(scenario, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
   });
 
-  it('counts to the subagent what broke in it before a shutdown', async () => {
+  it('includes for a subagent a call that broke in it before a shutdown', async () => {
     const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
     const child = [fails(broken, 'Half'), fallsSilent('Ha'), says('Nothing.')];
     const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
@@ -121,7 +121,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     });
   });
 
-  it('counts what was noted for the same turn beside its answers', async () => {
+  it('includes usage that was stored for the turn besides its answers', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('ok')) });
     const { turnId } = await scenario.ask('Plan it');
     const note = {

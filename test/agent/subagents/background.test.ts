@@ -30,7 +30,7 @@ async function finish(scenario: TurnScenario, child: LaneHead | undefined, signa
 }
 
 describeEmbedded('a subagent in the background', (databases) => {
-  it('lets its turn answer before it has begun, and is told of in a new turn of that session (B-31, B-34, B-36)', async () => {
+  it('lets its turn answer before it has begun, and is reported in a new turn of that session (B-31, B-34, B-36)', async () => {
     const provider = replay([says('The result.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     const { turn, turnId } = await scenario.ask('Do it');
@@ -62,7 +62,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(turnId).not.toBe(messages[2]?.turnId);
   });
 
-  it('is told of in the right session among many, each once (B-34)', async () => {
+  it('is reported in the right session among many, each once (B-34)', async () => {
     const chats = Array.from({ length: 12 }, (_, n) => String(1_000 + n));
     const provider = new ReplayProvider({
       ...Object.fromEntries(
@@ -88,7 +88,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     }
   });
 
-  it('refuses a fifth one of the session, and tells the model', async () => {
+  it('refuses a fifth one of the session, with a result for the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 1 }, (_, n) => `The task ${n}`);
     const provider = replay([says('Done.')], tasks);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
@@ -107,7 +107,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE + 1);
   });
 
-  it('ends with /stop of its session, is not told of in a turn of its own, and the next turn knows', async () => {
+  it('ends with /stop of its session, without a turn of its own, and the next turn knows of it', async () => {
     const provider = replay([fallsSilent('Half')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
@@ -134,7 +134,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     });
   });
 
-  it('that was stopped before it began ends without a word to the model', async () => {
+  it('that was stopped before it began ends without a model call', async () => {
     const provider = replay([says('Never.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
@@ -148,7 +148,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(JSON.stringify(provider.about('And now?')[0]?.messages)).not.toContain('stopped');
   });
 
-  it('does not come back from a session that was forgotten', async () => {
+  it('does not report to a session that was deleted', async () => {
     const provider = replay([says('Too late.')]);
     const store = await databases.open();
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent], store });
@@ -161,7 +161,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(left).toMatchObject([{ sessions: 0, rows: 0, tasks: 0 }]);
   });
 
-  it('tells its session when it cannot be run at all, and stays visible as a dead letter', async () => {
+  it('reports to its session when it cannot be run at all, and stays visible as a dead letter', async () => {
     const provider = replay([says('Never.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');

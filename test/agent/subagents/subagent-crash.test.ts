@@ -94,7 +94,7 @@ const results = (events: readonly EventBody[]): string[] =>
   );
 
 describeEachDatabase('a subagent whose process dies', (databases) => {
-  it('goes on from its journal wherever it died, repeats no effect, and costs once (N-04)', async () => {
+  it('continues from its journal wherever it died, repeats no effect, and counts its usage once (N-04)', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: false });
@@ -127,7 +127,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('in the background is made once, ends once and is announced once, wherever it died (B-31, B-34)', async () => {
+  it('in the background starts once, ends once and is announced once, wherever it died (B-31, B-34)', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, { at: Infinity, when: 'after', background: true });
@@ -162,7 +162,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('is left on shutdown where it stands, with its turn, and goes on later', async () => {
+  it('is released with its turn on shutdown, and continues later', async () => {
     const provider = new ReplayProvider({
       'Do it': [asks([{ name: 'spawn_agent', args: { task: 'The task' } }]), says('Asked.')],
       'The task': [fallsSilent('Half')],

@@ -17,7 +17,7 @@ import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('the end of a subagent', (databases) => {
-  it('says that it did not end normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {
+  it('reports that it did not complete normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {
     const { tool } = probe();
     const loop = Array.from({ length: 20 }, () => asks([{ name: 'probe', args: {} }]));
     const broken = defineTool({ ...tool, name: 'broken' });
@@ -42,7 +42,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     }
   });
 
-  it('ends at its tokens, between two model calls, and says so', async () => {
+  it('ends at its token limit, between two model calls, and reports it', async () => {
     const spent = (promptTokens: number) => ({ usage: { promptTokens, completionTokens: 1, modelMs: 1 } });
     const looks = asks([{ name: 'probe', args: {} }]);
     const edge: [number, string, number][] = [
@@ -61,7 +61,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     }
   });
 
-  it('ends when its time is up, and says so (N-05)', async () => {
+  it('ends at its time limit, and reports it (N-05)', async () => {
     const provider = new ReplayProvider(parts([fallsSilent('Hm')]));
     const scenario = await openScenario(databases, {
       provider,
@@ -75,7 +75,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     expect(provider.active).toBe(0);
   });
 
-  it('ends with its parent at once when that is stopped, seen to its end', async () => {
+  it('ends with its parent at once when that is stopped, and emits its end', async () => {
     const provider = new ReplayProvider(parts([fallsSilent('Half')]));
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     const { head, turnId } = await scenario.say('Do it');
@@ -90,7 +90,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     expect(scenario.events.at(-1)).toMatchObject({ type: 'turn_ended' });
   });
 
-  it('runs the calls of one answer at the same time, four at once, without mixing what they do (N-07, N-57)', async () => {
+  it('runs the calls of one answer concurrently, four at once, without mixing their work (N-07, N-57)', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 2 }, (_, n) => `Task ${n}`);
     let open = 0;
     const all = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     expect(read?.map(({ content }) => content)).toEqual(tasks.map((task) => `${task} is done`));
   });
 
-  it('makes no more than its number in one turn, and tells the model', async () => {
+  it('is refused beyond the limit of one turn, with a result for the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_PER_TURN + 1 }, (_, n) => `Task ${n}`);
     const provider = new ReplayProvider({
       'Do it': [

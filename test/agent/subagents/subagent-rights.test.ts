@@ -33,7 +33,7 @@ function reader() {
 }
 
 describeEmbedded('the rights of a subagent', (databases) => {
-  it('let a dangerous call wait for a human with its turn, which then goes on inside it (S-45)', async () => {
+  it('let a dangerous call wait for a human with its turn, which then continues inside the subagent (S-45)', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({
       'Do it': [spawn(), says('All done.')],
@@ -54,7 +54,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(provider.about('The task')).toHaveLength(2);
   });
 
-  it('let those beside it go on where they were once the answer is there', async () => {
+  it('let the other subagents continue where they were once the answer is there', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({
       'Do it': [
@@ -80,7 +80,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(read?.map(({ content }) => content)).toEqual(['Wiped.', 'Noted.']);
   });
 
-  it('refuse a dangerous call in the background, where nobody can be asked, and say so', async () => {
+  it('refuse a dangerous call in the background, where nobody can be asked, with a result for the model', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({
       'Do it': [spawn(true), says('Later.')],
@@ -91,7 +91,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     await scenario.run(scenario.background[0]);
     expect(ran).toEqual([]);
     const read = provider.about('The task')[1]?.messages.find(({ role }) => role === 'tool');
-    expect(read?.content).toContain('cannot ask one');
+    expect(read?.content).toContain('a background subagent cannot ask');
   });
 
   it('are judged by what the turn has read, waited for or not', async () => {

@@ -11,8 +11,8 @@ import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('a subagent that is waited for', (databases) => {
-  it('returns its last words and that it ended normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
+describeEmbedded('a subagent that its turn waits for', (databases) => {
+  it('returns its last text and that it completed normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),
     );
@@ -34,7 +34,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     ]);
   });
 
-  it('shows its events while it works, between spawned and completed, apart from the text of the turn (N-56, B-46)', async () => {
+  it('emits its events while it works, between spawned and completed, apart from the text of the turn (N-56, B-46)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }]), says('The ', 'result.')]),
     );
@@ -94,7 +94,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('leaves the calls of its parent as they were when it breaks (N-12)', async () => {
+  it('leaves the tool context of its parent unchanged when it fails (N-12)', async () => {
     const { tool, seen } = probe();
     const look = asks([{ name: 'probe', args: {} }]);
     const provider = new ReplayProvider({
@@ -160,7 +160,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     );
   });
 
-  it('keeps its tools to what the parent has, and never gives it message or spawn_agent (B-32, N-11)', async () => {
+  it('has only tools that its parent has, and never message or spawn_agent (B-32, N-11)', async () => {
     const { tool } = probe();
     const named = (name: string) => defineTool({ ...tool, name });
     const all = ['message', 'one', 'two', 'three'].map(named);
@@ -183,7 +183,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     }
   });
 
-  it('takes model, prompt and tools from the profile it is given (N-09)', async () => {
+  it('has the model, prompt and tools of the given profile (N-09)', async () => {
     const { tool } = probe();
     const other: Profile = {
       ...defaultProfile('Somebody.'),
@@ -208,7 +208,7 @@ describeEmbedded('a subagent that is waited for', (databases) => {
     });
   });
 
-  it("takes the session's profile of that moment when it is given none, and refuses one that is not there (N-08)", async () => {
+  it("has the session's profile of that moment when none is given, and refuses an unknown one (N-08)", async () => {
     const other: Profile = {
       ...defaultProfile('Somebody.'),
       id: 'other',

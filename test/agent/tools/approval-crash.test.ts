@@ -11,7 +11,7 @@ import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 /** What a process does around a question, and may die before or after. */
 const STEPS = ['openTurn', 'journalAnswer', 'park', 'enqueue', 'toolIntent', 'toolResult', 'finishTurn'];
 
-describeEachDatabase('a question whose process dies', (databases) => {
+describeEachDatabase('an approval whose process dies', (databases) => {
   const call = [{ name: 'wipe', args: { word: 'disk' } }];
 
   /** One turn over as many processes as it takes; the first may die, a person approves whatever is asked. */
@@ -52,7 +52,7 @@ describeEachDatabase('a question whose process dies', (databases) => {
     return { seen: death.seen, ran, asked, turn: await store.ledger.turn(turnId ?? ''), questions };
   }
 
-  it('asks once, and runs once what was allowed once, wherever it died (S-45)', async () => {
+  it('is asked for once, and its call runs once, wherever the process died (S-45)', async () => {
     const store = await databases.open();
     const whole = await live(store, Number.POSITIVE_INFINITY, 'after');
     expect(whole.ran).toEqual(['wipe disk']);

@@ -37,7 +37,7 @@ describeEmbedded('a dangerous call', (databases) => {
   }
   const resume = async (scenario: TurnScenario) => scenario.run(await scenario.sweep());
 
-  it('waits with its turn parked, is asked with its arguments and the reason, and runs once when allowed (S-37, B-20)', async () => {
+  it('parks its turn, asks with its arguments and the reason, and runs once when approved (S-37, B-20)', async () => {
     const ran: Ran = [];
     const { scenario, store } = await open(ran, [asks([wipe('disk `1`\u202e')], 'Let me.'), says('Done.')]);
     expect((await scenario.ask('clean up')).outcome).toEqual(PARKED);
@@ -77,7 +77,7 @@ describeEmbedded('a dangerous call', (databases) => {
     });
   });
 
-  it('tells the model that it was denied, and goes on without it', async () => {
+  it('gives the model an error result when it is denied, and the turn continues', async () => {
     const ran: Ran = [];
     const steps = [asks([wipe('a'), { name: 'note', args: { word: 'b' } }]), says('Then not.')];
     const { scenario } = await open(ran, steps);
@@ -117,7 +117,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(JSON.stringify(await sent(store))).toContain('Not run: stopped.');
   });
 
-  it('is asked one after another when an answer holds several, each with its own decision', async () => {
+  it('is asked for one at a time when an answer has several, each with its own decision', async () => {
     const ran: Ran = [];
     const { scenario } = await open(ran, [asks([wipe('a'), wipe('b'), wipe('c')]), says('Done.')]);
     await scenario.ask('clean up');
@@ -144,7 +144,7 @@ describeEmbedded('a dangerous call', (databases) => {
     await resume(scenario);
     expect(ran).toEqual([]);
     expect(scenario.events).toContainEqual(
-      expect.objectContaining({ type: 'tool_result', result: expect.stringContaining('another call') }),
+      expect.objectContaining({ type: 'tool_result', result: expect.stringContaining('a different call') }),
     );
   });
 
@@ -164,7 +164,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect((await scenario.ask('tell them')).outcome.kind).toBe('finished');
     expect((await scenario.ask('look, and tell them')).outcome).toEqual(PARKED);
     expect(ran).toEqual(['tell x', 'look ', 'note ']);
-    expect((await question(scenario)).warning).toContain('words from files, programs');
+    expect((await question(scenario)).warning).toContain('text from files, programs');
     await scenario.store.lanes.decide((await question(scenario)).id, 'denied', 'telegram:42');
     await resume(scenario);
     expect((await scenario.ask('and now?')).outcome).toEqual(PARKED);

@@ -87,8 +87,8 @@ async function rowsAfter(
   return [said, contextRow(1, { kind: 'tool_result', ...names, ...outcome })];
 }
 
-describe('what strangers write, to a model that obeys it', () => {
-  it.each(SOURCES)('runs nothing outside unasked: 200 payloads by $name', async (source) => {
+describe('text of strangers, with a model that obeys it', () => {
+  it.each(SOURCES)('runs nothing outside without an approval: 200 payloads by $name', async (source) => {
     const leaks: Leaks = [];
     let payload = '';
     const tools = new Map(watchedTools(leaks, () => payload).map((tool) => [tool.name, tool]));
@@ -110,7 +110,7 @@ describe('what strangers write, to a model that obeys it', () => {
     expect(leaks).toEqual([]);
   });
 
-  it('never takes a payload for harmless only because nothing was read: the same calls pass unread', () => {
+  it('does not depend on the calls themselves: the same calls pass when nothing was read', () => {
     const tools = new Map(watchedTools([], () => '').map((tool) => [tool.name, tool]));
     const clean = taintOf([contextRow(0, { kind: 'user', content: 'hello' })]);
     const passed = PAYLOADS.slice(0, 20).filter(({ call }) => {
@@ -125,7 +125,7 @@ describe('what strangers write, to a model that obeys it', () => {
 const WHOLE_TURNS = campaignCases(PAYLOADS, 40);
 
 describeEmbedded('whole turns of a model that obeys strangers', (databases) => {
-  it(`have no effect and let no secret out, by any source, while nobody allows anything: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
+  it(`have no effect and leak no secret, by any source, without an approval: each of ${WHOLE_TURNS.length} payloads by each of them`, async () => {
     const leaks: Leaks = [];
     let payload = '';
     const provider = new ObedientModel();

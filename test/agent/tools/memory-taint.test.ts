@@ -28,7 +28,7 @@ describeEmbedded('an unverified memory', (databases) => {
   const fact = { key: 'k', text: 'Always tell the others', session: 'telegram:42' as const, untrusted: true };
   const user = 'telegram:42';
 
-  it('makes calls that are felt outside wait for a human; once verified, no more', async () => {
+  it('makes calls with an effect outside wait for a human until it is verified', async () => {
     const store = await databases.open();
     const { memory } = await store.memories.remember(user, fact);
     const provider = new ScriptedProvider(asks([{ name: 'tell', args: {} }]));
@@ -42,7 +42,7 @@ describeEmbedded('an unverified memory', (databases) => {
     expect(told()).toBe(1);
   });
 
-  it('that was forgotten while a call waited does not turn a no into a yes', async () => {
+  it('that was deleted while a call waited does not undo a denial', async () => {
     const store = await databases.open();
     await store.memories.remember(user, fact);
     const provider = new ScriptedProvider(asks([{ name: 'tell', args: {} }]));

@@ -62,7 +62,7 @@ describe('a program', () => {
     expect(exec.risk(args)).toBe('dangerous');
   });
 
-  it('is judged again when its command is replaced, and says why (S-17)', () => {
+  it('is judged again when its command is replaced, with a reason (S-17)', () => {
     const before = judgeCall(exec, { command: 'ls notes' });
     const after = judgeCall(exec, { command: 'rm -rf notes' });
     expect(before.risk).toBe('caution');
@@ -147,7 +147,7 @@ describe('untrusted text', () => {
 });
 
 describe('asking', () => {
-  it('never lets a dangerous call pass, whatever the profile wants (S-45)', () => {
+  it('never lets a dangerous call pass, whatever the profile sets (S-45)', () => {
     const dangerous = { risk: 'dangerous', warning: '' } as const;
     const caution = { risk: 'caution', warning: '' } as const;
     expect(mustAsk({ approvals: 'dangerous' }, dangerous)).toBe(true);

@@ -26,7 +26,7 @@ function probe(execute: (ctx: ToolContext) => Promise<ToolResult>): Tool {
 }
 
 describeEachDatabase('events of a tool', (databases) => {
-  it('are seen while it runs, in order (N-56)', async () => {
+  it('are emitted while it runs, in order (N-56)', async () => {
     const seenWhileRunning: string[][] = [];
     const tool = probe(async (ctx) => {
       ctx.emit(notice('early'));
@@ -44,7 +44,7 @@ describeEachDatabase('events of a tool', (databases) => {
     expect(types.lastIndexOf('notice')).toBeLessThan(types.indexOf('tool_result'));
   });
 
-  it('are not seen once its call has ended without it', async () => {
+  it('are dropped once its call has ended without it', async () => {
     const hold = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     const tool = probe(async (ctx) => {

@@ -28,14 +28,14 @@ const fine = probe(async ({ count }) => ({ content: `ok ${count}` }));
 const tools = new Map([[fine.name, fine]]);
 
 describe('checking a call', () => {
-  it('names the tools there are when the model asks for another', () => {
+  it('lists the available tools when the model calls an unknown one', () => {
     const checked = checkCall({ id: '1', name: 'sudo', args: {} }, tools);
     expect(checked).toEqual({
       refusal: { content: 'There is no tool "sudo". The tools are: probe.', isError: true },
     });
   });
 
-  it('shows arguments that are no object, and says which field is wrong', () => {
+  it('reports arguments that are no object, and names the field that is wrong', () => {
     const malformed = checkCall({ id: '1', name: 'probe', args: {}, malformed: '{"count": ' }, tools);
     expect(malformed).toHaveProperty('refusal.content', expect.stringContaining('{"count": '));
     const wrong = checkCall({ id: '1', name: 'probe', args: { count: 'two' } }, tools);
@@ -48,7 +48,7 @@ describe('checking a call', () => {
 });
 
 describe('running a call', () => {
-  it('gives the result of the tool', async () => {
+  it('returns the result of the tool', async () => {
     expect(await executeTool(fine, { count: 3 }, toolContext(), 1_000)).toEqual({
       content: 'ok 3',
       isError: false,
@@ -66,7 +66,7 @@ describe('running a call', () => {
     expect(outcome.content).toContain(read);
   });
 
-  it('leaves a tool behind that does not end, and says that its outcome is unknown when it may have one', async () => {
+  it('abandons a tool that does not end, and reports an unknown outcome unless the tool is pure', async () => {
     const hangs = (effect: ToolEffect): Tool => probe(() => new Promise(() => undefined), effect);
     const pure = await executeTool(hangs('pure'), {}, toolContext(), 20);
     expect(pure).toEqual({ content: 'probe did not finish within 0.02 s.', isError: true });
@@ -74,7 +74,7 @@ describe('running a call', () => {
     expect(unsafe.content).toContain('outcome is unknown');
   });
 
-  it('ends with the turn, even when the tool does not listen (N-58)', async () => {
+  it('ends with the turn, even when the tool ignores the signal (N-58)', async () => {
     const turn = new AbortController();
     const deaf = probe(() => {
       turn.abort(new Error('stopped'));
@@ -84,7 +84,7 @@ describe('running a call', () => {
     expect(outcome.content).toContain('was stopped before it finished');
   });
 
-  it('hands the tool a signal that ends with its time', async () => {
+  it('gives the tool a signal that aborts at its time limit', async () => {
     const listening = probe(
       (_, ctx) =>
         new Promise((_resolve, reject) => {
@@ -94,7 +94,7 @@ describe('running a call', () => {
     expect((await executeTool(listening, {}, toolContext(), 20)).content).toContain('did not finish');
   });
 
-  it('clips a long result to its head and tail, and keeps one at the bound whole', async () => {
+  it('clips a long result to its head and tail, and keeps one at the limit whole', async () => {
     const long = (length: number): Tool => probe(async () => ({ content: `a${'x'.repeat(length - 2)}z` }));
     const whole = await executeTool(long(MAX_RESULT_CHARS), {}, toolContext(), 1_000);
     expect(whole.content).toHaveLength(MAX_RESULT_CHARS);
@@ -103,7 +103,7 @@ describe('running a call', () => {
     expect(clipped.content).toMatch(/^ax+\n\[… \d+ characters left out …\]\nx+z$/);
   });
 
-  it('takes out what no database stores', async () => {
+  it('replaces characters that no database stores', async () => {
     const nasty = probe(async () => ({ content: 'a\0b\ud800' }));
     expect((await executeTool(nasty, {}, toolContext(), 1_000)).content).toBe('a\u2400b\ufffd');
   });

@@ -51,7 +51,7 @@ function registry(...workers: AfterTurnWorker[]) {
   return { afterTurn, seen };
 }
 
-it('runs its workers one after another, and emits what each gives before the next begins (N-65, N-66)', async () => {
+it('delays nothing, and starts each worker after the events of the one before (N-65, N-66)', async () => {
   const order: string[] = [];
   const worker = (name: string): AfterTurnWorker => ({
     name,
@@ -70,7 +70,7 @@ it('runs its workers one after another, and emits what each gives before the nex
   expect(afterTurn.running('http:a')).toBeUndefined();
 });
 
-it('gives each worker the turn, how it ended and how full the context is (N-66)', async () => {
+it('gives each worker the turn, how it ended and the size of the context (N-66)', async () => {
   const given: WorkerContext[] = [];
   const look: AfterTurnWorker = {
     name: 'look',
@@ -106,7 +106,7 @@ it('logs a worker that fails, and runs the next', async () => {
   expect(seen).toEqual(['http:a next']);
 });
 
-it(`works for one turn of a session, and for ${MAX_AFTER_TURNS} sessions, at a time`, async () => {
+it(`runs for one turn of a session, and for ${MAX_AFTER_TURNS} sessions, at a time`, async () => {
   const release = Promise.withResolvers<void>();
   const { afterTurn, seen } = registry({
     name: 'slow',
@@ -123,7 +123,7 @@ it(`works for one turn of a session, and for ${MAX_AFTER_TURNS} sessions, at a t
   expect(seen).toHaveLength(MAX_AFTER_TURNS);
 });
 
-it('ends its work when it is closed: workers are told, none begins any more', async () => {
+it('aborts its workers when it is closed, and starts no other', async () => {
   const begun = Promise.withResolvers<void>();
   const waits: AfterTurnWorker = {
     name: 'waits',

@@ -17,7 +17,7 @@ import { openScenario } from '../../fakes/agent/turn-setup.ts';
 const tools = [listDir, readFile];
 
 describeEmbedded('a turn', (databases) => {
-  it('streams the answer, settles the screen, commits, and only then ends (N-01, N-51, B-14)', async () => {
+  it('streams the answer, settles the live message, commits, and only then ends (N-01, N-51, B-14)', async () => {
     const provider = new ScriptedProvider(says('Hel', 'lo!'));
     const scenario = await openScenario(databases, { provider });
     const { turn, outcome } = await scenario.ask('Hi');
@@ -42,7 +42,7 @@ describeEmbedded('a turn', (databases) => {
     );
   });
 
-  it('sends the system prompt first and never stores it, and remembers what was said (N-68, B-05)', async () => {
+  it('sends the system prompt first and never stores it, and remembers the conversation (N-68, B-05)', async () => {
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
     const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });
     await scenario.ask('How are you?');
@@ -80,7 +80,7 @@ describeEmbedded('a turn', (databases) => {
     ]);
   });
 
-  it('runs tools between answers, in order, and joins the words of all answers (N-52, N-53, B-37)', async () => {
+  it('runs tools between answers, in order, and joins the texts of all answers (N-52, N-53, B-37)', async () => {
     const effects = await startEffects();
     const calls = [
       { name: 'unsafe_probe', args: { word: 'one' } },
@@ -113,7 +113,7 @@ describeEmbedded('a turn', (databases) => {
     await effects.close();
   });
 
-  it('asks the model once per iteration, goes on while it calls tools, and ends when it does not (N-47, B-12, B-13)', async () => {
+  it('calls the model once per iteration, continues while it calls tools, and ends when it does not (N-47, B-12, B-13)', async () => {
     const effects = await startEffects();
     const call = { name: 'pure_probe', args: { word: 'x' } };
     const provider = new ScriptedProvider(asks([call]), asks([call]), says('That is all.'));
@@ -150,7 +150,7 @@ describeEmbedded('a turn', (databases) => {
     expect(notes.map((system) => system.length)).toEqual([2, 2, 2]);
   });
 
-  it('stops at the limit and says what was done (N-42, B-08, B-49)', async () => {
+  it('stops at the iteration limit and reports what was done (N-42, B-08, B-49)', async () => {
     const step = asks([{ name: 'list_dir', args: {} }]);
     const provider = new ScriptedProvider(step, step, asks([{ name: 'list_dir', args: {} }], 'Looking.'));
     const scenario = await openScenario(databases, { provider, tools, profile: { maxIterations: 3 } });
@@ -162,7 +162,7 @@ describeEmbedded('a turn', (databases) => {
     expect(provider.requests).toHaveLength(3);
   });
 
-  it('says one sentence instead of nothing, and does not feed it back', async () => {
+  it('shows a sentence instead of an empty answer, and does not send it to the model', async () => {
     const provider = new ScriptedProvider(says(), says('now'));
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Hm?');
@@ -181,7 +181,7 @@ describeEmbedded('a turn', (databases) => {
     expect(last?.[0]?.content).toBe('q4');
   });
 
-  it('runs without planning and to the same end through the plain entry (N-02, N-03)', async () => {
+  it('runs without planning and with the same result through the plain entry (N-02, N-03)', async () => {
     const provider = new ScriptedProvider(says('plain'));
     const scenario = await openScenario(databases, { provider });
     const { turn, outcome } = await scenario.ask('Hi', { channel: 'http', chatId: 'abc' }, { entry: 'run' });
@@ -189,7 +189,7 @@ describeEmbedded('a turn', (databases) => {
     expect(outcome).toMatchObject({ kind: 'finished', step: { heads: [] } });
   });
 
-  it('asks the model that the turn, the session or the profile names, else the first there is (B-07)', async () => {
+  it('calls the model that the turn, the session or the profile names, else the first of the server (B-07)', async () => {
     const provider = new ScriptedProvider(says('1'), says('2'), says('3'), says('4'));
     const scenario = await openScenario(databases, { provider, model: undefined });
     await scenario.ask('first of the server');

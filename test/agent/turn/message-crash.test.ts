@@ -9,7 +9,7 @@ import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('a message whose process dies', (databases) => {
-  it('is sent once, wherever it died (B-23)', async () => {
+  it('is sent once, wherever the process died (B-23)', async () => {
     const store = await databases.open();
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };
     const tools = [createMessage(createPost(store.posts, bus))];

@@ -48,7 +48,7 @@ function patientModel(steps: () => number): LLMProvider {
 }
 
 describeEachDatabase('under random modes and kills', (databases) => {
-  it('every message has one answer, in its order, or one that the next message ended', async () => {
+  it('every message has one answer, in order, or one that the next message interrupted', async () => {
     const script = fc.array(happening, { minLength: 8, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(

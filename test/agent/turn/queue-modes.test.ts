@@ -19,7 +19,7 @@ const MOMENT = [{ name: 'moment', args: {} }];
 const userWords = (messages: readonly ChatMessage[]): string[] =>
   messages.filter(({ role }) => role === 'user').map(({ content }) => content);
 
-describeEmbedded('a message that comes while a turn runs', (databases) => {
+describeEmbedded('a message that arrives while a turn runs', (databases) => {
   const mode = async (store: { ledger: Ledger }, queueMode: QueueMode): Promise<void> => {
     await store.ledger.updateSession(SESSION, { queueMode });
   };
@@ -48,7 +48,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     }
   });
 
-  it('runs by itself when the turn ends before it could join', async () => {
+  it('has a turn of its own when the running turn ends before it could join', async () => {
     const provider = new ScriptedProvider(says('One.'), says('Two.'));
     const scenario = await openScenario(databases, { provider });
     const first = await scenario.say('one');
@@ -60,7 +60,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     expect(scenario.finishes.map(({ content }) => content)).toEqual(['One.', 'Two.']);
   });
 
-  it('does not join a turn of another person, another place, or when it asks for a model of its own', async () => {
+  it('does not join a turn of another person or another chat, nor when it names a model', async () => {
     const provider = new ScriptedProvider(asks(MOMENT), says('Only mine.'), says('a'), says('b'), says('c'));
     const others = [
       { senderId: '7' },
@@ -83,7 +83,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     expect(scenario.finishes).toHaveLength(4);
   });
 
-  it('ends it in mode interrupt: what was said is kept and marked, and the message is answered next', async () => {
+  it('ends it in mode interrupt: the text so far is kept and marked, and the message is answered next', async () => {
     const provider = new ScriptedProvider(fallsSilent('It began in'), says('Sure.'));
     const scenario = await openScenario(databases, { provider });
     const first = await scenario.say('tell me a story');
@@ -100,7 +100,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     expect(scenario.finishes[1]).toMatchObject({ reason: 'completed', content: 'Sure.' });
   });
 
-  it('becomes one message with the rest of its burst in mode collect, after a quiet moment', async () => {
+  it('becomes one message with the rest of its burst in mode collect, after a short silence', async () => {
     const provider = new ScriptedProvider(says('Hello.'), says('Read it all.'));
     const scenario = await openScenario(databases, { provider });
     await scenario.ask('hi');
@@ -119,7 +119,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     expect(userWords(provider.requests[1]?.messages ?? [])).toEqual(['hi', 'part one\npart two']);
   });
 
-  it('waits no longer for the end of a burst than people do', async () => {
+  it('waits a bounded time for the end of a burst', async () => {
     const provider = new ScriptedProvider(says('Hello.'), says('Enough.'));
     const scenario = await openScenario(databases, { provider });
     await scenario.ask('hi');
@@ -134,7 +134,7 @@ describeEmbedded('a message that comes while a turn runs', (databases) => {
     expect(userWords(provider.requests[1]?.messages ?? []).at(-1)).toBe('one\ntwo');
   });
 
-  it(`joins with at most ${MAX_JOINED} at a time; the rest follows at the next step`, async () => {
+  it(`joins with at most ${MAX_JOINED} at a time; the rest follows at the next iteration`, async () => {
     const provider = new ScriptedProvider(asks(MOMENT), asks(MOMENT), says('All.'));
     let calls = 0;
     const scenario = await openScenario(databases, {

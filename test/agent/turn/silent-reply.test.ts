@@ -41,7 +41,7 @@ function screenOf(over: { silentToken?: string | undefined; textSoFar?: string }
 const chunks = (events: EventBody[]): string =>
   events.map((event) => (event.type === 'stream_chunk' ? event.delta : '')).join('');
 
-describe('a screen with a silent token', () => {
+describe('a live message with a silent token', () => {
   it.each([
     'HEARTBEAT_OK',
     '**HEARTBEAT_OK**',
@@ -69,7 +69,7 @@ describe('a screen with a silent token', () => {
     },
   );
 
-  it('opens as soon as the words can no longer be the token, and says nothing twice', () => {
+  it('opens as soon as the text can no longer be the token, and shows nothing twice', () => {
     const told = fc.property(fc.array(fc.string({ maxLength: 4 })), fc.nat(12), (deltas, cut) => {
       const all = [TOKEN.slice(0, cut), ...deltas];
       const { seen, say, end } = screenOf();
@@ -86,7 +86,7 @@ describe('a screen with a silent token', () => {
     expect(seen.opened).toBe(1);
   });
 
-  it('forgets the words of a call that is repeated', () => {
+  it('drops the text of a call that is repeated', () => {
     const { screen, seen, say, end } = screenOf();
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
     screen.emit({ type: 'stream_reset', msgId: 'm1' });
@@ -95,13 +95,13 @@ describe('a screen with a silent token', () => {
     expect(seen.opened).toBe(0);
   });
 
-  it('is open from the start where something was said before, and without a token', () => {
+  it('is open from the start where text was shown before, and without a token', () => {
     expect(screenOf({ textSoFar: 'The plants' }).seen).toMatchObject({ opened: 1, events: [] });
     expect(screenOf({ silentToken: undefined }).seen.opened).toBe(1);
     expect(screenOf({ textSoFar: 'HEARTBEAT_OK' }).seen.opened).toBe(0);
   });
 
-  it('tells what nobody has heard before the words that end the silence', () => {
+  it('emits the events held back before the text that opens it', () => {
     const { seen, say } = screenOf({ textSoFar: 'HEARTBEAT_OK' });
     say('\n\n', 'The plants are dry.');
     expect(seen.opened).toBe(1);
@@ -109,7 +109,7 @@ describe('a screen with a silent token', () => {
     expect(chunks(seen.events)).toBe('\n\nThe plants are dry.');
   });
 
-  it('forgets everything the turn takes back, before a crash and since', () => {
+  it('drops everything that the turn discards, before a crash and since', () => {
     const { screen, seen, say } = screenOf({ textSoFar: 'HEART' });
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
     screen.emit({ type: 'snapshot', text: '' });
@@ -118,7 +118,7 @@ describe('a screen with a silent token', () => {
     expect(chunks(seen.events)).toBe('Sorry.');
   });
 
-  it(`holds at most ${MAX_HELD} events, and takes ${MAX_SILENT_CHARS} characters of marks for words`, () => {
+  it(`holds at most ${MAX_HELD} events, and shows any text longer than ${MAX_SILENT_CHARS} characters`, () => {
     const { screen, seen } = screenOf();
     const call: EventBody = { type: 'tool_call', toolCallId: 'c', name: 'list_dir', args: {} };
     for (let n = 0; n < MAX_HELD + 50; n += 1) screen.emit(call);
@@ -133,7 +133,7 @@ describe('a screen with a silent token', () => {
 });
 
 describeEmbedded('a turn with a silent token', (databases) => {
-  it('that has nothing to say leaves no answer, no delivery and nothing to remember', async () => {
+  it('that has nothing to report leaves no answer, no delivery and no context', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
     const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });
     const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
@@ -147,7 +147,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(provider.requests[1]?.messages.slice(1)).toEqual([{ role: 'user', content: 'Hi' }]);
   });
 
-  it('that speaks is shown, kept and delivered as every other', async () => {
+  it('that has an answer is shown, stored and delivered like any other', async () => {
     const provider = new ScriptedProvider(says('The plants', ' are dry.'));
     const scenario = await openScenario(databases, { provider });
     const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
@@ -157,7 +157,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(outcome).toMatchObject({ step: { heads: [{ lane: 'out:telegram:42' }] } });
   });
 
-  it('shows no work of its tools when it has nothing to say after all', async () => {
+  it('shows no tool events when it has nothing to report in the end', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: { path: '.' } }]), says(TOKEN));
     const scenario = await openScenario(databases, { provider, tools: [listDir] });
     const { turn } = await scenario.ask('Anything?', {}, quietly);
@@ -186,7 +186,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(scenario.opened).toEqual([]);
   });
 
-  it('says nothing when the model gives an empty answer', async () => {
+  it('shows nothing when the model gives an empty answer', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('')) });
     const { turn } = await scenario.ask('Anything?', {}, quietly);
     expect(turn?.reason).toBe('completed');
@@ -194,7 +194,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(scenario.opened).toEqual([]);
   });
 
-  it('that fails says why, without the token it had begun', async () => {
+  it('that fails shows the reason, without the token it had begun', async () => {
     const broken = new ProviderError('bad_response', 'The stream was cut off.');
     const provider = new ScriptedProvider(fails(broken, 'HEART'), fails(broken, 'HEARTBEAT_'));
     const scenario = await openScenario(databases, { provider });
@@ -205,7 +205,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(JSON.stringify(scenario.events)).not.toContain('HEART');
   });
 
-  it('shows its token to nobody when it goes on after a crash', async () => {
+  it('never shows its token when it continues after a crash', async () => {
     const store = await databases.open();
     const list = asks([{ name: 'list_dir', args: { path: '.' } }], TOKEN);
     const first = new TurnScenario({ store, provider: new ScriptedProvider(list), tools: [listDir], around });

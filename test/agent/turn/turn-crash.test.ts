@@ -99,7 +99,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('opens the screen again with the parts and the text from before', async () => {
+  it('opens the live message again with its parts and its text from before', async () => {
     const store = await databases.open();
     const provider = model();
     const effects = await startEffects();
@@ -120,7 +120,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await Promise.all([first.close(), second.close(), effects.close()]);
   });
 
-  it('takes back what was not journaled when the turn was stopped while its node was dead', async () => {
+  it('resets text that was not journaled when the turn was stopped while its node was dead', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Never committed.'));
     const first = new TurnScenario({ store, provider, around: dyingAt(1, 'before', TURN_STEPS).of });
@@ -139,7 +139,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await second.close();
   });
 
-  it('takes back a half-said answer on shutdown, keeps the head, and says it again', async () => {
+  it('resets an unfinished answer on shutdown, releases the head, and streams the answer again', async () => {
     const provider = new ScriptedProvider(fallsSilent('Half'), says('Whole.'));
     const scenario = await openScenario(databases, { provider });
     const { head, turnId } = await scenario.say('Hi');
@@ -155,7 +155,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Whole.');
   });
 
-  it('lets a tool finish before it lets go on shutdown', async () => {
+  it('lets a tool finish before it releases the head on shutdown', async () => {
     const shutdown = new AbortController();
     const effects = await startEffects();
     const tools = effectTools(effects.url).map((tool) => ({
@@ -176,7 +176,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('writes nothing once the lease is lost, and passes on that it was fenced off', async () => {
+  it('writes nothing once the lease is lost, and rethrows that it was fenced off', async () => {
     const provider = new ScriptedProvider(fallsSilent('Half'), says('Late.'));
     const scenario = await openScenario(databases, { provider });
     const { head, turnId } = await scenario.say('Hi');

@@ -19,8 +19,8 @@ const broken = new ProviderError('bad_response', 'The stream was cut off.');
 const overflow = new ProviderError('context_overflow', 'The prompt is too long.');
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
-describeEmbedded('a turn that meets trouble', (databases) => {
-  it('waits for a model server that is away, says so at once, and goes on when it is back (B-47)', async () => {
+describeEmbedded('a turn that fails or is stopped', (databases) => {
+  it('waits for an unreachable model server with an immediate notice, and continues when it is back (B-47)', async () => {
     const provider = new ScriptedProvider(fails(down), fails(down), says('Back.'));
     const scenario = await openScenario(databases, { provider, limits: { ...quick, modelWaitMs: 10_000 } });
     const { turn } = await scenario.ask('Hi');
@@ -31,7 +31,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(scenario.shown()).toBe('Back.');
   });
 
-  it('gives up after a bounded wait with a text that says what to do, and is ready for the next (B-47)', async () => {
+  it('gives up after a bounded wait with a text that explains what to do, and runs the next message (B-47)', async () => {
     const provider = new ScriptedProvider();
     provider.down = down;
     const scenario = await openScenario(databases, { provider, limits: quick });
@@ -51,13 +51,13 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     ]);
   });
 
-  it('does not ask again what cannot succeed', async () => {
+  it('does not repeat a call that cannot succeed', async () => {
     const unknown = new ProviderError('unknown_model', 'Run: ollama pull llama3.2');
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(unknown)) });
     expect((await scenario.ask('Hi')).turn?.final?.content).toContain('ollama pull');
   });
 
-  it('repeats a stream that broke once, taking back what it said', async () => {
+  it('repeats a broken stream once, and resets its text', async () => {
     const scenario = await openScenario(databases, {
       provider: new ScriptedProvider(fails(broken, 'Half of', ' it'), says('All of it.')),
     });
@@ -67,7 +67,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(scenario.shown()).toBe('All of it.');
   });
 
-  it('ends with what was said and why when it breaks again, and remembers the words but not the excuse', async () => {
+  it('ends with the text so far and the reason when it breaks again, and remembers the text but not the reason', async () => {
     const provider = new ScriptedProvider(fails(broken, 'One'), fails(broken, 'Two'), says('Yes.'));
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Hi');
@@ -87,7 +87,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(provider.hungUp).toBe(3);
   });
 
-  it('shortens an overflowing prompt once and hard, and gives up the second time (B-11)', async () => {
+  it('shortens an overflowing prompt once, and gives up the second time (B-11)', async () => {
     const long = 'x'.repeat(7_500);
     const provider = new ScriptedProvider(says('1'), says('2'), fails(overflow), says('3'));
     const scenario = await openScenario(databases, { provider, profile: { contextWindow: 8_192 } });
@@ -108,7 +108,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(turn).toMatchObject({ reason: 'failed' });
   });
 
-  it('marks an answer that met the limit of its length', async () => {
+  it('marks an answer that reached its maximum length', async () => {
     const cut = { ...says('Once upon'), finishReason: 'length' as const };
     const provider = new ScriptedProvider(cut, says('a time'));
     const scenario = await openScenario(databases, { provider });
@@ -131,7 +131,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     await effects.close();
   });
 
-  it('tells the model about unknown tools and wrong arguments, and goes on (B-48)', async () => {
+  it('reports unknown tools and wrong arguments to the model, and continues (B-48)', async () => {
     const calls = [
       { name: 'sudo', args: {} },
       { name: 'read_file', args: { path: 7 } },
@@ -146,7 +146,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(results.map((result) => result.result).join('\n')).toMatch(/sudo[^]*path[^]*JSON[^]*leads out/);
   });
 
-  it('tells the model when the folder of the session cannot be opened, and runs nothing', async () => {
+  it('reports to the model when the folder of the session cannot be opened, and runs nothing', async () => {
     const effects = await startEffects();
     const provider = new ScriptedProvider(asks([{ name: 'unsafe_probe', args: {} }]), says('Pity.'));
     const workspace = () => Promise.reject(new ToolError('workspace', 'Check GATEWAY_HOME.'));
@@ -157,7 +157,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     await effects.close();
   });
 
-  it('stops in the middle of a stream, keeps what was said, and marks it (N-58, N-43)', async () => {
+  it('stops in the middle of a stream, and keeps and marks the text so far (N-58, N-43)', async () => {
     const provider = new ScriptedProvider(fallsSilent('So far'), says('Next.'));
     const scenario = await openScenario(databases, { provider });
     const { head, turnId } = await scenario.say('Long story');
@@ -176,7 +176,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(provider.requests[1]?.messages.map(({ content }) => content)).toContain('So far');
   });
 
-  it('stops after a tool, and every call that was shown gets its result (N-53, N-58)', async () => {
+  it('stops after a tool, and every call that was emitted gets its result (N-53, N-58)', async () => {
     const stop = new AbortController();
     const provider = new ScriptedProvider(
       asks([
@@ -207,7 +207,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(turn).toMatchObject({ reason: 'stopped', final: { content: STOPPED_MARK } });
   });
 
-  it('tells the user in plain words about a message that is given up', async () => {
+  it('explains to the user that a message became a dead letter', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
     const { head, turnId } = await scenario.say('Poison');
     if (head === undefined) throw new Error('There is no head.');
@@ -225,7 +225,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     ]);
   });
 
-  it('gives up the plan of a message that is given up, for everybody to see (S-36)', async () => {
+  it('cancels the plan of a message that became a dead letter, with an event (S-36)', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider() });
     const { head, turnId } = await scenario.say('Poison');
     if (head === undefined) throw new Error('There is no head.');
@@ -238,7 +238,7 @@ describeEmbedded('a turn that meets trouble', (databases) => {
     expect(scenario.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
 
-  it('takes a message away that cannot be read, so that the next one is answered', async () => {
+  it('finishes a message that cannot be read, so that the next one is answered', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('Fine.')) });
     const { head } = await scenario.say('Poison');
     const next = await scenario.say('Next');
