@@ -27,7 +27,7 @@ const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => (
 });
 
 describeEachDatabase('schedules', (databases) => {
-  it('are made once per id, and say when they run next', async () => {
+  it('are added once per id, and report their next run', async () => {
     const { schedules } = nodeOf(await databases.open());
     const made = await schedules.add(wish());
     expect(made).toMatchObject({ task: 'Tell me the news.', timing: { kind: 'every', everyMs: 5_400_000 } });
@@ -40,7 +40,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([made]);
   });
 
-  it('are refused in words that say what to change', async () => {
+  it('are refused with a message that says what to change', async () => {
     const { schedules } = nodeOf(await databases.open());
     const add = (change: Partial<ScheduleRequest>) => schedules.add(wish(change));
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
@@ -52,14 +52,14 @@ describeEachDatabase('schedules', (databases) => {
     await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
   });
 
-  it('are refused to whoever may not write there', async () => {
+  it('are refused for users who may not write there', async () => {
     const stranger = { ...anybody, isStillAllowed: () => Promise.resolve(false) };
     const { schedules } = nodeOf(await databases.open(), { standing: stranger });
     await expect(schedules.add(wish())).rejects.toThrow('I may not write to telegram:42 for you');
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is refused`, async () => {
     const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
       ...store,
       addSchedule: () => Promise.resolve('gateway_full'),
@@ -67,7 +67,7 @@ describeEachDatabase('schedules', (databases) => {
     await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SYSTEM_SCHEDULES} schedules`);
   });
 
-  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is refused`, async () => {
     const store = await databases.open();
     const { schedules } = nodeOf(store);
     await store.sql`

@@ -56,7 +56,7 @@ describe('slots', () => {
     expect(fc.check(rising, { numRuns: 300 })).toMatchObject({ failed: false });
   });
 
-  it('of a steady beat stay on the beat, however long nobody looked', () => {
+  it('of an interval stay aligned, however long the gateway was off', () => {
     const steady = fc.property(
       anyMoment,
       fc.integer({ min: MIN_EVERY_MS, max: 10 * MIN_EVERY_MS }),
@@ -80,7 +80,7 @@ describe('slots', () => {
     expect(fc.check(pure)).toMatchObject({ failed: false });
   });
 
-  it('of a daily time that the spring skips come after the gap, that day too', () => {
+  it('of a daily time skipped in spring come after the gap, on that day too', () => {
     expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-03-28T00:00:00Z', 3)).toEqual([
       '2026-03-28T01:30',
       '2026-03-29T01:00',
@@ -88,7 +88,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('of a daily time that the autumn brings twice come once', () => {
+  it('of a daily time repeated in autumn come once', () => {
     expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-10-24T00:00:00Z', 3)).toEqual([
       '2026-10-24T00:30',
       '2026-10-25T00:30',
@@ -96,7 +96,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('of a line that repeats within the day keep their beat through both', () => {
+  it('of a line that repeats within the day keep their interval through both', () => {
     const halfHours = cron('*/30 * * * *', 'Europe/Berlin');
     expect(slots(halfHours, '2026-03-29T00:00:00Z', 3)).toEqual([
       '2026-03-29T00:30',
@@ -110,7 +110,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('end where there is none any more', () => {
+  it('end when none is left', () => {
     expect(nextSlot({ kind: 'at', at: 1_000 }, 999)).toBe(1_000);
     expect(nextSlot({ kind: 'at', at: 1_000 }, 1_000)).toBeUndefined();
     expect(slots(cron('0 0 0 1 1 * 2027'), '2026-06-01T00:00:00Z', 3)).toEqual(['2027-01-01T00:00']);
@@ -136,7 +136,7 @@ describe('a schedule is refused', () => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });
 
-  it('only at its edges: a beat of one minute is taken', () => {
+  it('only beyond its bounds: an interval of one minute is accepted', () => {
     expect(firstSlot({ kind: 'every', everyMs: MIN_EVERY_MS }, now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot(cron('* * * * *'), now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot({ kind: 'every', everyMs: MAX_EVERY_MS }, now)).toBe(now + MAX_EVERY_MS);

@@ -28,7 +28,7 @@ describe('the embedded database', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('comes back when its thread dies, with what was committed, and callers only wait', async () => {
+  it('restarts when its thread crashes, with all committed rows, while callers wait', async () => {
     const embedded = await openEmbedded(home, silentLog);
     const store = await openStoreAt(
       { socketPath: embedded.socketPath, schema: 'public' },
@@ -43,7 +43,7 @@ describe('the embedded database', () => {
     expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
   });
 
-  it('is over when it is closed while it comes back', async () => {
+  it('stays closed when it is closed during a restart', async () => {
     const lines: string[] = [];
     const embedded = await openEmbedded(home, testLog(lines));
     await threads[0]?.terminate();
