@@ -84,7 +84,7 @@ it('forgets a number or all, and says when there was none', async () => {
   const { forget, asked } = commands([fact(7, 'Likes tea')]);
   expect(await forget('7')).toBe('Forgotten: number 7.');
   expect(await forget('#7.')).toBe('Forgotten: number 7.');
-  expect(await forget('8')).toContain('nothing under number 8');
+  expect(await forget('8')).toContain('no fact number 8');
   expect(await forget('ALL')).toContain('everything about you (1)');
   expect(await forget('that thing')).toContain('/forget all');
   expect(await forget('')).toContain('/forget all');
@@ -94,7 +94,7 @@ it('forgets a number or all, and says when there was none', async () => {
 it('removes the mark from a fact that its user confirms', async () => {
   const { verify, asked } = commands([fact(7, 'Likes tea', true)]);
   expect(await verify('7')).toContain('is confirmed');
-  expect(await verify('8')).toContain('nothing under number 8');
+  expect(await verify('8')).toContain('no fact number 8');
   expect(await verify('all')).toContain('Write /verify');
   await expect(verify('7', { place: 'group' })).rejects.toMatchObject({ code: 'not_here' });
   expect(asked).toEqual([

@@ -102,8 +102,8 @@ describe('a button under the card of a plan', () => {
 
   it('only stops a plan that the model follows by itself', async () => {
     const { press, did } = gatewayOf(plan(2));
-    expect(await press(value.pause)).toContain('it can only be stopped');
-    expect(await press(value.skip('s0'))).toContain('it can only be stopped');
+    expect(await press(value.pause)).toContain('the plan can only be stopped');
+    expect(await press(value.skip('s0'))).toContain('the plan can only be stopped');
     expect(await press(value.stop)).toBe('The plan is stopped.');
     expect(did).toEqual([`stop ${SESSION}`]);
   });

@@ -44,11 +44,11 @@ describeEachDatabase('schedules', (databases) => {
     const { schedules } = nodeOf(await databases.open());
     const add = (change: Partial<ScheduleRequest>) => schedules.add(wish(change));
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
-    await expect(add({ task: '  ' })).rejects.toThrow('what is to be done');
+    await expect(add({ task: '  ' })).rejects.toThrow('say what to do');
     await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
     await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never comes');
-    await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('at least one minute');
-    await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot make schedules');
+    await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('between 1 minute');
+    await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot add schedules');
     await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
   });
 
@@ -117,7 +117,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await write('add tomorrow do it')).toContain('/schedule add "0 9 * * 1-5"');
     expect(await write('dance')).toContain('/schedule remove 2');
     await expect(write('add "0 9 * *" x')).rejects.toThrow('not a cron line');
-    await expect(write('add "0 9 * * *"')).rejects.toThrow('what is to be done');
+    await expect(write('add "0 9 * * *"')).rejects.toThrow('say what to do');
   });
 
   it('of a group are removed by whoever made them, and by owners', async () => {
@@ -125,7 +125,7 @@ describeEachDatabase('schedules', (databases) => {
     const { commands, schedules } = nodeOf(await databases.open(), { standing: group });
     await schedules.add(wish());
     const write = (change: Partial<CommandCall>) => commands[0]?.run(call('remove 1', change));
-    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Somebody else made that');
+    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Someone else made this schedule');
     expect(await write({ userId: 'telegram:7', owner: true })).toContain('Removed');
     await schedules.add(wish({ id: 'two' }));
     expect(await write({})).toContain('Removed');

@@ -129,9 +129,9 @@ describe('a schedule is refused', () => {
     ['in a zone nobody knows', cron('0 9 * * *', 'Mars/Base'), /no time zone "Mars\/Base"/],
     ['that runs every second', cron('* * * * * *'), /more often than once a minute/],
     ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more often than once a minute/],
-    ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /at least one minute/],
-    ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /at most 366 days/],
-    ['for a moment that is over', { kind: 'at', at: now }, /is over; it is 2026-06-01/],
+    ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /between 1 minute/],
+    ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /and 366 days/],
+    ['for a moment that is over', { kind: 'at', at: now }, /has passed; it is 2026-06-01/],
   ] satisfies [string, ScheduleTiming, RegExp][])('%s', (_name, timing, message) => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });
