@@ -47,7 +47,9 @@ describe('the embedded database', () => {
     const lines: string[] = [];
     const embedded = await openEmbedded(home, testLog(lines));
     await threads[0]?.terminate();
-    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), {
+      timeout: 10_000,
+    });
     await embedded.close();
     expect(threads.every((thread) => thread.threadId === -1)).toBe(true);
   });
