@@ -64,14 +64,14 @@ describe('batches', () => {
     );
   });
 
-  it('differ from each other even when their records do not', () => {
+  it('differ from each other even when their records are equal', () => {
     const cutter = new BatchCutter(NODE);
     const [first] = cutter.cut(['{"hello":true}']);
     const [second] = cutter.cut(['{"hello":true}']);
     expect(first).not.toBe(second);
   });
 
-  it('forget a record that never ends at its bound', () => {
+  it('drop a record that exceeds its bound', () => {
     const joiner = new BatchJoiner();
     joiner.join(1, false, 'x'.repeat(RECORD_BYTES));
     expect(joiner.join(2, true, 'y\n')).toEqual([`${'x'.repeat(RECORD_BYTES)}y`]);
@@ -79,7 +79,7 @@ describe('batches', () => {
     expect(joiner.join(4, true, 'y\nnext\n')).toEqual(['next']);
   });
 
-  it('never trip over what is not theirs', () => {
+  it('ignore malformed batches', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (noise) => {
         expect(parseBatch(noise)).toBeUndefined();

@@ -31,7 +31,7 @@ const deltas = (given: readonly AgentEvent[]): string[] =>
   given.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
 
 describe('deltas', () => {
-  it(`pass at once, each by itself, up to a loop delay of ${LOAD_DELAY_MS} ms`, () => {
+  it(`are emitted at once, one by one, up to a loop delay of ${LOAD_DELAY_MS} ms`, () => {
     const { turn, given, clock } = loadedBus(LOAD_DELAY_MS);
     turn.emit(chunk('a'));
     turn.emit(chunk('b'));
@@ -74,7 +74,7 @@ describe('deltas', () => {
     ]);
   });
 
-  it('that are held pass with the next one once the load is over', () => {
+  it('that are held are emitted with the next one once the load is over', () => {
     const { turn, given, load } = loadedBus(100);
     turn.emit(chunk('a'));
     load.delayMs = 0;

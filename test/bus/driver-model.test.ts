@@ -72,7 +72,7 @@ class Gateway {
   }
 }
 
-it('no lane stays behind, and no two live runs share one', async () => {
+it('leaves no lane behind and never runs one lane twice at once', async () => {
   const property = fc.asyncProperty(
     fc.array(action, { minLength: 5, maxLength: 80, size: 'max' }),
     async (actions) => {

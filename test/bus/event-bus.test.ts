@@ -37,7 +37,7 @@ describe('the event bus', () => {
     expect(heard.map(sseId)).toEqual(['3-1', '3-2', '4-1']);
   });
 
-  it('tells each listener only what its filter asks for', () => {
+  it('calls each listener only for events that match its filter', () => {
     const { bus } = busOnOneNode();
     const heard = { all: 0, session: 0, turn: 0, both: 0, wrong: 0 };
     bus.subscribe({}, () => (heard.all += 1));
@@ -62,7 +62,7 @@ describe('the event bus', () => {
     expect(order).toEqual(['turn_started', 'plan_paused']);
   });
 
-  it('calls nobody who has left, and not in the same round who has just come', () => {
+  it('does not call a removed listener, nor in the same dispatch one that was just added', () => {
     const { bus } = busOnOneNode();
     let calls = 0;
     const renew = (): void => {
@@ -78,7 +78,7 @@ describe('the event bus', () => {
     expect({ calls, left }).toEqual({ calls: 1, left: 0 });
   });
 
-  it('goes on past a listener that throws, now or later, and logs it (B-41)', async () => {
+  it('continues past a listener that throws or rejects, and logs it (B-41)', async () => {
     const { bus, lines } = busOnOneNode();
     let heard = 0;
     bus.subscribe({}, () => {
@@ -118,7 +118,7 @@ describe('the event bus', () => {
     expect(bus.replay(KEY, '9-9').events).toMatchObject([{ type: 'snapshot', text: 'Mine.' }]);
   });
 
-  it('silences an earlier run of a turn once a later one began, and shows where it stands', () => {
+  it('ignores an earlier run of a turn once a later one began, and sends a snapshot', () => {
     const { bus } = busOnOneNode();
     const heard: AgentEvent[] = [];
     const early = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });

@@ -11,7 +11,7 @@ const LANE: LaneKey = 'in:telegram:1';
 const start = useDrivenBuses();
 
 describe('a lane', () => {
-  it('runs its messages one at a time and in order, other lanes beside it', async () => {
+  it('runs its messages one at a time and in order, in parallel with other lanes', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -22,7 +22,7 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'c', 'b']);
   });
 
-  it('that nobody claimed starts with the next sweep, and soon after sweepSoon()', async () => {
+  it('without an owner starts with the next sweep, or soon after sweepSoon', async () => {
     const driven = await start();
     await pass(0);
     await driven.lanes.append(LANE, 'a', {});
@@ -34,7 +34,7 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'b']);
   });
 
-  it('claimed again while its last actor is still leaving runs again after it', async () => {
+  it('claimed again while its last worker is still ending runs again after it', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     const [first] = driven.runs;
@@ -49,7 +49,7 @@ describe('a lane', () => {
   });
 });
 
-describe('room', () => {
+describe('capacity', () => {
   it('is kept per class: full turns do not delay deliveries', async () => {
     const driven = await start({ concurrency: 1 });
     await driven.send(LANE, 'a');
@@ -61,7 +61,7 @@ describe('room', () => {
     expect(driven.bus.claimingNode('poll')).toBeDefined();
   });
 
-  it('that comes free is filled at once, by whoever has waited longest', async () => {
+  it('that becomes free is used at once, by the head that has waited longest', async () => {
     const driven = await start({ concurrency: 1 });
     await driven.send(LANE, 'a1');
     await driven.send(LANE, 'a2');
@@ -75,7 +75,7 @@ describe('room', () => {
     expect(said(driven)).toEqual(['a1', 'b1', 'a2']);
   });
 
-  it('is waited for in order by heads that are claimed already', async () => {
+  it('is waited for in order by claimed heads', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     const steps = await Promise.all(
@@ -89,7 +89,7 @@ describe('room', () => {
     expect(said(driven)).toEqual(['a', 'b', 'c']);
   });
 
-  it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is let go and comes with a sweep`, async () => {
+  it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is released and comes back with a sweep`, async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     for (let index = 0; index <= MAX_WAITING_HEADS + 1; index += 1) {
@@ -112,7 +112,7 @@ describe('room', () => {
 });
 
 describe('a failing head', () => {
-  it('is tried again after a growing pause, and a pause the other side asked for is kept', async () => {
+  it('is retried after a growing pause, or after the pause that the other side asked for', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.runs[0]!.fail(flaky());
@@ -129,7 +129,7 @@ describe('a failing head', () => {
     expect(driven.runs[3]!.head.attempts).toBe(3);
   });
 
-  it(`becomes a dead letter at failure ${MAX_ATTEMPTS}, and the lane goes on`, async () => {
+  it(`becomes a dead letter at failure ${MAX_ATTEMPTS}, and the lane continues`, async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -150,7 +150,7 @@ describe('a failing head', () => {
     expect(driven.deadLetters).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
   });
 
-  it(`is not run again once ${MAX_CRASHES} nodes died over it`, async () => {
+  it(`is not run again after ${MAX_CRASHES} crashes`, async () => {
     const driven = await start();
     await driven.lanes.append(LANE, 'a', {});
     driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES - 1;
@@ -164,7 +164,7 @@ describe('a failing head', () => {
     expect(driven.runs).toHaveLength(1);
   });
 
-  it('is kept when its dead letter cannot be recorded', async () => {
+  it('is kept when even onDeadLetter fails', async () => {
     const driven = await start();
     driven.deadFails.push(new Error('the notice could not be queued'));
     await driven.send(LANE, 'a');
@@ -176,7 +176,7 @@ describe('a failing head', () => {
     expect(driven.deadLetters).toHaveLength(1);
   });
 
-  it('of class poll is never given up, whatever it throws', async () => {
+  it('of class poll never becomes a dead letter, whatever it throws', async () => {
     const driven = await start();
     await driven.send('poll:telegram:7', 'hold');
     for (let index = 0; index < 3 * MAX_CRASHES; index += 1) {
@@ -188,7 +188,7 @@ describe('a failing head', () => {
     expect(driven.runs).toHaveLength(3 * MAX_CRASHES + 1);
   });
 
-  it('is dropped without a word to the database when the lane has moved on', async () => {
+  it('is dropped without a write to the database when the lane has moved on', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.runs[0]!.fail(new FencedError(LANE));
@@ -198,7 +198,7 @@ describe('a failing head', () => {
     expect(driven.bus.running().in).toBe(0);
   });
 
-  it('is let go as soon as a database that was away is back', async () => {
+  it('is released as soon as the database is reachable again', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.away.add('release');

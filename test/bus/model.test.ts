@@ -12,7 +12,7 @@ const NODES = 3;
 const RUNS = campaignSize(60);
 
 describeEachDatabase('the lanes', (databases) => {
-  it('lose nothing, reorder nothing, leave no gap, have one holder and refuse stale ones, whatever happens', async () => {
+  it('lose and reorder nothing, leave no gap, have one owner and refuse stale ones, in any sequence of steps', async () => {
     const { lanes, sql } = await databases.open();
     const real: RealLanes = {
       lanes,

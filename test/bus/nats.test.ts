@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(!isThere)('the NATS fan-out', () => {
-  it('carries batches to the other nodes of its subject and to nobody else', async () => {
+  it('carries batches to the other nodes of its subject and to no others', async () => {
     const subject = `parley.test.${newId()}`;
     const { log } = recordingLog();
     const heard: string[] = [];
@@ -54,7 +54,7 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
     return Promise.resolve([make(), make()]);
   });
 
-  it('comes back by itself when the connection was cut', async () => {
+  it('reconnects by itself when the connection was cut', async () => {
     const subject = `parley.test.${newId()}`;
     const { log, lines } = recordingLog();
     const proxy = await cuttingProxy(new URL(URL_OF_NATS));
@@ -74,7 +74,7 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
 });
 
 describe('NATS_URL', () => {
-  it('is taken apart into addresses and login', () => {
+  it('is parsed into addresses and login', () => {
     expect(parseNatsUrl('nats://one:1,nats://two')).toEqual({ servers: ['one:1', 'two:4222'], login: {} });
     expect(parseNatsUrl('nats://u:p%40@h')).toEqual({
       servers: ['h:4222'],
@@ -83,12 +83,12 @@ describe('NATS_URL', () => {
     expect(parseNatsUrl('nats://secret@h')).toEqual({ servers: ['h:4222'], login: { token: 'secret' } });
   });
 
-  it('is refused by name and without repeating it when it is no address', () => {
+  it('is named but not repeated in the error when it is not a URL', () => {
     expect(() => parseNatsUrl('s3cret')).toThrow(/NATS_URL/);
     expect(() => parseNatsUrl('s3cret')).not.toThrow(/s3cret/);
   });
 
-  it('names itself when nobody answers there', async () => {
+  it('is named in the error when no server answers', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;

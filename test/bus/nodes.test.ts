@@ -54,7 +54,7 @@ afterEach(async () => {
 });
 
 describe('two nodes', () => {
-  it('tell each other events in order and in one batch, and do not hear their own twice', async () => {
+  it('send each other events in order and in one batch, and do not receive their own', async () => {
     const { a, b } = await twoNodes();
     const turn = a.bus.turn(RUN);
     for (let index = 0; index < 40; index += 1) turn.emit(chunk(`${index} `));
@@ -66,7 +66,7 @@ describe('two nodes', () => {
     expect(b.bus.replay(KEY, '1-38').events.map(sseId)).toEqual(['1-39', '1-40']);
   });
 
-  it('send no batch more often than agreed, and none that is too long', async () => {
+  it('send batches no more often than every interval, and none over the size limit', async () => {
     const { a, b } = await twoNodes();
     const turn = a.bus.turn(RUN);
     const big = 'ü'.repeat(50_000);
@@ -82,7 +82,7 @@ describe('two nodes', () => {
     expect(b.heard).toEqual(a.heard);
   });
 
-  it('make a lost delta good with a snapshot', async () => {
+  it('replace a lost delta with a snapshot', async () => {
     const { a, b } = await twoNodes();
     const turn = a.bus.turn({ ...RUN, textSoFar: 'Once ' });
     turn.emit(chunk('upon '));
@@ -101,7 +101,7 @@ describe('two nodes', () => {
     expect(textOnScreen(b.bus.replay(KEY, '9-9').events)).toBe('Once upon a time!');
   });
 
-  it('give a node that came in the middle the whole text', async () => {
+  it('send the whole text to a node that joined during a turn', async () => {
     const { a } = await twoNodes();
     const turn = a.bus.turn(RUN);
     turn.emit(chunk('Before. '));
@@ -114,7 +114,7 @@ describe('two nodes', () => {
     expect(textOnScreen(late.bus.replay(KEY, undefined).events)).toBe('Before. After.');
   });
 
-  it('correct their readers when a crashed turn goes on elsewhere, and ignore the dead run', async () => {
+  it('correct their readers when a crashed turn resumes on another node, and ignore the dead run', async () => {
     const { a, b } = await twoNodes();
     const dead = a.bus.turn(RUN);
     dead.emit(chunk('Kept. ', 'm1'));
@@ -156,7 +156,7 @@ describe('bounds between nodes', () => {
     isError: false,
   });
 
-  it(`carry a record of ${RECORD_BYTES} bytes, and show a snapshot in place of a longer one`, async () => {
+  it(`carry a record of ${RECORD_BYTES} bytes, and send a snapshot instead of a longer one`, async () => {
     const { a, b } = await twoNodes();
     const turn = a.bus.turn(RUN);
     turn.emit(result(0));
@@ -172,7 +172,7 @@ describe('bounds between nodes', () => {
     expect(a.lines.join('')).toContain('node_records_dropped');
   });
 
-  it(`let ${MAX_WAITING_RECORDS} records wait, and make up for more with a snapshot`, async () => {
+  it(`let ${MAX_WAITING_RECORDS} records wait, and send a snapshot instead of more`, async () => {
     const { a, b } = await twoNodes();
     const turn = a.bus.turn(RUN);
     for (let index = 0; index < MAX_WAITING_RECORDS; index += 1) turn.emit(chunk('x'));
@@ -183,7 +183,7 @@ describe('bounds between nodes', () => {
     expect(textOnScreen(b.heard)).toBe(`${'x'.repeat(MAX_WAITING_RECORDS)}y`);
   });
 
-  it(`hear ${MAX_PEERS} other nodes and no further one`, async () => {
+  it(`receive from ${MAX_PEERS} other nodes and no further one`, async () => {
     const { a } = await twoNodes();
     const far = network.current.fanout();
     const hello = (node: string): void => {
@@ -195,7 +195,7 @@ describe('bounds between nodes', () => {
 });
 
 describe('a node alone', () => {
-  it('turns no event into a batch, before it had company and after', async () => {
+  it('sends no batch of events, neither before another node joined nor after it left', async () => {
     const a = await node('a');
     await flush();
     network.current.batches = [];

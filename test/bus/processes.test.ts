@@ -27,7 +27,7 @@ describeEachDatabase('two processes', (databases) => {
       for (const child of children.splice(0)) await kill(child);
     });
 
-    it('lose, reorder and double nothing when they are killed and frozen in turn', async () => {
+    it('lose, reorder and repeat nothing when they are killed and frozen in turn', async () => {
       const store = await databases.open();
       await store.sql`
         create table diary (id bigserial, lane text, seq int, epoch int, node text, instance text)`;

@@ -22,7 +22,7 @@ const chunk = (delta: string): EventBody => ({ type: 'stream_chunk', msgId: 'm',
 const ids = (events: AgentEvent[]): (string | undefined)[] => events.map(sseId);
 
 describe('replay', () => {
-  it('gives the missed events of a known place, across turns', () => {
+  it('gives the events missed since a known id, across turns', () => {
     const { bus } = setUp();
     const first = bus.turn({ sessionKey: KEY, turnId: 't1', epoch: 1 });
     first.emit(chunk('a'));
@@ -33,7 +33,7 @@ describe('replay', () => {
     expect(ids(bus.replay(KEY, undefined).events)).toEqual(['2-1']);
   });
 
-  it('gives a snapshot for an unknown epoch, a place never reached and an id nobody made', () => {
+  it('gives a snapshot for an unknown epoch, a future position and a malformed id', () => {
     const { bus } = setUp();
     bus.turn({ sessionKey: KEY, turnId: 't', epoch: 5, textSoFar: 'So ' }).emit(chunk('far'));
     for (const id of ['4-1', '6-1', '5-2', 'x', '', '5-', '-1-1']) {
@@ -112,7 +112,7 @@ describe('replay', () => {
     expect(bus.replay(KEY, '1-0').events).toMatchObject([{ type: 'snapshot', text: 'x'.repeat(share + 1) }]);
   });
 
-  it('shows any reader, from any place, exactly the text that was said (N-49)', () => {
+  it('gives any reader, from any position, exactly the text of the turn (N-49)', () => {
     const step = fc.oneof(
       { weight: 8, arbitrary: fc.record({ say: fc.string({ maxLength: 4 }), call: fc.nat({ max: 3 }) }) },
       { weight: 1, arbitrary: fc.record({ reset: fc.nat({ max: 3 }) }) },

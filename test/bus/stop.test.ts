@@ -11,7 +11,7 @@ const LANE: LaneKey = 'in:telegram:1';
 const start = useDrivenBuses();
 
 describe('a stop', () => {
-  it('ends the running turn within the next look at the marks', async () => {
+  it('ends the running turn at the next read of the marks', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.markStop(LANE);
@@ -45,7 +45,7 @@ describe('a stop', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('leaves alone what came after it', async () => {
+  it('does not affect later messages', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -60,7 +60,7 @@ describe('a stop', () => {
     expect(driven.runs[1]).toMatchObject({ head: { dedupe: 'b' }, signal: { aborted: false } });
   });
 
-  it('reaches heads that wait for room or were stopped before they were claimed', async () => {
+  it('reaches heads that wait for capacity or were stopped before they were claimed', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     driven.bus.runHeads(await driven.lanes.append('in:t:first', 'a', {}, node));
@@ -77,7 +77,7 @@ describe('a stop', () => {
     expect(driven.runs[2]!.signal.reason).toMatchObject({ code: 'stopped' });
   });
 
-  it('asks again when the handler failed instead of ending its head', async () => {
+  it('gives the head again to a handler that failed instead of ending it', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.markStop(LANE);
@@ -130,7 +130,7 @@ describe('a lost lease', () => {
     expect(driven.lanes.calls.register).toBe(1);
   });
 
-  it('starts the lane again after the stale handler has left, if this node regains it meanwhile', async () => {
+  it('starts the lane again after the stale handler has ended, if this node regains it in the meantime', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.expire(driven.runs[0]!.head.node);
@@ -146,7 +146,7 @@ describe('a lost lease', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('voids claims of the old id that are heard of only now', async () => {
+  it('ignores claims under the old id that arrive late', async () => {
     const driven = await start();
     const step = await driven.lanes.append(LANE, 'a', {}, driven.bus.claimingNode('in'));
     driven.lanes.expire(step.heads[0]!.node);
@@ -157,7 +157,7 @@ describe('a lost lease', () => {
     expect(driven.runs.map(({ head }) => head.node)).toEqual([driven.bus.claimingNode('in')]);
   });
 
-  it('forgets what waited for room under the old id', async () => {
+  it('drops heads that waited for capacity under the old id', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     driven.bus.runHeads(await driven.lanes.append(LANE, 'a', {}, node));
@@ -172,7 +172,7 @@ describe('a lost lease', () => {
 });
 
 describe('a shutdown', () => {
-  it('asks what runs to end, takes nothing more, and frees the lanes', async () => {
+  it('asks running heads to end, admits no more, and frees the lanes', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -185,7 +185,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('lets a released head go at once and counts no attempt for a failed one', async () => {
+  it('releases a head at once and counts no attempt for a failed one', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');
@@ -203,7 +203,7 @@ describe('a shutdown', () => {
     expect(driven.deadLetters).toEqual([]);
   });
 
-  it('waits no longer than it was told for a handler that does not end, and twice is once', async () => {
+  it('waits at most drainMs for a handler that does not end, and may be called twice', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     const first = driven.bus.stop(30);
@@ -213,7 +213,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE).owner).toBeUndefined();
   });
 
-  it('ends also while the database is away', async () => {
+  it('also ends while the database is unreachable', async () => {
     const driven = await start();
     driven.lanes.hanging.set('unregister', new Promise(() => undefined));
     await driven.bus.stop(0);
@@ -224,7 +224,7 @@ describe('a shutdown', () => {
     expect(UNREGISTER_MS).toBeLessThan(5_000);
   });
 
-  it('in the middle of registering anew leaves no lease behind', async () => {
+  it('during a new registration leaves no lease behind', async () => {
     const driven = await start();
     const gate = Promise.withResolvers<void>();
     driven.lanes.hanging.set('register', gate.promise);
@@ -238,7 +238,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.calls.unregister).toBe(1);
   });
 
-  it('before the start is fine', async () => {
+  it('before start() is a no-op', async () => {
     const { bus, lanes } = drivenBus();
     await bus.stop(0);
     expect(lanes.calls).toEqual({});

@@ -41,7 +41,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(new Set([...a.seen, ...b.seen].map((head) => head.dedupe)).size).toBe(20);
   });
 
-  it('runs a session in the order of acceptance, one at a time, while others run beside it', async () => {
+  it('runs a session in the order of acceptance, one at a time, in parallel with others', async () => {
     const { lanes, beside } = await open();
     const log: string[] = [];
     let most = 0;
@@ -70,7 +70,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(most).toBeGreaterThan(1);
   });
 
-  it('lets nothing overtake a message that is tried again', async () => {
+  it('lets nothing overtake a message that is retried', async () => {
     const { lanes } = await open();
     const failing: Behaviour = async (head) => {
       if (head.seq === 1 && head.attempts < 2) {
@@ -89,7 +89,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(node.seen.map((head) => head.attempts)).toEqual([0, 1, 2, 0, 0]);
   });
 
-  it('takes over from a node whose lease ran out, and refuses what that node commits later', async () => {
+  it('takes over from a node whose lease expired, and refuses its later commits', async () => {
     const { lanes, beside } = await open();
     const frozen = await lanes.register('frozen', 1_500);
     const { heads } = await lanes.append('in:t:1', 'a', {}, frozen);
@@ -110,7 +110,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     await vi.waitFor(() => expect(node.seen).toMatchObject([{ dedupe: 'a', crashes: 1 }]), WAIT);
   });
 
-  it('hands its lanes over at once when it shuts down, and counts neither attempt nor crash', async () => {
+  it('frees its lanes at once when it shuts down, and counts neither attempt nor crash', async () => {
     const { lanes, beside } = await open();
     const leaving = await startNode(lanes, 'a', (_, signal) => released(signal));
     await leaving.send('in:t:1', 'a');
@@ -145,7 +145,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     await vi.waitFor(() => expect(node.bus.running().in).toBe(1), WAIT);
   });
 
-  it('holds nothing while a turn is parked, and goes on at the decision, on any node', async () => {
+  it('holds nothing while a turn is parked, and continues at the decision, on any node', async () => {
     const { lanes, beside } = await open();
     const parking =
       (own: LaneStore): Behaviour =>
@@ -170,7 +170,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(b.seen[0]).toMatchObject({ attempts: 0, crashes: 0 });
   });
 
-  it('goes on with a parked turn when nobody decides in time', async () => {
+  it('continues a parked turn when the request expires', async () => {
     const { lanes } = await open();
     const node = await startNode(lanes, 'a', async (head) => {
       if (head.epoch > 1) return { kind: 'finished', step: await lanes.finish(head) };
@@ -182,7 +182,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(await lanes.decide('ask', 'approved', 'owner')).toBe(false);
   });
 
-  it('keeps a dead letter listed, lets the lane go on, and replays it at the tail', async () => {
+  it('lists a dead letter, lets the lane continue, and replays it at the tail', async () => {
     const { lanes } = await open();
     let isRepaired = false;
     const node = await startNode(lanes, 'a', async (head) => {
@@ -205,7 +205,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(await lanes.deadLetters(10)).toEqual([]);
   });
 
-  it('leads with one holder: a connection lane moves when its holder leaves, never before', async () => {
+  it('elects one leader: a connection lane moves when its owner leaves, never before', async () => {
     const { lanes, beside } = await open();
     const hold: Behaviour = (_, signal) => released(signal);
     const [a, b] = [await startNode(lanes, 'a', hold), await startNode(beside, 'b', hold)];

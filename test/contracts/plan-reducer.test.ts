@@ -26,7 +26,7 @@ describe('the reducer of plans', () => {
     expect(correctionsLeft(used)).toBe(contract.correctionsLeft(used));
   });
 
-  it('gives a plan up with the reason, and the running step cut short (S-29, S-36)', () => {
+  it('cancels a plan with the reason and fails its running step (S-29, S-36)', () => {
     const steps = [step(0, { status: 'done' }), RUNNING, step(2)];
     const shown = { plan: plan(steps), note: 'on its way', recovering: true };
     expect(after(shown, { type: 'plan_cancelled', reason: 'No way.' })).toEqual({

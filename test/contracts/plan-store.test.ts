@@ -6,7 +6,7 @@ import { planButtonValue, readPlanButton } from '../../src/contracts/plan-store.
 import type { PlanButton } from '../../src/contracts/plan-store.ts';
 
 describe('the value of a button of a plan', () => {
-  it('comes back as what it was made of, and fits what a platform carries', () => {
+  it('is parsed back to its parts, and fits the limit of the platforms', () => {
     const planId = newId();
     const buttons: PlanButton[] = [
       { planId, action: 'pause' },
@@ -39,7 +39,7 @@ describe('the value of a button of a plan', () => {
     expect(readPlanButton(value)).toBeUndefined();
   });
 
-  it('is nothing, or says exactly what it means, whatever was made of it', () => {
+  it('is undefined or exact for any changed value', () => {
     const edited = fc.oneof(fc.string(), fc.stringMatching(/^plan-(pause|skip|stop):[\w:-]{0,80}$/));
     fc.assert(
       fc.property(edited, (value) => {

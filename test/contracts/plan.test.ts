@@ -16,7 +16,7 @@ describe('a plan', () => {
     expect(correctionsLeft(plan(used))).toBe(7);
   });
 
-  it('keeps why it was given up, and no step of it runs any more (S-36)', () => {
+  it('keeps the reason of its cancellation, and has no running step any more (S-36)', () => {
     const given = cancelPlan(
       plan([step(0, { status: 'done' }), step(1, { status: 'running' }), step(2)]),
       'Stopped.',

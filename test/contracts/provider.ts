@@ -121,7 +121,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect(reply.toolCalls).toMatchObject([{ name: 'look', args: {}, malformed: expect.any(String) }]);
     });
 
-    it('takes an empty answer for an answer, and ignores fields it does not know', async () => {
+    it('accepts an empty answer, and ignores unknown fields', async () => {
       expect((await answered({ text: [] })).content).toBe('');
       const extra = { logprobs: [], novel: { deep: true } };
       expect((await answered({ text: ['fine'], extra })).content).toBe('fine');
@@ -138,14 +138,14 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect(error).toMatchObject({ code: 'bad_response', retryable: true });
     });
 
-    it('names an overflow, and forgets nothing else by it (B-11)', async () => {
+    it('names an overflow, and keeps working after it (B-11)', async () => {
       const long = ask('word '.repeat(2_000), { contextWindow: 256 });
       const { error } = await drain(gateway.provider.streamChat(long, new AbortController().signal));
       expect(error).toMatchObject({ code: 'context_overflow', retryable: false });
       expect((await answered({ text: ['fits'] })).content).toBe('fits');
     });
 
-    it('names an unknown model and what fetches it', async () => {
+    it('names an unknown model and the command that fetches it', async () => {
       const { error } = await drain(stream(undefined, { model: 'nobody-has-this' }));
       expect(error).toMatchObject({
         code: 'unknown_model',
@@ -153,7 +153,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       });
     });
 
-    it('says unavailable when nobody listens', async () => {
+    it('throws unavailable when no server listens', async () => {
       const nobody = gateway.providerAt('http://127.0.0.1:1');
       const { error } = await drain(nobody.streamChat(ask('hello'), new AbortController().signal));
       expect(error).toMatchObject({ code: 'unavailable', retryable: true });
@@ -212,7 +212,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect(replies.map((reply) => reply.content).toSorted()).toEqual(texts.toSorted());
     });
 
-    it('throws only ProviderError, whatever bytes stand in a stream', async () => {
+    it('throws only ProviderError, whatever bytes a stream contains', async () => {
       const noise = fc.uint8Array({ minLength: 1, maxLength: 200 });
       await fc.assert(
         fc.asyncProperty(noise, fc.nat({ max: 2 }), async (bytes, after) => {

@@ -116,7 +116,7 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
 ];
 
 describe('the judge of crash runs', () => {
-  it('takes a summary of earlier questions for no question', () => {
+  it('does not take a summary of earlier questions for a question', () => {
     const { text } = messageAt(SEED, 0, 0);
     const user = { role: 'user' as const, content: `User: ${text}` };
     const request = { model: 'm', stream: true, truncate: false, shift: false };
@@ -127,7 +127,7 @@ describe('the judge of crash runs', () => {
     expect(scriptedAnswer(summary).text).toBe('Questions were asked and answered.');
   });
 
-  it('finds nothing in a run without failures', () => {
+  it('reports nothing for a run without failures', () => {
     const clean: Verdict = {
       lost: [],
       reordered: [],
@@ -182,7 +182,7 @@ describe('the judge of crash runs', () => {
     expect(judge(known).duplicated).toHaveLength(1);
   });
 
-  it('tells the windows of a kill apart', () => {
+  it('distinguishes the windows of a kill', () => {
     const question = 'Question s00#0 tools=unsafe words=9 please';
     const turn = {
       id: 't',

@@ -43,7 +43,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(ann, 'and who barks here')).toContain('- Has a dog called Rex');
     const list = await replies(ann, '/memory');
     const [, number = ''] = /(\d+):.*Has a dog called Rex/.exec(list) ?? [];
-    expect(await replies(bob, `/forget ${number}`)).toContain('nothing under number');
+    expect(await replies(bob, `/forget ${number}`)).toContain('no fact number');
     expect(await replies(bob, '/memory')).toContain('nothing about you yet');
     expect(await replies(ann, `/forget ${number}`)).toContain('Forgotten');
     expect(await says(ann, 'who barks now')).not.toContain('Rex');

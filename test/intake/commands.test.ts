@@ -45,12 +45,12 @@ describe('a command', () => {
     expect(read(content)?.command.name).toBe(name);
   });
 
-  it('knows the words behind it', () => {
+  it('is given the text behind its name', () => {
     expect(read(' /new  let us\nbegin again ')?.args).toBe('let us\nbegin again');
     expect(read('/new')?.args).toBe('');
   });
 
-  it('is offered in one list, which /help shows and /start greets with, both without a model', async () => {
+  it('is in one list, which /help and /start show without a model', async () => {
     const listed = listingOf(commands);
     expect(listed.map(({ name }) => name)).toEqual(['stop', 'new', 'status', 'help']);
     const help = listed.map(({ name, description }) => `/${name} - ${description}`).join('\n');

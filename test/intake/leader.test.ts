@@ -57,7 +57,7 @@ function buildLeader(
 
 const NEVER = new AbortController().signal;
 
-it('is starting until this node receives, and up from then on', async () => {
+it('is starting until this node receives, and up afterwards', async () => {
   const { channel, leader, run } = buildLeader();
   await leader.enter(channel, NEVER);
   expect(leader.health(channel).state).toBe('starting');
@@ -68,7 +68,7 @@ it('is starting until this node receives, and up from then on', async () => {
   expect(leader.health(channel).state).toBe('starting');
 });
 
-it('stays up when a restarted node took its lane back before the platform said whose the token is', async () => {
+it('stays up when a restarted node took its lane back before the platform identified the token', async () => {
   const { channel, leader, run } = buildLeader();
   const { outcome, close } = run();
   await leader.enter(channel, NEVER);
@@ -77,7 +77,7 @@ it('stays up when a restarted node took its lane back before the platform said w
   await outcome;
 });
 
-it('is entered when a store that was away takes it at last', async () => {
+it('is queued for election once an unreachable store is back', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let tries = 0;

@@ -56,7 +56,7 @@ function commands(facts: MemoryRecord[]) {
   };
 }
 
-it('lists the facts of whoever asks with their numbers, and searches with words', async () => {
+it("lists the user's facts with their numbers, and searches them", async () => {
   const { memory, asked } = commands([
     fact(7, 'Likes tea'),
     fact(3, 'Owns a *red* [car](http://evil)', true),
@@ -84,17 +84,17 @@ it('forgets a number or all, and says when there was none', async () => {
   const { forget, asked } = commands([fact(7, 'Likes tea')]);
   expect(await forget('7')).toBe('Forgotten: number 7.');
   expect(await forget('#7.')).toBe('Forgotten: number 7.');
-  expect(await forget('8')).toContain('nothing under number 8');
+  expect(await forget('8')).toContain('no fact number 8');
   expect(await forget('ALL')).toContain('everything about you (1)');
   expect(await forget('that thing')).toContain('/forget all');
   expect(await forget('')).toContain('/forget all');
   expect(asked).toHaveLength(4);
 });
 
-it('takes the mark from a fact when its user says that it is right', async () => {
+it('removes the mark from a fact that its user confirms', async () => {
   const { verify, asked } = commands([fact(7, 'Likes tea', true)]);
   expect(await verify('7')).toContain('is confirmed');
-  expect(await verify('8')).toContain('nothing under number 8');
+  expect(await verify('8')).toContain('no fact number 8');
   expect(await verify('all')).toContain('Write /verify');
   await expect(verify('7', { place: 'group' })).rejects.toMatchObject({ code: 'not_here' });
   expect(asked).toEqual([
@@ -103,7 +103,7 @@ it('takes the mark from a fact when its user says that it is right', async () =>
   ]);
 });
 
-it('shows nothing where others read', async () => {
+it('shows nothing in a chat that others read', async () => {
   const { memory, asked } = commands([fact(7, 'Likes tea')]);
   for (const place of ['group', undefined] as const)
     await expect(memory('', { place })).rejects.toMatchObject({ code: 'not_here' });

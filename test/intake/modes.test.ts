@@ -21,7 +21,7 @@ const call = (args: string): CommandCall => ({
 });
 
 describeEachDatabase('/mode', (databases) => {
-  it('shows, changes and tells the mode of a session (S-04, S-42)', async () => {
+  it('shows and changes the mode of a session, and emits an event (S-04, S-42)', async () => {
     const store = await databases.open();
     const events = createEventBus({ nodeId: 'n1', log: silentLog });
     const seen: AgentEvent[] = [];
@@ -41,7 +41,7 @@ describeEachDatabase('/mode', (databases) => {
     await expect(command.run(call('wild'))).rejects.toThrow('Modes: planner, teacher, agentic');
   });
 
-  it('keeps the mode while a plan is carried out, and lets go of it with the turn (S-40)', async () => {
+  it('keeps the mode while a plan runs, and allows a change after the turn (S-40)', async () => {
     const store = await databases.open();
     const events = createEventBus({ nodeId: 'n1', log: silentLog });
     const command = modeCommand({ ...store, events });
@@ -58,7 +58,7 @@ describeEachDatabase('/mode', (databases) => {
   });
 });
 
-it('tells the old name of a mode its new one (S-03)', () => {
+it('names the new name of a renamed mode (S-03)', () => {
   expect(() => readMode('fixer')).toThrow('That mode is called "planner" now.');
 });
 

@@ -100,15 +100,15 @@ describe('a button under the card of a plan', () => {
     expect(did).toEqual([`stop ${SESSION}`]);
   });
 
-  it('stops one that the model follows by itself, and nothing else there', async () => {
+  it('only stops a plan that the model follows by itself', async () => {
     const { press, did } = gatewayOf(plan(2));
-    expect(await press(value.pause)).toContain('it can only be stopped');
-    expect(await press(value.skip('s0'))).toContain('it can only be stopped');
+    expect(await press(value.pause)).toContain('the plan can only be stopped');
+    expect(await press(value.skip('s0'))).toContain('the plan can only be stopped');
     expect(await press(value.stop)).toBe('The plan is stopped.');
     expect(did).toEqual([`stop ${SESSION}`]);
   });
 
-  it('does nothing once the plan is over, or gone, or in another chat', async () => {
+  it('does nothing once the plan has ended, is deleted, or belongs to another chat', async () => {
     const over = gatewayOf(cancelPlan(AGENTIC, 'Stopped.'));
     for (const one of [value.pause, value.stop, value.skip('s1')])
       expect(await over.press(one)).toBe('This plan is over.');
@@ -122,7 +122,7 @@ describe('a button under the card of a plan', () => {
     expect([...over.did, ...did]).toEqual([]);
   });
 
-  it('leaves what is no button of a plan to others', async () => {
+  it('ignores buttons that do not belong to a plan', async () => {
     const { press } = gatewayOf(AGENTIC);
     expect(await press('approve:p')).toBeUndefined();
     expect(await press('plan-stop:')).toBeUndefined();
@@ -130,7 +130,7 @@ describe('a button under the card of a plan', () => {
 });
 
 describe('a pause', () => {
-  it('that has not begun is taken back by resuming', async () => {
+  it('that has not begun is cancelled by resuming', async () => {
     const { act, did } = gatewayOf(AGENTIC);
     expect(await act('resume')).toEqual({ done: false, text: 'The plan is running; no step waits for you.' });
     await act('pause');
@@ -138,7 +138,7 @@ describe('a pause', () => {
     expect(did).toEqual(['request {"pause":true}', 'request {"pause":false}']);
   });
 
-  it('lasts when somebody resumes who may not', async () => {
+  it('lasts when a user without the right resumes', async () => {
     const { act, did } = gatewayOf(
       { ...AGENTIC, state: 'paused' },
       { wait: 'pause', answer: { kind: 'forbidden' } },

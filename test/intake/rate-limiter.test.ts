@@ -15,7 +15,7 @@ describe('the rate of one sender', () => {
     expect(limit('telegram:1')).toMatchObject({ allowed: false, tellUser: true });
   });
 
-  it('tells a sender once, not at each refused message', () => {
+  it('notifies a sender once, not at each refused message', () => {
     const { limit } = limiterAt();
     for (let n = 0; n <= BURST; n += 1) limit('telegram:1');
     expect(limit('telegram:1')).toMatchObject({ allowed: false, tellUser: false });
@@ -32,7 +32,7 @@ describe('the rate of one sender', () => {
     expect(limit('telegram:1').allowed).toBe(true);
   });
 
-  it('takes what piled up over an hour while the gateway was off', () => {
+  it('accepts what piled up over an hour while the gateway was off', () => {
     const { limitAt } = limiterAt();
     for (let minute = 0; minute < 60; minute += 1) {
       for (let n = 0; n < BURST; n += 1)

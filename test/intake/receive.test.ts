@@ -87,7 +87,7 @@ async function queued(store: TestStore): Promise<string[]> {
 }
 
 describeEachDatabase('a message at the api', (databases) => {
-  it('is refused for what is wrong with it, with words where words help', async () => {
+  it('is refused with a reason, and with a reply when that helps the sender', async () => {
     const store = await databases.open();
     const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
       [{}, { kind: 'deny' }, 'refused', 'denied', NOTHING],
@@ -113,7 +113,7 @@ describeEachDatabase('a message at the api', (databases) => {
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
   });
 
-  it('is taken at its longest, and once however often it comes', async () => {
+  it('is accepted at its maximum length, and once however often it is repeated', async () => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
     const longest = inbound('m1', { content: 'x'.repeat(MAX_MESSAGE_LENGTH) });
@@ -124,7 +124,7 @@ describeEachDatabase('a message at the api', (databases) => {
     expect(await receive(inbound('m2'))).toMatchObject({ kind: 'accepted', position: 1 });
   });
 
-  it(`is refused with words when ${MAX_PENDING} are waiting, and a command is not`, async () => {
+  it(`is refused with a reply when ${MAX_PENDING} are waiting, and a command is not`, async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);
     const say = (id: string, content = 'hi'): Promise<Receipt> =>
@@ -142,7 +142,7 @@ describeEachDatabase('a message at the api', (databases) => {
     expect((await say('after')).kind).toBe('accepted');
   });
 
-  it('gets its command’s reply in the receipt where the channel holds the line, else as a delivery', async () => {
+  it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
     const line = inbound('m1', { content: '/help', placeholder: { id: '@original' } });
@@ -183,7 +183,7 @@ describeEachDatabase('a session behind the api', (databases) => {
     },
   );
 
-  it('takes neither messages nor commands nor a repeated key from another', async () => {
+  it('accepts neither messages nor commands nor a repeated key from another token', async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);
     const message = inbound('key', { channel: 'http', chatId: 'mine', content: 'mine' });

@@ -15,7 +15,7 @@ describe('a fair queue', () => {
     expect(await waiting).toBeTypeOf('function');
   });
 
-  it('frees one place however often one leaves', async () => {
+  it('frees one slot however often it is released', async () => {
     const queue = createFairQueue(1, 10);
     const leave = await queue.enter('a', never);
     const [second, third] = [queue.enter('a', never), queue.enter('a', never)];

@@ -6,7 +6,7 @@ import { HARD_SEGMENT, Segments } from '../../src/delivery/text/segments.ts';
 const kinds = (text: string) => parseMarkdown(text).children.map((block) => block.type);
 
 describe('the parser', () => {
-  it('reads markup up to its bound and takes more of it as plain text', () => {
+  it('parses markup up to its bound and takes more of it as plain text', () => {
     const code = '`a` '.repeat(MAX_MARKUP / 2);
     const tame = code.slice(0, code.lastIndexOf('`', code.length - 4));
     const first = (text: string) => {
@@ -21,7 +21,7 @@ describe('the parser', () => {
     expect(kinds(`${'>'.repeat(MAX_NESTING + 1)} a`)).toEqual(['paragraph']);
   });
 
-  it('leaves HTML, definitions and footnotes as the words they are', () => {
+  it('leaves HTML, definitions and footnotes as plain text', () => {
     expect(kinds('<div>\nhello\n</div>\n\n[a]: https://example.org\n\n[^1]: note')).toEqual([
       'paragraph',
       'paragraph',

@@ -66,7 +66,7 @@ describeEachDatabase('dead-letters', (databases) => {
     expect(await all()).toBe('Queued again: 1.');
   });
 
-  it('refuses what is no dead letter, and any other form of the command', async () => {
+  it('refuses an unknown id and any other form of the command', async () => {
     const { lanes } = await databases.open();
     for (const id of ['out:telegram:1', 'out:telegram:1#', 'telegram:1#1', 'out:telegram:1#1', '#1'])
       await expect(deadLettersCommand(lanes, ['replay', id], false)).rejects.toMatchObject({

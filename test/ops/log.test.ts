@@ -37,7 +37,7 @@ describe('the log', () => {
     );
   });
 
-  it('removes bot tokens, bearer headers and passwords of URLs that no configuration announced', () => {
+  it('removes bot tokens, bearer headers and passwords of URLs that are not in the configuration', () => {
     const clean = redactor({ secrets: [], shapes });
     expect(
       clean('https://api.telegram.org/bot123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc/getMe'),

@@ -30,7 +30,7 @@ describe('the event loop monitor', () => {
     expect(monitor.recentMs()).toBe(0);
   });
 
-  it('comes to a steady delay within ten samples, and back to none within twenty', () => {
+  it('reaches a steady delay within ten samples, and zero again within twenty', () => {
     const { clock, tick } = lateClock();
     const monitor = startLoopMonitor(clock);
     for (let sample = 0; sample < 10; sample += 1) tick(8);

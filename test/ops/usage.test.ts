@@ -43,7 +43,7 @@ describe('/usage', () => {
     return { text: await command.run({ ...CALL, ...call }), asked };
   }
 
-  it('tells of this conversation and of whoever asks, today and lately', async () => {
+  it('reports this conversation and the user, today and recently', async () => {
     const { text, asked } = await run({});
     expect(asked.map(({ userId, session }) => [userId, session])).toEqual([
       [undefined, 'telegram:42'],
@@ -60,7 +60,7 @@ describe('/usage', () => {
     expect(text).not.toContain('≈');
   });
 
-  it('tells an owner of the whole gateway, too, and says what is estimated and what is nothing', async () => {
+  it('also reports all users to an owner, and marks estimates and empty sums', async () => {
     const { text, asked } = await run({ owner: true }, sum({ estimated: true, answers: 1 }));
     expect(asked.filter(({ userId, session }) => userId === undefined && session === undefined)).toHaveLength(
       2,

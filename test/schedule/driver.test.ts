@@ -16,7 +16,7 @@ const WAIT = { timeout: 10_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 
 describeEachDatabase('a slot', (databases) => {
-  it('becomes one message of the gateway that runs without planning, and one event (B-36, B-44, N-03)', async () => {
+  it('becomes one system message that runs without planning, and one event (B-36, B-44, N-03)', async () => {
     const store = await databases.open();
     const slot = await keepDue(store, { nextAt: new Date(Date.now() - 1_000) });
     const node = nodeOf(store);
@@ -39,7 +39,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(moved?.lastAt).toBeInstanceOf(Date);
   });
 
-  it('made in a group is read as the group’s words, which are not trusted like a user’s own', async () => {
+  it('made in a group is read as text of the group, which is not trusted like a user’s own', async () => {
     const store = await databases.open();
     await keepDue(store, { place: 'group' });
     const node = nodeOf(store);
@@ -84,7 +84,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(tasks).toHaveLength(slots.length);
   });
 
-  it('missed over and over while nobody ran fires once, and says for when it was and that it is late', async () => {
+  it('missed many times while no gateway ran fires once, and says its time and that it is late', async () => {
     const store = await databases.open();
     const slot = new Date('2026-01-05T09:00:00Z');
     await keepDue(store, {
@@ -101,7 +101,7 @@ describeEachDatabase('a slot', (databases) => {
     expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
   });
 
-  it('of a schedule for once is its last', async () => {
+  it('of a one-time schedule is its last', async () => {
     const store = await databases.open();
     await keepDue(store, { timing: { kind: 'at', at: 1 } });
     const node = nodeOf(store);
@@ -112,7 +112,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(node.schedules.describe(row ?? never())).toMatch(/^once, done \d{4}-.*: Tell me the news\.$/);
   });
 
-  it('whose maker may not write there any more switches the schedule off, and the log says so', async () => {
+  it('whose creator may no longer write there switches the schedule off and logs it', async () => {
     const store = await databases.open();
     await keepDue(store);
     const asked: unknown[] = [];
@@ -137,9 +137,9 @@ describeEachDatabase('a slot', (databases) => {
   });
 
   it.each([
-    ['in a zone nobody knows any more', { kind: 'cron', expression: '0 9 * * *', timeZone: 'Gone/Zone' }],
-    ['that nobody can read', { kind: 'lunar' }],
-  ])('%s switches its schedule off, is told of, and holds up no other', async (_why, timing) => {
+    ['in an unknown time zone', { kind: 'cron', expression: '0 9 * * *', timeZone: 'Gone/Zone' }],
+    ['with an unknown timing', { kind: 'lunar' }],
+  ])('%s switches its schedule off with a notice, and blocks no other', async (_why, timing) => {
     const store = await databases.open();
     await keepDue(store, { id: 'broken', session: 'telegram:1', address: 'telegram:1' });
     await store.sql`update schedule set timing = ${store.sql.json(timing)} where id = 'broken'`;
@@ -147,7 +147,7 @@ describeEachDatabase('a slot', (databases) => {
     const node = nodeOf(store);
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
-    await vi.waitFor(() => expect(node.log.join('')).toContain('its timing cannot be read'), WAIT);
+    await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_switched_off_unreadable'), WAIT);
     expect((await store.schedules.schedule('broken'))?.nextAt).toBeUndefined();
     const [told] = await store.sql`select payload from lane_item where lane = 'out:telegram:1'`;
     expect(told?.['payload'].message.content).toContain('switched off');
@@ -180,7 +180,7 @@ describeEachDatabase('a slot', (databases) => {
     expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
   });
 
-  it('that cannot be run now keeps no other from running, and is tried again', async () => {
+  it('that cannot be run now does not block others, and is retried', async () => {
     const store = await databases.open();
     await keepDue(store, { id: 'bad', session: 'telegram:1' });
     await keepDue(store, { id: 'good', nextAt: new Date(Date.now() - 60_000) });
@@ -199,7 +199,7 @@ describeEachDatabase('a slot', (databases) => {
     await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_run_failed'), WAIT);
   });
 
-  it('added on this node is waited for from then on, not from the next look', async () => {
+  it('added on this node is waited for at once, not after the next check', async () => {
     const store = await databases.open();
     const node = nodeOf(store);
     await node.start();

@@ -59,7 +59,7 @@ describeEachDatabase('the heartbeat', (databases) => {
   };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
 
-  it('shows the list to the agent as a message of the gateway, and ticks (B-36, B-45)', async () => {
+  it('gives the list to the agent as a system message, and ticks (B-36, B-45)', async () => {
     const store = await databases.open();
     const node = nodeOf(store, { heartbeat: await heartbeat('# Plants\n- water them on Mondays') });
     await isDue(store);
@@ -100,7 +100,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(await shown(store)).toEqual([]);
   });
 
-  it('only ticks while the chat is busy: beats do not pile up behind a slow model', async () => {
+  it('only ticks while the chat is busy, so that heartbeats do not pile up behind a slow model', async () => {
     const store = await databases.open();
     await store.ledger.accept(request('m1', { chatId: '42' }));
     const node = nodeOf(store, { heartbeat: await heartbeat('- look around') });
@@ -124,7 +124,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(words).toMatch(/characters left out[\s\S]*- last$/);
   });
 
-  it('says so where several gateways are set to different intervals, at the start and at each beat', async () => {
+  it('logs different intervals of several gateways, at the start and at each heartbeat', async () => {
     const store = await databases.open();
     const first = nodeOf(store, { heartbeat: await heartbeat('', 30 * MINUTE_MS) });
     await first.start();
@@ -138,7 +138,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(first.log.join('')).toMatch(/"here":"every 30 minutes","there":"every hour".*must be the same/);
   });
 
-  it('follows the configuration: kept as it beats, begun anew with another interval, gone when it is off', async () => {
+  it('follows the configuration: unchanged, restarted with another interval, removed when it is off', async () => {
     const store = await databases.open();
     const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
     const start = async (everyMs: number, now: number) => {

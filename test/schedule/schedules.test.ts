@@ -27,7 +27,7 @@ const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => (
 });
 
 describeEachDatabase('schedules', (databases) => {
-  it('are made once per id, and say when they run next', async () => {
+  it('are added once per id, and report their next run', async () => {
     const { schedules } = nodeOf(await databases.open());
     const made = await schedules.add(wish());
     expect(made).toMatchObject({ task: 'Tell me the news.', timing: { kind: 'every', everyMs: 5_400_000 } });
@@ -40,26 +40,26 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([made]);
   });
 
-  it('are refused in words that say what to change', async () => {
+  it('are refused with a message that says what to change', async () => {
     const { schedules } = nodeOf(await databases.open());
     const add = (change: Partial<ScheduleRequest>) => schedules.add(wish(change));
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
-    await expect(add({ task: '  ' })).rejects.toThrow('what is to be done');
+    await expect(add({ task: '  ' })).rejects.toThrow('say what to do');
     await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
     await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never comes');
-    await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('at least one minute');
-    await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot make schedules');
+    await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('between 1 minute');
+    await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot add schedules');
     await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
   });
 
-  it('are refused to whoever may not write there', async () => {
+  it('are refused for users who may not write there', async () => {
     const stranger = { ...anybody, isStillAllowed: () => Promise.resolve(false) };
     const { schedules } = nodeOf(await databases.open(), { standing: stranger });
     await expect(schedules.add(wish())).rejects.toThrow('I may not write to telegram:42 for you');
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is refused`, async () => {
     const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
       ...store,
       addSchedule: () => Promise.resolve('gateway_full'),
@@ -67,7 +67,7 @@ describeEachDatabase('schedules', (databases) => {
     await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SYSTEM_SCHEDULES} schedules`);
   });
 
-  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is told so`, async () => {
+  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is refused`, async () => {
     const store = await databases.open();
     const { schedules } = nodeOf(store);
     await store.sql`
@@ -117,7 +117,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await write('add tomorrow do it')).toContain('/schedule add "0 9 * * 1-5"');
     expect(await write('dance')).toContain('/schedule remove 2');
     await expect(write('add "0 9 * *" x')).rejects.toThrow('not a cron line');
-    await expect(write('add "0 9 * * *"')).rejects.toThrow('what is to be done');
+    await expect(write('add "0 9 * * *"')).rejects.toThrow('say what to do');
   });
 
   it('of a group are removed by whoever made them, and by owners', async () => {
@@ -125,7 +125,7 @@ describeEachDatabase('schedules', (databases) => {
     const { commands, schedules } = nodeOf(await databases.open(), { standing: group });
     await schedules.add(wish());
     const write = (change: Partial<CommandCall>) => commands[0]?.run(call('remove 1', change));
-    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Somebody else made that');
+    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Someone else made this schedule');
     expect(await write({ userId: 'telegram:7', owner: true })).toContain('Removed');
     await schedules.add(wish({ id: 'two' }));
     expect(await write({})).toContain('Removed');

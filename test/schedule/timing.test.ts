@@ -56,7 +56,7 @@ describe('slots', () => {
     expect(fc.check(rising, { numRuns: 300 })).toMatchObject({ failed: false });
   });
 
-  it('of a steady beat stay on the beat, however long nobody looked', () => {
+  it('of an interval stay aligned, however long the gateway was off', () => {
     const steady = fc.property(
       anyMoment,
       fc.integer({ min: MIN_EVERY_MS, max: 10 * MIN_EVERY_MS }),
@@ -80,7 +80,7 @@ describe('slots', () => {
     expect(fc.check(pure)).toMatchObject({ failed: false });
   });
 
-  it('of a daily time that the spring skips come after the gap, that day too', () => {
+  it('of a daily time skipped in spring come after the gap, on that day too', () => {
     expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-03-28T00:00:00Z', 3)).toEqual([
       '2026-03-28T01:30',
       '2026-03-29T01:00',
@@ -88,7 +88,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('of a daily time that the autumn brings twice come once', () => {
+  it('of a daily time repeated in autumn come once', () => {
     expect(slots(cron('30 2 * * *', 'Europe/Berlin'), '2026-10-24T00:00:00Z', 3)).toEqual([
       '2026-10-24T00:30',
       '2026-10-25T00:30',
@@ -96,7 +96,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('of a line that repeats within the day keep their beat through both', () => {
+  it('of a line that repeats within the day keep their interval through both', () => {
     const halfHours = cron('*/30 * * * *', 'Europe/Berlin');
     expect(slots(halfHours, '2026-03-29T00:00:00Z', 3)).toEqual([
       '2026-03-29T00:30',
@@ -110,7 +110,7 @@ describe('slots', () => {
     ]);
   });
 
-  it('end where there is none any more', () => {
+  it('end when none is left', () => {
     expect(nextSlot({ kind: 'at', at: 1_000 }, 999)).toBe(1_000);
     expect(nextSlot({ kind: 'at', at: 1_000 }, 1_000)).toBeUndefined();
     expect(slots(cron('0 0 0 1 1 * 2027'), '2026-06-01T00:00:00Z', 3)).toEqual(['2027-01-01T00:00']);
@@ -129,14 +129,14 @@ describe('a schedule is refused', () => {
     ['in a zone nobody knows', cron('0 9 * * *', 'Mars/Base'), /no time zone "Mars\/Base"/],
     ['that runs every second', cron('* * * * * *'), /more often than once a minute/],
     ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more often than once a minute/],
-    ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /at least one minute/],
-    ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /at most 366 days/],
-    ['for a moment that is over', { kind: 'at', at: now }, /is over; it is 2026-06-01/],
+    ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /between 1 minute/],
+    ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /and 366 days/],
+    ['for a moment that is over', { kind: 'at', at: now }, /has passed; it is 2026-06-01/],
   ] satisfies [string, ScheduleTiming, RegExp][])('%s', (_name, timing, message) => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });
 
-  it('only at its edges: a beat of one minute is taken', () => {
+  it('only beyond its bounds: an interval of one minute is accepted', () => {
     expect(firstSlot({ kind: 'every', everyMs: MIN_EVERY_MS }, now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot(cron('* * * * *'), now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot({ kind: 'every', everyMs: MAX_EVERY_MS }, now)).toBe(now + MAX_EVERY_MS);

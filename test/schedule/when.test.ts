@@ -41,7 +41,7 @@ describe('the fields', () => {
     expect(() => readWhen(when, gateway)).toThrow(message);
   });
 
-  it('never fail but with a sentence, whatever they hold', () => {
+  it('fail only with a message, whatever they contain', () => {
     const safe = fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('at', 'cron'), (text, field) => {
       try {
         readWhen({ [field]: text, timeZone: text }, gateway);
@@ -54,7 +54,7 @@ describe('the fields', () => {
   });
 });
 
-describe('the words', () => {
+describe('the text of /schedule add', () => {
   it.each([
     ['every 30m', { everyMinutes: 30 }],
     ['every hour', { everyMinutes: 60 }],
@@ -75,7 +75,7 @@ describe('the words', () => {
   });
 });
 
-it('shows moments by the clocks of the zone, and in UTC where nobody knows it', () => {
+it('shows times in the zone, and in UTC when the zone is unknown', () => {
   expect(momentIn(Date.parse('2026-12-01T08:00:00Z'), 'Europe/Berlin')).toBe(
     '2026-12-01 09:00 (Europe/Berlin)',
   );

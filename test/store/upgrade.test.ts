@@ -23,7 +23,7 @@ interface Upgraded {
 }
 
 describe('the fixtures', () => {
-  it('are there, small, and hold no path of the machine they were made on', () => {
+  it('exist, are small, and contain no path of the machine they were made on', () => {
     expect(FIXTURES).toContain('database-0000.sql');
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
@@ -32,7 +32,7 @@ describe('the fixtures', () => {
     }
   });
 
-  it('were made with the migrations that are there now: none has changed since', () => {
+  it('were made with the current migrations: none has changed since', () => {
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
       const version = name.slice('database-'.length, -'.sql'.length);
@@ -111,7 +111,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       expect(await ledger.sessionOf('telegram:-200')).toBe('telegram:-100');
     });
 
-    it(`${fixture} goes on with what waits, runs, is parked or dead`, async () => {
+    it(`${fixture} continues what waits, runs, is parked or dead`, async () => {
       const { lanes, ledger, approvals, subagents } = (await upgrade(fixture)).store;
       expect(await ledger.queue('http:desk')).toEqual({ busy: false, waiting: 3 });
       expect(await lanes.deadLetters(9)).toMatchObject([

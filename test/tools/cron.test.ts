@@ -41,7 +41,7 @@ describeEachDatabase('cron', (databases) => {
     expect(await add({ at: '2099-12-01 09:00' })).toContain('next 2099-12-01 09:00 (UTC)');
     await expect(add({})).rejects.toThrow('exactly one way');
     await expect(add({ cron: '0 0 31 2 *' })).rejects.toThrow('never comes');
-    await expect(add({ at: '2020-01-01 09:00' })).rejects.toThrow(/is over; it is \d{4}/);
+    await expect(add({ at: '2020-01-01 09:00' })).rejects.toThrow(/has passed; it is \d{4}/);
   });
 
   it('lists and removes what is scheduled in this chat, and in no other', async () => {
@@ -62,7 +62,7 @@ describeEachDatabase('cron', (databases) => {
   it('is not for scheduled turns and subagents to add with', async () => {
     const { use } = await open();
     const add = { action: 'add', task: 'More of me.', every_minutes: 1 };
-    await expect(use(add, { userId: 'system' })).rejects.toThrow('cannot make schedules');
+    await expect(use(add, { userId: 'system' })).rejects.toThrow('cannot add schedules');
     await expect(use(add, { agentId: 'child' })).rejects.toThrow('A subagent makes no schedules');
     expect(await use({ action: 'list' }, { userId: 'system' })).toContain('Nothing is scheduled');
   });

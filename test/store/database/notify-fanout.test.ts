@@ -14,7 +14,7 @@ function fanout(store: TestStore) {
 }
 
 describeEachDatabase('fanout', (databases: TestDatabases) => {
-  it('is there on Postgres only', async () => {
+  it('exists on Postgres only', async () => {
     const store = await databases.open();
     expect(store.fanout === undefined).toBe(databases.kind === 'embedded');
   });

@@ -92,7 +92,7 @@ describeEachDatabase('failures', (databases) => {
     expect(opened.journal).toHaveLength(1);
   });
 
-  it('ends a turn once and hands over what that commit claimed (T6 T7)', async () => {
+  it('ends a turn once and returns what that commit claimed (T6 T7)', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const { node, turnId, head } = await startTurn(calm);
     await calm.ledger.accept(request('m2'));
@@ -109,7 +109,7 @@ describeEachDatabase('failures', (databases) => {
     expect(await calm.lanes.sweep(node, [{ class: 'out', free: 9 }])).toEqual([]);
   });
 
-  it('lets go, parks, decides and stops once', async () => {
+  it('releases, parks, decides and stops once', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const { node, turnId, head } = await startTurn(calm);
     const lose = async <T>(pattern: string, call: () => Promise<T>): Promise<T> => {
@@ -173,7 +173,7 @@ describeEachDatabase('failures', (databases) => {
     }
   });
 
-  it('waits for a database that is away, and gives up with an error that says so', async () => {
+  it('waits for an unreachable database, and gives up with an error that says so', async () => {
     const { store, proxy } = await openBehindProxy(databases, 1_500);
     await store.ledger.accept(request('m1'));
     proxy.refuse();

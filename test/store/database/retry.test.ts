@@ -23,13 +23,13 @@ describe('retry', () => {
     expect([runs, result]).toEqual([3, 2]);
   });
 
-  it('knows the failure that has no code', () => {
+  it('recognises the failure that has no code', () => {
     expect(isTransient(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isTransient(failure('23505'))).toBe(false);
     expect(isTransient('57P01')).toBe(false);
   });
 
-  it('lets a real failure out at once as a StoreError with its cause', async () => {
+  it('throws a permanent failure at once as a StoreError with its cause', async () => {
     const broken = failure('42601');
     const error = await withRetry(() => Promise.reject(broken)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreError);
@@ -37,7 +37,7 @@ describe('retry', () => {
     await expect(withRetry(() => Promise.reject(new FencedError('in:a')))).rejects.toThrow(FencedError);
   });
 
-  it('keeps the values of a failed statement out of its words', async () => {
+  it('keeps the values of a failed statement out of the message', async () => {
     const drizzle = new Error('Failed query: insert … params: a secret', { cause: failure('22P02') });
     const error = await withRetry(() => Promise.reject(drizzle)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: 'The database refused a statement: failure 22P02' });
@@ -51,7 +51,7 @@ describe('retry', () => {
     await expect(silent).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('ends its waiting when the store closes', async () => {
+  it('stops waiting when the store closes', async () => {
     const closing = new AbortController();
     const call = withRetry(
       () => {
@@ -63,7 +63,7 @@ describe('retry', () => {
     await expect(call).rejects.toBeInstanceOf(StoreError);
   });
 
-  it('finds the key that an insert met, down the causes', () => {
+  it('finds the violated key in the chain of causes', () => {
     const violation = Object.assign(failure('23505'), { constraint_name: 'lane_item_dedupe' });
     expect(violatedKey(violation)).toBe('lane_item_dedupe');
     expect(violatedKey(new Error('Failed query', { cause: violation }))).toBe('lane_item_dedupe');
@@ -72,7 +72,7 @@ describe('retry', () => {
 });
 
 describe('permits', () => {
-  it('lets no more in than there are places, in the order they came', async () => {
+  it('gives no more permits than there are, in order of arrival', async () => {
     const permits = createSemaphore(2, 1_000);
     const order: number[] = [];
     let inside = 0;
@@ -89,7 +89,7 @@ describe('permits', () => {
     await permits.idle(1_000);
   });
 
-  it('ends a wait that is too long, and gives the place of work that failed to the next', async () => {
+  it('ends a wait that is too long, and gives the permit of failed work to the next caller', async () => {
     const permits = createSemaphore(1, 20);
     let fail: (error: Error) => void = () => undefined;
     const first = permits.hold(

@@ -28,7 +28,7 @@ describe('the embedded database', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('comes back when its thread dies, with what was committed, and callers only wait', async () => {
+  it('restarts when its thread crashes, with all committed rows, while callers wait', async () => {
     const embedded = await openEmbedded(home, silentLog);
     const store = await openStoreAt(
       { socketPath: embedded.socketPath, schema: 'public' },
@@ -43,11 +43,13 @@ describe('the embedded database', () => {
     expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
   });
 
-  it('is over when it is closed while it comes back', async () => {
+  it('stays closed when it is closed during a restart', async () => {
     const lines: string[] = [];
     const embedded = await openEmbedded(home, testLog(lines));
     await threads[0]?.terminate();
-    await vi.waitFor(() => expect(lines.join('')).toContain('starting it again'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(lines.join('')).toContain('embedded_database_restarting'), {
+      timeout: 10_000,
+    });
     await embedded.close();
     expect(threads.every((thread) => thread.threadId === -1)).toBe(true);
   });

@@ -63,7 +63,7 @@ describe('home', () => {
     await expect(refused).rejects.toMatchObject({ code: 'home_locked' });
   });
 
-  it('waits for a holder that is on its way out, and takes over; refuses at once while it stays', async () => {
+  it('waits for a holder that is leaving, and takes over; refuses at once while it stays', async () => {
     const first = await openStore({ home, log: silentLog });
     const began = performance.now();
     await expect(lockHome(home)).rejects.toMatchObject({ code: 'home_locked' });
@@ -76,14 +76,14 @@ describe('home', () => {
     expect(await liveHolder(home)).toBeUndefined();
   });
 
-  it('names a holder that says it leaves and does not', async () => {
+  it('names a holder that announces to leave and stays', async () => {
     const stuck = await lockHome(home);
     await stuck.leaving();
     await expect(lockHome(home, { waitMs: 250 })).rejects.toMatchObject({ code: 'home_locked' });
     await stuck.release();
   });
 
-  it('lets the command line in beside a running gateway, and opens the database itself when none runs', async () => {
+  it('lets the command line attach to a running gateway, and opens the database itself when none runs', async () => {
     const gateway = await openStore({ home, log: silentLog });
     await gateway.access.addGrant('telegram', 'dm', '7');
     const beside = await openStore({ home, log: silentLog, attach: true });
@@ -139,13 +139,13 @@ describe('home', () => {
     expect(isAlive({ pid: child.pid ?? 0, started: '1' })).toBe(false);
   });
 
-  it("lets exactly one of several that come at once have a dead process's home", async () => {
+  it('gives the home of a dead process to exactly one of several concurrent processes', async () => {
     await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
     const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockHome(home, { waitMs: 0 })));
     expect(tries.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('makes the home private, keeps its instance, and names a home it cannot write', async () => {
+  it('makes the home private, keeps its instance, and names a home that is not writable', async () => {
     const fresh = path.join(home, 'deep', 'er');
     const lock = await lockHome(fresh);
     expect((await stat(fresh)).mode & 0o777).toBe(0o700);

@@ -128,7 +128,7 @@ describe('embedded server', () => {
     expect(await sql`select * from half`).toEqual([]);
   });
 
-  it('drops a client that falls silent inside a transaction, so that the others go on', async () => {
+  it('drops a client that is idle inside a transaction, so that the others continue', async () => {
     await server.close();
     await serve(50);
     const silent = await rawClient();
@@ -150,7 +150,7 @@ describe('embedded server', () => {
     }
   });
 
-  it('refuses encryption politely, ignores a cancel, and hangs up on nonsense', async () => {
+  it('declines encryption, ignores a cancel request, and disconnects on malformed packets', async () => {
     const socket = createConnection(path.join(home, 's'));
     socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]));
     const [answer] = await once(socket, 'data');

@@ -54,7 +54,7 @@ async function coverFirst({ contexts }: TestStore, count: number, content: strin
 }
 
 describeEachDatabase('covered context', (databases) => {
-  it('puts a summary in the place of the oldest turns, which stay in the tables', async () => {
+  it('replaces the oldest turns with a summary, and keeps them in the tables', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2, 3]) await session.turn(n);
@@ -85,7 +85,7 @@ describeEachDatabase('covered context', (databases) => {
     expect((await store.ledger.messages(key, { limit: 50 })).map(({ content }) => content)).toContain('a1');
   });
 
-  it('keeps the summary in the context behind 50 newer rows, and reads nothing older than it (B-35)', async () => {
+  it('reads the summary behind 50 newer rows, and nothing older than it (B-35)', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (let n = 1; n <= 4; n += 1) await session.turn(n);
@@ -106,7 +106,7 @@ describeEachDatabase('covered context', (databases) => {
     expect([history[0], history[1], history.at(-1)]).toEqual(['sum', 'q12', 'a36']);
   });
 
-  it('covers nothing twice, and nothing of a turn that runs', async () => {
+  it('summarizes nothing twice, and nothing of a running turn', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2]) await session.turn(n);
@@ -158,7 +158,7 @@ describeEachDatabase('covered context', (databases) => {
     expect(await store.contexts.summarize(key, cover)).toBe(true);
   });
 
-  it('is forgotten by /new and by deletion, also when they come while it is made', async () => {
+  it('is dropped by /new and by deletion, also when they come while it is made', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2]) await session.turn(n);
@@ -182,7 +182,7 @@ describeEachDatabase('covered context', (databases) => {
     expect([...(await store.sql`select * from context`)]).toEqual([]);
   });
 
-  it('costs the same in a session of 10,000 turns: few rows are looked at', async () => {
+  it('costs the same in a session of 10,000 turns: few rows are read', async () => {
     const store = await databases.open();
     const { sql } = store;
     const session = await openSession(store);

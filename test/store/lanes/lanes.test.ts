@@ -40,7 +40,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await lanes.finish(next)).toEqual({ heads: [] });
   });
 
-  it('takes a repeated message once, raced repeats leave no gap', async () => {
+  it('stores a repeated message once, and concurrent repeats leave no gap', async () => {
     const { lanes, sql } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const calls = Array.from({ length: 60 }, (_, i) => lanes.append('in:a:1', `id-${i % 20}`, { i }, node));
@@ -53,7 +53,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(lane?.tail).toBe(20);
   });
 
-  it('sweeps due lanes of each class up to its room, oldest first', async () => {
+  it('sweeps due lanes of each class up to its capacity, oldest first', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     for (const key of ['in:a:1', 'in:a:2', 'in:a:3', 'out:a:1'] as const) await lanes.append(key, 'm', {});
@@ -68,7 +68,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await lanes.sweep(node, [{ class: 'in', free: 5 }])).toEqual([]);
   });
 
-  it('refuses a stale holder every fenced statement', async () => {
+  it('refuses every fenced statement of a stale owner', async () => {
     const { lanes } = await databases.open();
     const old = await lanes.register('home', LEASE_MS);
     const head = only((await lanes.append('in:a:1', 'm', {}, old)).heads);
@@ -83,7 +83,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await lanes.finish(taken)).toEqual({ heads: [] });
   });
 
-  it('lets go until the time is there; only errors count', async () => {
+  it('releases a head for the given time; only errors count', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const capacities = [{ class: 'in' as const, free: 1 }];
@@ -99,7 +99,7 @@ describeEachDatabase('lanes', (databases) => {
     expect((await lanes.append('in:a:1', 'later', {}, node)).heads).toEqual([]);
   });
 
-  it('knows a lease that ran out, and lets no dead node claim', async () => {
+  it('recognises an expired lease, and lets no dead node claim', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     expect(await lanes.heartbeat(node, LEASE_MS)).toBe(true);
@@ -122,7 +122,7 @@ describeEachDatabase('lanes', (databases) => {
     });
   });
 
-  it('lists dead letters, replays them at the tail, purges what is old', async () => {
+  it('lists dead letters, replays them at the tail, purges old messages', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const head = only((await lanes.append('out:a:1', 'bad', { x: 1 }, node)).heads);

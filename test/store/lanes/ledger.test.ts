@@ -7,7 +7,7 @@ import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';
 
 describeEachDatabase('ledger', (databases) => {
-  it('takes a message with its user row and its turn in one commit (T1)', async () => {
+  it('stores a message with its user row and its turn in one commit (T1)', async () => {
     const store = await databases.open();
     const { ledger } = store;
     const { turnId, head } = await startTurn(store);
@@ -30,7 +30,7 @@ describeEachDatabase('ledger', (databases) => {
     });
   });
 
-  it('knows a reply that stands on screen already from the commit of its message on (T1)', async () => {
+  it('stores the placeholder of a message in the commit of the message (T1)', async () => {
     const store = await databases.open();
     const placeholder = { id: '@original', metadata: { interactionToken: 'aW50' } };
     const { turnId, head } = await startTurn(store, 'm1', { placeholder });
@@ -38,7 +38,7 @@ describeEachDatabase('ledger', (databases) => {
     expect((await store.ledger.openTurn(head, turnId, 5)).placeholders).toEqual([placeholder]);
   });
 
-  it('tells a finished turn with what it used', async () => {
+  it('gives a finished turn with its usage', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);
     expect((await store.ledger.turn(turnId))?.usage).toBeUndefined();
@@ -64,7 +64,7 @@ describeEachDatabase('ledger', (databases) => {
     ]);
   });
 
-  it(`holds ${MAX_PENDING} messages of a session and refuses the next, but still knows a repeated one`, async () => {
+  it(`holds ${MAX_PENDING} messages of a session and refuses the next, but still recognises a repeated one`, async () => {
     const { ledger, lanes } = await databases.open();
     for (let i = 0; i < MAX_PENDING; i += 1) accepted(await ledger.accept(request(`m${i}`)));
     expect(await ledger.accept(request('one too many'))).toEqual({ kind: 'full', limit: MAX_PENDING });
@@ -114,7 +114,7 @@ describeEachDatabase('ledger', (databases) => {
     expect((await ledger.turn(turnId))?.state).toBe('running');
   });
 
-  it('ends a turn, queues its delivery and hands over the next heads in one commit (T6 T7)', async () => {
+  it('ends a turn, queues its delivery and returns the next heads in one commit (T6 T7)', async () => {
     const store = await databases.open();
     const { ledger, lanes } = store;
     const { node, turnId, head } = await startTurn(store);
@@ -172,7 +172,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await ledger.messages('telegram:42', { limit: 9 })).toHaveLength(2);
   });
 
-  it('lists a given-up turn and runs it again on demand', async () => {
+  it('lists a failed turn and runs it again on demand', async () => {
     const store = await databases.open();
     const { ledger, lanes } = store;
     const { node, turnId, head } = await startTurn(store);

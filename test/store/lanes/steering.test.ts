@@ -57,7 +57,7 @@ describeEachDatabase('a running turn', (databases) => {
     },
   );
 
-  it('takes them in once: their turns are over, the next one is stepped to, nobody counts them as waiting', async () => {
+  it('joins messages once: their turns have ended, the next one follows, and they no longer count as waiting', async () => {
     const { store, head, turnId, behind, join, node } = await busy('steer', 3);
     const { ledger } = store;
     await ledger.journalAnswer(head, turnId, [said('first'), answer(1, 'I look.')]);
@@ -86,7 +86,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.lanes.sweep(node, IN_ROOM)).toEqual([]);
   });
 
-  it('goes on after a crash with what it had taken in, and with nothing of it left behind', async () => {
+  it('resumes after a crash with the joined messages, and none of them is left behind', async () => {
     const { store, head, turnId, join } = await busy('steer', 2);
     await store.ledger.joinTurn(head, turnId, join([row('second', 2), row('third', 3)]));
     const young = await store.lanes.register('home of m1', LEASE_MS);
@@ -97,7 +97,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.ledger.queue(SESSION)).toEqual({ busy: false, waiting: 0 });
   });
 
-  it('takes nothing in for somebody who lost the lane, nor after a stop', async () => {
+  it('joins nothing for a node that lost the lane, nor after a stop', async () => {
     const { store, head, turnId, join } = await busy('steer', 1);
     const stale = { ...head, epoch: head.epoch - 1 };
     const one = join([row('second', 2)]);
@@ -109,13 +109,13 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.sql`select from context where kind = 'user'`).toHaveLength(0);
   });
 
-  it('does not count what it took in among what a stop drops', async () => {
+  it('does not count joined messages among those a stop drops', async () => {
     const { store, head, turnId, join } = await busy('steer', 3);
     await store.ledger.joinTurn(head, turnId, join([row('second', 2)]));
     expect(await store.lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
   });
 
-  it('ends what stands on a screen for a message it took in, once', async () => {
+  it('ends the placeholder of a joined message once', async () => {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);
     const change = { placeholder: { id: '@original', metadata: {} } };
@@ -128,7 +128,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(out).toEqual([{ ref: shown.turnId, text: expect.stringContaining('together') }]);
   });
 
-  it('is marked to end when the next message interrupts it, but not for a message of the gateway', async () => {
+  it('is marked to end when the next message interrupts it, but not for system messages', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await startTurn(store);
     await store.ledger.updateSession(SESSION, { queueMode: 'interrupt' });

@@ -9,7 +9,7 @@ const SESSION = 'telegram:42' as const;
 const HOUR_MS = 3_600_000;
 
 describeEachDatabase('stop and park', (databases) => {
-  it('answers calmly when there is nothing to stop', async () => {
+  it('reports that there is nothing to stop', async () => {
     const { lanes } = await databases.open();
     expect(await lanes.stop('telegram:unknown', { fresh: false })).toEqual({ stopped: false, cancelled: 0 });
   });
@@ -32,7 +32,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await lanes.deadLetters(9)).toEqual([]);
   });
 
-  it('cancels everything when nobody runs the head: unclaimed, or due later', async () => {
+  it('cancels everything when the head is not running: unclaimed, or due later', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { turnId, head, node } = await startTurn({ ledger, lanes, ...store });
     await lanes.release(head, { delayMs: HOUR_MS, attempt: true, error: 'busy' });
@@ -44,7 +44,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(next)).toMatchObject({ seq: 3, dedupe: 'm3', stopped: false });
   });
 
-  it('gives up the plan of a turn that nobody runs, and has its card brought up to date (S-36)', async () => {
+  it('cancels the plan of a turn that is not running, and has its card updated (S-36)', async () => {
     const { ledger, lanes, plans, ...store } = await databases.open();
     const { turnId, head } = await startTurn({ ledger, lanes, plans, ...store });
     const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
@@ -59,7 +59,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(queued).toMatchObject({ payload: { ref: turnId, message: { turnId, content: '*(stopped)*' } } });
   });
 
-  it('hands a stopped head of a dead node on as stopped', async () => {
+  it('marks the head of a dead node as stopped when it is claimed again', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     await startTurn({ ledger, lanes, ...store });
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 0 });
@@ -67,7 +67,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(young, IN_ROOM))).toMatchObject({ stopped: true, crashes: 1 });
   });
 
-  it('makes a released head that was stopped meanwhile due at once', async () => {
+  it('makes a released head due at once when it is stopped', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node } = await startTurn({ ledger, lanes, ...store });
     await lanes.stop(SESSION, { fresh: false });
@@ -109,7 +109,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await lanes.decide('nobody', 'approved', 'owner')).toBe(false);
   });
 
-  it('counts an approval that nobody decided in time as denied', async () => {
+  it('counts an approval that was not decided in time as denied', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     await lanes.park(head, { id: 'a1', turnId, detail: {}, expiresInMs: 0 });
@@ -135,7 +135,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await ledger.messages(SESSION, { limit: 9 })).toHaveLength(2);
   });
 
-  it('parks nothing for long when the stop came first', async () => {
+  it('wakes a turn at once when the stop came before parking', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     await lanes.stop(SESSION, { fresh: false });
@@ -144,7 +144,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(node, IN_ROOM))).toMatchObject({ stopped: true });
   });
 
-  it('forgets the context at /new, also what a stopped turn writes after it', async () => {
+  it('starts a new context at /new, also without what a stopped turn writes after it', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const first = await startTurn({ ledger, lanes, ...store });
     await ledger.openTurn(first.head, first.turnId, 9);

@@ -55,7 +55,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     return Number(row?.['n']);
   };
 
-  it('makes one for a call, however often it is called, and no more than the limit', async () => {
+  it('spawns one for a call, however often it is repeated, and no more than the limit', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const first = await store.subagents.start(head, payload(turnId, 'a'), 2, node);
@@ -73,7 +73,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
-  it('starts no more than the limit of those that ask at once', async () => {
+  it('starts no more than the limit of concurrent requests', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'b'];
@@ -85,7 +85,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
-  it('lists those of a session that are at work, until they have ended', async () => {
+  it('lists the running ones of a session until they have ended', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const [slow, quick] = [payload(turnId, 'a'), { ...payload(turnId, 'b'), task: 'run', deadline: -1 }];
@@ -100,7 +100,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect((await store.subagents.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
   });
 
-  it('makes none for a turn that lost its lane, or was stopped', async () => {
+  it('spawns none for a turn that lost its lane or was stopped', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const stale: Fence = { ...head, epoch: head.epoch - 1 };
@@ -129,7 +129,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(end.heads).toMatchObject([{ lane: `in:${SESSION}`, payload: { turnId: `told-${run.agentId}` } }]);
   });
 
-  it('announces nothing once the session was stopped, whoever was first to finish', async () => {
+  it('announces nothing once the session was stopped, whichever finished first', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
@@ -184,7 +184,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await store.subagents.journal(let_go.agentId)).toHaveLength(1);
   });
 
-  it('forgets the lanes of finished ones with their messages', async () => {
+  it('deletes the lanes of finished ones with their messages', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');

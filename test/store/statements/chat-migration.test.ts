@@ -18,7 +18,7 @@ async function openGroup(store: TestStore): Promise<void> {
 }
 
 describeEachDatabase('a chat that moves', (databases) => {
-  it('keeps its grant, its conversation and its schedules, and follows once', async () => {
+  it('keeps its grant, its conversation and its schedules, and is moved once', async () => {
     const store = await databases.open();
     await openGroup(store);
     expect(await store.moves.moveChat(MOVE, false)).toBe(true);
@@ -35,7 +35,7 @@ describeEachDatabase('a chat that moves', (databases) => {
     expect(await store.ledger.sessionOf('telegram:-1006000')).toBe('telegram:-50');
   });
 
-  it('brings nothing to a chat nobody let in, and takes no conversation away', async () => {
+  it('gives nothing to a chat without a grant, and overwrites no conversation', async () => {
     const store = await databases.open();
     expect(await store.moves.moveChat(MOVE, false)).toBe(false);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(false);
@@ -45,7 +45,7 @@ describeEachDatabase('a chat that moves', (databases) => {
     expect(await store.ledger.sessionOf('telegram:-1005000')).toBe('telegram:-1005000');
   });
 
-  it('is granted what the configuration grants, and the operator is told to change the id there', async () => {
+  it('keeps a grant of the configuration, and logs that the id must be changed there', async () => {
     const store = await databases.open();
     const lines: string[] = [];
     const rules = { dm: 'pairing' as const, allow: [], owners: [], groups: { '-50': { mention: false } } };

@@ -19,7 +19,7 @@ function fact(text: string, key = text, untrusted = false) {
 const texts = (rows: readonly MemoryRecord[]): string[] => rows.map(({ text }) => text);
 
 describeEachDatabase('memories', (databases) => {
-  it('keeps a fact once, by its key and by its text, with where it is from', async () => {
+  it('stores a fact once, by its key and by its text, with its origin', async () => {
     const { memories } = await databases.open();
     const first = await memories.remember(ann, fact('Has a dog called Rex', 'k1', true));
     expect(first).toMatchObject({ isNew: true, dropped: 0 });
@@ -54,7 +54,7 @@ describeEachDatabase('memories', (databases) => {
       expect(await found(odd)).toBeInstanceOf(Array);
   });
 
-  it('recalls what fits the words first, then the newest', async () => {
+  it('recalls what matches first, then the newest', async () => {
     const { memories } = await databases.open();
     for (const text of ['Has a dog called Rex', 'Likes tea', 'Lives in Tula'])
       await memories.remember(ann, fact(text));
@@ -70,7 +70,7 @@ describeEachDatabase('memories', (databases) => {
     expect(await memories.recall(bob, 'dog', 9)).toEqual([]);
   });
 
-  it(`keeps ${MAX_MEMORIES} facts of ${MAX_MEMORY_CHARS} characters, and says when the oldest had to go`, async () => {
+  it(`keeps ${MAX_MEMORIES} facts of ${MAX_MEMORY_CHARS} characters, and reports when the oldest was deleted`, async () => {
     const { memories } = await databases.open();
     for (let n = 0; n < MAX_MEMORIES; n += 1) {
       expect(await memories.remember(ann, fact(`fact ${n}`))).toMatchObject({ isNew: true, dropped: 0 });
@@ -85,7 +85,7 @@ describeEachDatabase('memories', (databases) => {
     });
   });
 
-  it('takes the mark from a fact, and forgets one or all, of one user only', async () => {
+  it('removes the mark from a fact, and deletes one or all, of one user only', async () => {
     const { memories } = await databases.open();
     const { memory } = await memories.remember(ann, fact('one', 'one', true));
     await memories.remember(ann, fact('two'));

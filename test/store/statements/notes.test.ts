@@ -33,7 +33,7 @@ describeEachDatabase('notes', (databases) => {
     expect(await todos.changeTodo(B, 0, { status: 'done' })).toBeUndefined();
   });
 
-  it('keeps notes by name, apart for each session, and takes them away', async () => {
+  it('keeps notes by name for each session, and deletes them', async () => {
     const { scratchpad } = await databases.open();
     expect(await scratchpad.setNote(A, 'zeta', 'last')).toBe(true);
     expect(await scratchpad.setNote(A, 'alpha', 'first')).toBe(true);
@@ -48,7 +48,7 @@ describeEachDatabase('notes', (databases) => {
     expect([...(await scratchpad.notes(A)).keys()]).toEqual(['alpha']);
   });
 
-  it(`refuses note ${MAX_NOTES + 1}, but not a change of one that is there`, async () => {
+  it(`refuses note ${MAX_NOTES + 1}, but not a change of an existing one`, async () => {
     const { scratchpad } = await databases.open();
     for (let n = 1; n <= MAX_NOTES; n += 1) expect(await scratchpad.setNote(A, `note ${n}`, 'x')).toBe(true);
     expect(await scratchpad.setNote(A, 'one more', 'x')).toBe(false);
@@ -67,7 +67,7 @@ describeEachDatabase('notes', (databases) => {
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
   });
 
-  it('begins anew with the session, which a mere stop leaves as it is', async () => {
+  it('is empty after /new, and unchanged after a stop', async () => {
     const store = await databases.open();
     await startTurn(store);
     const session = 'telegram:42';

@@ -58,7 +58,7 @@ describeEachDatabase('access', (databases) => {
     expect(await access.openPairing(ask('8', 'new'))).toBe(true);
   });
 
-  it('knows tokens by their hash; the same hash again changes name and scopes only', async () => {
+  it('finds tokens by their hash; a repeated hash changes name and scopes only', async () => {
     const { access } = await databases.open();
     const first = await access.putToken({ hash: 'h', name: 'laptop', scopes: ['chat'] });
     const again = await access.putToken({ hash: 'h', name: 'desk', scopes: ['chat', 'admin'] });

@@ -77,7 +77,7 @@ describeEachDatabase('plans', (databases) => {
     expect(turn).toMatchObject({ final: { content: 'Bread.', seq: 3 }, usage: { promptTokens: 20 } });
   });
 
-  it('keeps the cost of planning that gave no plan, once', async () => {
+  it('stores the usage of planning without a plan once', async () => {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);
     const direct = { ...planning(), made: undefined };
@@ -105,7 +105,7 @@ describeEachDatabase('plans', (databases) => {
     expect(await store.todos.todos('telegram:42')).toHaveLength(1);
   });
 
-  it('forgets the plan with its session', async () => {
+  it('deletes the plan with its session', async () => {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);
     await store.ledger.storePlan(head, turnId, planning());

@@ -34,7 +34,7 @@ async function fill(store: TestStore, count: number, session: (n: number) => str
 }
 
 describeEachDatabase('schedules', (databases) => {
-  it('are kept as they were given, and the same id again changes nothing', async () => {
+  it('are stored as given, and a repeated id changes nothing', async () => {
     const { schedules } = await databases.open();
     const first = wanted('a', { timing: { kind: 'cron', expression: '0 9 * * *', timeZone: 'UTC' } });
     expect(await schedules.addSchedule(first)).toBe('added');
@@ -46,7 +46,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.removeSchedule('a')).toBe(false);
   });
 
-  it('are listed newest first and what is over last, by session or creator', async () => {
+  it('are listed newest first with the finished ones last, by session or creator', async () => {
     const { schedules } = await databases.open();
     await schedules.addSchedule(wanted('a'));
     await schedules.addSchedule(wanted('b', { creatorId: 'telegram:2' }));
@@ -79,7 +79,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await store.schedules.addSchedule(wanted('more'))).toBe('gateway_full');
   });
 
-  it(`that are over leave room, and the newest ${KEPT_OVER} of a session are kept to look back at`, async () => {
+  it(`that have finished do not count, and the newest ${KEPT_OVER} of a session stay listed`, async () => {
     const store = await databases.open();
     await fill(store, KEPT_OVER + 5, () => 'telegram:42', null);
     expect(await store.schedules.addSchedule(wanted('a'))).toBe('added');
@@ -109,7 +109,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await store.schedules.dueSchedules(1)).toHaveLength(1);
   });
 
-  it('move on from a slot once, however many try', async () => {
+  it('move on from a slot once, however many processes try', async () => {
     const { schedules } = await databases.open();
     const slot = new Date(1_000);
     await schedules.addSchedule(wanted('a', { nextAt: slot }));
@@ -125,7 +125,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.advanceSchedule('gone', slot, next)).toBe(false);
   });
 
-  it('that are switched off have no slot any more and stay in the list', async () => {
+  it('that are switched off have no next slot and stay in the list', async () => {
     const { schedules } = await databases.open();
     await schedules.addSchedule(wanted('a'));
     await schedules.switchOffSchedule('a');
@@ -133,7 +133,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(row).toMatchObject({ id: 'a', nextAt: undefined, lastAt: undefined });
   });
 
-  it('go with their session', async () => {
+  it('are deleted with their session', async () => {
     const { schedules, ledger } = await databases.open();
     await ledger.accept(request('m1', { chatId: '42' }));
     await schedules.addSchedule(wanted('a'));

@@ -18,7 +18,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.messages('telegram:none', { limit: 5 })).toEqual([]);
   });
 
-  it('lists sessions by their last word, a token its own only', async () => {
+  it('lists sessions by their last message, and for a token only its own', async () => {
     const { ledger } = await databases.open();
     const post = (chatId: string, ownerTokenId: string, id = chatId) =>
       ledger.accept({ ...request(id, { channel: 'http', chatId }), ownerTokenId });
@@ -52,7 +52,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await plan("where owner_token_id = 't1'")).toMatch(/Index Scan using session_(owner|recent)/);
   });
 
-  it('takes nothing from another token, also when two make a session at once, and everything from an admin', async () => {
+  it('refuses messages of another token, also when two create a session at once, and accepts those of an admin', async () => {
     const { ledger } = await databases.open();
     const post = (id: string, ownerTokenId: string, anyOwner = false) =>
       ledger.accept({ ...request(id, { channel: 'http', chatId: 'x' }), ownerTokenId, anyOwner });
@@ -69,7 +69,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.messages('http:x', { limit: 9 })).toHaveLength(2);
   });
 
-  it('tells what is under way and what waits', async () => {
+  it('reports what is running and what waits', async () => {
     const { ledger, lanes } = await databases.open();
     const key = 'telegram:42' as const;
     expect(await ledger.queue(key)).toEqual({ busy: false, waiting: 0 });
@@ -82,7 +82,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 0 });
   });
 
-  it('makes a session that is to be changed before anybody wrote into it, for the token that says so', async () => {
+  it('creates a session that is changed before its first message, for the token that changes it', async () => {
     const { ledger } = await databases.open();
     expect(await ledger.updateSession('http:new', { profileId: 'coder' })).toBeUndefined();
     const made = await ledger.updateSession('http:new', { profileId: 'coder' }, { ownerTokenId: 'a' });
@@ -119,7 +119,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.messages('discord:9', { limit: 1 })).toMatchObject([{ role: 'system' }]);
   });
 
-  it('forgets a session whole, and fences off the turn that still runs in it', async () => {
+  it('deletes a session completely, and fences off the turn that still runs in it', async () => {
     const store = await databases.open();
     const { ledger, sql } = store;
     const { node, turnId, head } = await startTurn(store);

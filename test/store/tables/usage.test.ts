@@ -44,7 +44,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await store.usage.sum(always)).toEqual({ ...sum, answers: 1 });
   });
 
-  it('adds up nothing to nothing', async () => {
+  it('sums no rows to zero', async () => {
     const { usage } = await databases.open();
     const none = { promptTokens: 0, completionTokens: 0, modelMs: 0, answers: 0, estimated: false };
     expect(await usage.sum(always)).toEqual(none);
@@ -100,7 +100,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await usage.sum({ ...always, session: 'http:a' })).toMatchObject({ promptTokens: 19, answers: 1 });
   });
 
-  it(`gives the ${MAX_USAGE_GROUPS} groups that cost most, and says that there are more`, async () => {
+  it(`gives the ${MAX_USAGE_GROUPS} groups with the most tokens, and says that there are more`, async () => {
     const { usage, sql } = await databases.open();
     await sql`
       insert into usage (session, model, prompt_tokens, completion_tokens, model_ms)
