@@ -24,7 +24,7 @@ import {
   webUrl,
   ZERO_WIDTH,
 } from './markup.ts';
-import { alignTable } from './table.ts';
+import { drawTable } from '../../src/lib/text-table.ts';
 
 /** The context of a node during rendering. */
 interface Scope {
@@ -134,10 +134,8 @@ function item(node: ListItem, mark: string, scope: Scope): string {
 
 function table(node: Table, scope: Scope): string {
   const words = { ...scope, markup: false };
-  const rows = node.children.map((row) =>
-    row.children.map((cell) => phrases(cell.children, words).replaceAll('\n', ' ')),
-  );
-  const aligned = alignTable(rows, node.align ?? []);
+  const rows = node.children.map((row) => row.children.map((cell) => phrases(cell.children, words)));
+  const aligned = drawTable(rows, node.align ?? []);
   return scope.markup ? fence(aligned, '') : aligned;
 }
 

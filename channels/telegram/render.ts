@@ -2,7 +2,7 @@
 import type { ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
 import { cleanText } from '../../src/lib/text.ts';
-import { drawTable } from './table.ts';
+import { drawTable } from '../../src/lib/text-table.ts';
 
 /** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
 export const MAX_DEPTH = 40;
@@ -109,6 +109,7 @@ function block(node: RootContent, spot: Spot): Piece {
             node.children.map((row) =>
               row.children.map((cell) => inlines(cell.children, deeper(spot)).visible),
             ),
+            node.align ?? [],
           ),
         ),
       );

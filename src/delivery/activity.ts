@@ -1,5 +1,6 @@
 /** Tools and subagents of a turn as a few lines below its text, removed as soon as the text continues or the turn ends. */
 import type { AgentEvent } from '../contracts/event.ts';
+import { SPAWN_TOOL } from '../contracts/subagents.ts';
 
 /** Work that ends sooner gets no line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;
@@ -12,9 +13,6 @@ export const MAX_AGENTS_SHOWN = 32;
 
 /** Longest name or task in a line, in UTF-16 units. */
 const MAX_LABEL = 60;
-
-/** The tool whose call only waits for a subagent: the subagent has a line of its own. */
-const SPAWNS = 'spawn_agent';
 
 interface Tool {
   name: string;
@@ -64,7 +62,8 @@ export class Activity {
   /** Lines as they are at `now`; undefined when there is nothing to show. */
   lines(now: number): string | undefined {
     const tools = [...this.#tools.values()].filter(
-      ({ name, since }) => isOld(since, now) && !(name === SPAWNS && this.#agents.size > 0),
+      // A call that spawns only waits: the subagent has a line of its own.
+      ({ name, since }) => isOld(since, now) && !(name === SPAWN_TOOL && this.#agents.size > 0),
     );
     const running = tools.filter(({ isError }) => isError === undefined);
     const shown = running.length > 0 ? running : tools.slice(-1);

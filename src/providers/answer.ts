@@ -50,7 +50,7 @@ export function createAnswer(
   return {
     async read() {
       if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => (reader = resolve));
-      // Whoever stopped the call wants nothing more of it.
+      // A stopped call gives nothing more, also of what has arrived.
       if (signal.aborted) throw stoppedCall(signal);
       const packet = unread.shift();
       if (packet === undefined && failure !== undefined) throw failure;

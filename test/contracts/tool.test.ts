@@ -13,6 +13,11 @@ import { toolOptions } from '../fakes/tool-options.ts';
 
 const tools = createTools(toolOptions);
 
+type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+
+/** What approvals are decided by. Does not compile where a tool could leave one of these out. */
+const DECLARED = ['effect', 'risk', 'results', 'reach'] as const satisfies readonly RequiredKeys<Tool>[];
+
 const CANARY = 'canary-outside-the-workspace';
 const HOSTILE_TEXT = fc.oneof(
   fc.constantFrom(
@@ -77,6 +82,7 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
   });
 
   it('says where the text of its results comes from, without a trusted default', () => {
+    for (const name of DECLARED) expect(tool).toHaveProperty(name);
     expect(['operator', 'web', 'local']).toContain(tool.results);
   });
 

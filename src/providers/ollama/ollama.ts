@@ -30,7 +30,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     'Ollama',
     `providers.${options.name}.concurrency`,
   );
-  /** The window each model was last asked to hold. */
+  /** The window that was last requested for each model, in tokens. */
   const askedWindow = new Map<string, number>();
 
   const rulesFor = (where: Where, signal: AbortSignal): CallRules => ({
@@ -51,8 +51,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
   };
 
   /**
-   * A model's own window and abilities. Once a call asked for more than the server then loaded the model with, the loaded
-   * window is the real one: the machine's memory holds no more.
+   * A model's own window and abilities. If the server loaded the model with a smaller window than a call asked for, the
+   * loaded window counts: the machine's memory holds no more.
    */
   const discover = async (model: string): Promise<ModelCapabilities> => {
     const show: ServerRequest = { method: 'POST', path: '/api/show', body: { model } };
@@ -86,7 +86,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
       splitter: createLineSplitter(),
       toError(error) {
         const failure = toProviderError(where, error);
-        // The window was not what it seemed: whoever asks next finds out anew (B-11).
+        // The cached window was wrong: the next call asks the server again (B-11).
         if (failure.code === 'context_overflow') known.invalidate(request.model);
         return failure;
       },
@@ -124,7 +124,7 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
     );
   }
   if (parsed.port === '' && !explicit) parsed.port = DEFAULT_PORT;
-  // 0.0.0.0 is where a server listens, not where one can be reached everywhere.
+  // 0.0.0.0 is an address to listen on; clients cannot reach it on every system.
   if (parsed.hostname === '0.0.0.0') parsed.hostname = '127.0.0.1';
   const secret = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`;
   const basic = parsed.username === '' ? undefined : `Basic ${Buffer.from(secret).toString('base64')}`;

@@ -30,7 +30,7 @@ export function openaiAt(
 /** The error for an answer that is not 200. */
 export function refusedBy(where: OpenaiPlace, status: number, body: string): ProviderError {
   const { host, model, setting, keySetting } = where;
-  // Not in the server's words: some repeat a part of the key.
+  // The server's own text is left out: some repeat a part of the key.
   if (status === 401 || status === 403) {
     return new ProviderError('unavailable', `${host} refused the key (${status}): set ${keySetting}.`);
   }
@@ -79,7 +79,7 @@ const errorBody = z.object({
   ]),
 });
 
-/** The words of `{"error": {"message": …}}` or `{"error": "…"}`, with what tells its kind; undefined when it is neither. */
+/** The text of `{"error": {"message": …}}` or `{"error": "…"}`, with type and code; undefined when it is neither. */
 function errorText(body: string): string | undefined {
   try {
     const { error } = errorBody.parse(JSON.parse(body));

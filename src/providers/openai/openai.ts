@@ -83,7 +83,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       splitter: streams ? createLineSplitter() : createDocumentCollector(),
       toError(error) {
         const failure = toProviderError(where, error);
-        // The window was not what it seemed: whoever asks next finds out anew (B-11).
+        // The cached window was wrong: the next call asks the server again (B-11).
         if (failure.code === 'context_overflow') known.invalidate(request.model);
         return failure;
       },

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { failedProbes, PROBE_COMMAND, sandboxArguments } from './sandbox-command.ts';
+import { createKill, STATUS_FD } from './sandbox-kill.ts';
 import { keepOutput, MAX_PRINTED_BYTES } from './sandbox-output.ts';
 
 /** Programs that run at the same time, in all sessions; one session has one. */
@@ -95,21 +96,23 @@ function unavailable(why: string): ToolError {
 }
 
 /**
- * The outer environment is empty too, for bwrap's own is readable inside as /proc/1/environ. Ending bwrap ends the first
- * process of the sandbox, and with it every other, whatever they detached themselves from.
+ * The outer environment is empty too, for bwrap's own is readable inside as /proc/1/environ. Ending the first process of
+ * the sandbox ends every other, whatever they detached themselves from.
  */
 function runShutIn(bwrap: string, request: SandboxRequest): Promise<SandboxRun> {
   const { promise, resolve } = Promise.withResolvers<SandboxRun>();
-  const child = spawn(bwrap, sandboxArguments(request.workspace, request.argv), {
+  const status = ['--json-status-fd', String(STATUS_FD)];
+  const child = spawn(bwrap, [...status, ...sandboxArguments(request.workspace, request.argv)], {
     env: {},
     cwd: '/',
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
+  const kill = createKill(child);
   const kept = keepOutput();
   let ended: string | undefined;
   const end = (why: string): void => {
     ended ??= why;
-    child.kill('SIGKILL');
+    kill();
   };
   const take = (chunk: Buffer): void => {
     if (!kept.add(chunk)) end(`ended: it printed more than ${MAX_PRINTED_BYTES} bytes`);
@@ -121,8 +124,8 @@ function runShutIn(bwrap: string, request: SandboxRequest): Promise<SandboxRun> 
   );
   request.signal.addEventListener('abort', stop, { once: true });
   if (request.signal.aborted) stop();
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
+  child.stdout?.on('data', take);
+  child.stderr?.on('data', take);
   child.once('error', (error) => (ended ??= `not started: ${error.message}`));
   child.once('close', (code, signal) => {
     clearTimeout(timer);

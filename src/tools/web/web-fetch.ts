@@ -20,7 +20,7 @@ export function createWebFetch(egress: Egress): Tool {
     description: `Read a public web page as text, at most ${MAX_PART_CHARS} characters at a time.`,
     parameters,
     effect: 'pure',
-    // An address can carry words out of the chat to whoever owns the server.
+    // An address can carry text of the chat to the owner of the server.
     risk: () => 'caution',
     results: 'web',
     reach: ({ url }) => ({ address: url }),

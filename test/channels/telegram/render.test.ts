@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import type { PhrasingContent, Root } from 'mdast';
 import { describe, expect, it } from 'vitest';
 import { MAX_DEPTH, renderTelegram } from '../../../channels/telegram/render.ts';
-import { drawTable } from '../../../channels/telegram/table.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { markdownish } from '../../contracts/hostile-texts.ts';
 import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
@@ -68,14 +67,6 @@ describe('markup', () => {
     expect(rendered).toMatchObject({ plain: 'deep', length: 4 });
     expect(rendered.text.match(/<b>/g)).toHaveLength(MAX_DEPTH);
     expect(plain(`${'> '.repeat(60)}deep`)).toMatch(/deep$/);
-  });
-
-  it('aligns tables with wide characters', () => {
-    const rows = [
-      ['a', 'b'],
-      ['日本', 'x'],
-    ];
-    expect(drawTable(rows)).toBe('a    | b\n-----+--\n日本 | x');
   });
 });
 

@@ -28,7 +28,7 @@ describe('calls to Ollama', () => {
     expect(fake.activePeak).toBe(3);
   });
 
-  it('take turns by session, so that one with many waiting holds up nobody else', async () => {
+  it('take turns by session, so that a session with many waiting calls does not delay the others', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true });
     const ahead: number[] = [];
@@ -45,7 +45,7 @@ describe('calls to Ollama', () => {
     expect(ahead).toEqual([0, 1, 2, 3]);
   });
 
-  it('can be stopped while they wait for a place, and never reach the server (N-58)', async () => {
+  it('can be stopped while they wait for a slot, and never reach the server (N-58)', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true, text: 'late' });
     const first = said(ollama, question('first'));
@@ -78,7 +78,7 @@ describe('calls to Ollama', () => {
     await first;
   });
 
-  it('keep their place free after every kind of end', async () => {
+  it('release their slot however they end', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     for (const kind of ['cut', 'no_done'] as const) {
       fake.answer({ text: 'a b', failure: { kind, after: 1 } });
@@ -144,7 +144,7 @@ describe('calls to Ollama', () => {
     expect((await call.closed).by).toBe('client');
   });
 
-  it('are refused with a word when too many wait', async () => {
+  it('are refused with a clear error when too many wait', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true, text: 'late' });
     const first = said(ollama, question('first'));

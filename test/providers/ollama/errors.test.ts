@@ -58,7 +58,7 @@ describe('a failure of Ollama', () => {
     expect(error).toMatchObject({ code: 'bad_response', message: expect.stringContaining('OLLAMA_HOST') });
   });
 
-  it('repeats the words of an error line, and knows an overflow among them', async () => {
+  it('repeats the text of an error line, and recognises an overflow in it', async () => {
     const broken = await errorAfter({ kind: 'error_line', after: 1, error: 'unexpected EOF' });
     expect(broken).toMatchObject({
       code: 'bad_response',

@@ -126,7 +126,7 @@ describe('the key', () => {
     }
   });
 
-  it('does not belong into the address', () => {
+  it('is refused inside the address', () => {
     expect(() => pairs.providerAt({ baseUrl: `http://me:${KEY}@host/v1` })).toThrow(ConfigError);
     expect(() => pairs.providerAt({ baseUrl: `http://me:${KEY}@host/v1` })).toThrow('OPENAI_API_KEY');
     expect(() => pairs.providerAt({ baseUrl: 'no address' })).toThrow('OPENAI_BASE_URL');

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
 import {
@@ -189,6 +190,22 @@ describe.runIf(hasSandbox)('what ends a program', () => {
     expect((await running).content).toContain('stopped');
     await expect.poll(() => alive('9876543')).toEqual([]);
   });
+
+  it('leaves nothing behind, however soon after the start a program is stopped', async () => {
+    const mark = 'sleep 8642097';
+    const took: number[] = [];
+    for (let round = 0; round < 40; round += 1) {
+      const stop = new AbortController();
+      const running = exec({ command: mark }, { signal: stop.signal });
+      await setTimeout(Math.random() * 25);
+      const at = performance.now();
+      stop.abort();
+      expect((await running).content).toContain('ended: it was stopped');
+      took.push(performance.now() - at);
+    }
+    expect(Math.max(...took)).toBeLessThan(3_000);
+    await expect.poll(() => alive(mark), { timeout: 3_000 }).toEqual([]);
+  }, 60_000);
 
   it('does not wait for input', async () => {
     expect((await exec({ command: 'cat; echo end' })).content).toBe('end\n(exit 0)');

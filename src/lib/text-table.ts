@@ -1,0 +1,56 @@
+/** A table drawn with characters, for a font of one width. */
+import type { AlignType } from 'mdast';
+
+const graphemes = new Intl.Segmenter();
+
+/** Letters that take one column each: no need to look for clusters. */
+const NARROW = /^[ -\u02FF]*$/;
+
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
+
+/** A text and the columns it takes. */
+interface Cell {
+  text: string;
+  width: number;
+}
+
+const EMPTY: Cell = { text: '', width: 0 };
+
+/**
+ * Rows of cells as lines of aligned columns, the first row underlined; '' for no rows. Line breaks in cells become
+ * spaces; rows may be ragged. Columns without an alignment are aligned left.
+ */
+export function drawTable(
+  rows: readonly (readonly string[])[],
+  align: readonly (AlignType | undefined)[] = [],
+): string {
+  const cells = rows.map((row) => row.map((cell) => measured(cell.replace(/\s+/g, ' ').trim())));
+  const columns = cells.reduce((most, row) => Math.max(most, row.length), 0);
+  const widths = Array.from({ length: columns }, (_, column) =>
+    cells.reduce((widest, row) => Math.max(widest, row[column]?.width ?? 0), 1),
+  );
+  const lines = cells.map((row) =>
+    widths
+      .map((width, column) => pad(row[column] ?? EMPTY, width, align[column]))
+      .join(' | ')
+      .trimEnd(),
+  );
+  const [head, ...body] = lines;
+  if (head === undefined) return '';
+  return [head, widths.map((width) => '-'.repeat(width)).join('-+-'), ...body].join('\n');
+}
+
+function pad({ text, width }: Cell, columns: number, align: AlignType | undefined): string {
+  const missing = columns - width;
+  const left = align === 'right' ? missing : align === 'center' ? Math.floor(missing / 2) : 0;
+  return ' '.repeat(left) + text + ' '.repeat(missing - left);
+}
+
+/** CJK and emoji take two columns, joiners and marks none. */
+function measured(text: string): Cell {
+  if (NARROW.test(text)) return { text, width: text.length };
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  return { text, width };
+}

@@ -1,0 +1,80 @@
+/** Ends a sandbox, however soon after its start. */
+import type { ChildProcess } from 'node:child_process';
+import { Readable } from 'node:stream';
+
+/** Where bwrap writes its status: one JSON object a line, the first one with the id of the sandbox's first process. */
+export const STATUS_FD = 3;
+/** How long a kill waits for that id, in milliseconds. */
+const STATUS_WITHIN_MS = 2_000;
+/** Longest first line of the status that is read, in characters. */
+const MAX_STATUS_CHARS = 4_096;
+
+/**
+ * Makes the function that ends a sandbox. Killing bwrap alone is not enough: a first process that has not yet tied its
+ * life to bwrap's would stay for ever. So a kill that comes before its id is known waits for it, and ends both.
+ */
+export function createKill(bwrap: ChildProcess): () => void {
+  let firstPid: number | undefined;
+  let isKnown = false;
+  let isOver = false;
+  let isWanted = false;
+  let giveUp: NodeJS.Timeout | undefined;
+
+  const killNow = (): void => {
+    clearTimeout(giveUp);
+    if (isOver) return;
+    // While bwrap lives it has not waited for its child, so the id is still that process's own.
+    if (firstPid !== undefined) killProcess(firstPid);
+    bwrap.kill('SIGKILL');
+  };
+  const learn = (pid: number | undefined): void => {
+    if (isKnown) return;
+    isKnown = true;
+    firstPid = pid;
+    if (isWanted) killNow();
+  };
+
+  bwrap.once('exit', () => (isOver = true));
+  readFirstLine(bwrap.stdio[STATUS_FD], (line) => learn(childPid(line)));
+  return () => {
+    if (isWanted) return;
+    isWanted = true;
+    if (isKnown) killNow();
+    else giveUp = setTimeout(() => learn(undefined), STATUS_WITHIN_MS);
+  };
+}
+
+/** Calls `take` once: with the first line of a stream, or with what there is when it ends or grows too long. */
+function readFirstLine(stream: unknown, take: (line: string) => void): void {
+  if (!(stream instanceof Readable)) return take('');
+  let text = '';
+  let isTaken = false;
+  const finish = (): void => {
+    if (isTaken) return;
+    isTaken = true;
+    take(text.split('\n', 1)[0] ?? '');
+  };
+  stream.setEncoding('utf8');
+  stream.on('data', (piece: string) => {
+    if (isTaken) return;
+    text += piece;
+    if (text.includes('\n') || text.length > MAX_STATUS_CHARS) finish();
+  });
+  stream.once('error', finish);
+  stream.once('end', finish);
+}
+
+/** The id in a status line; undefined when bwrap ended before there was a process. */
+function childPid(line: string): number | undefined {
+  const [, pid] = /"child-pid": (\d+)/.exec(line) ?? [];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // It has ended by itself meanwhile.
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ESRCH') throw error;
+  }
+}
