@@ -14,6 +14,7 @@ import type { SessionKey } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { DeltaJoiner } from './delta-joiner.ts';
+import type { HeldDeltas } from './delta-joiner.ts';
 import { Listeners } from './listeners.ts';
 import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
@@ -94,11 +95,7 @@ class NodeEventBus implements EventBus {
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
     const ring = this.#openTurn(turn, turn.textSoFar ?? '');
     const held = this.#joiner.open((body, from) => this.#publish(ring, body, from));
-    return {
-      emit: (body, from) => {
-        if (!held.holds(body, from)) this.#publish(ring, body, from);
-      },
-    };
+    return { emit: (body, from) => this.#publish(ring, body, from, held) };
   }
 
   subscribe(filter: EventFilter, listener: EventListener): () => void {
@@ -125,10 +122,13 @@ class NodeEventBus implements EventBus {
     return ring;
   }
 
-  /** Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. */
-  #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined): void {
+  /**
+   * Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. A delta that `held`
+   * holds back comes again, joined with those after it.
+   */
+  #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined, held?: HeldDeltas): void {
     // Another node runs the turn now: this one lost its lease and has not noticed it yet.
-    if (ring.superseded) return;
+    if (ring.superseded || held?.holds(body, from) === true) return;
     const { sessionKey, turnId, epoch } = ring;
     const at = this.#clock.epochMs();
     // The spread stands first, where it costs a third: this object is made for every token.
