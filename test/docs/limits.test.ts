@@ -58,7 +58,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
   'docs/operating.md': [
     `${QUEUE}, ${SENDERS}`,
     `request bodies of ${mib(MAX_BODY_BYTES)}, ${n(MAX_STREAMS)} open HTTP streams, ${SCHEDULES}`,
-    `failed ${MAX_ATTEMPTS} times, or over which the gateway died ${MAX_CRASHES} times`,
+    `failed ${MAX_ATTEMPTS} times, or on which the gateway crashed ${MAX_CRASHES} times`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],
   'docs/http-api.md': [
