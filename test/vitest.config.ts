@@ -3,11 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { existingTests, LongestFirst } from './run-order.ts';
 
-/** Files that need a process of their own, because they replace a module or change the environment of the process. */
+/**
+ * Files that need a process of their own, because they replace a module, change the environment of the process, or bound
+ * the time of one step, which depends on what the process has compiled before.
+ */
 const ALONE = existingTests([
   'store/embedded/embedded.test.ts',
   'tools/exec/exec.test.ts',
   'security/egress.test.ts',
+  'delivery/text/cut.test.ts',
 ]);
 
 export default defineConfig({

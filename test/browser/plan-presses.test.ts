@@ -44,7 +44,7 @@ describePage("the buttons of a plan's panel", (tab) => {
     });
     expect([late.status, await late.text()]).toEqual([
       409,
-      expect.stringContaining('at another step by now'),
+      expect.stringContaining('at another step now'),
     ]);
     await press('Skip step');
     await reads('Step 1 is running. If it fails, it is skipped and not repaired.');
