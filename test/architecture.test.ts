@@ -28,6 +28,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
   [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],
+  [/^(ollama|openai)$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
   [/^croner$/, ['src/schedule/']],
@@ -113,6 +114,13 @@ describe('the architecture', () => {
     const manifests = sources.filter((file) => file.path.endsWith('/manifest.ts'));
     expect(manifests.length).toBeGreaterThan(2);
     expect(manifests.flatMap((file) => file.packages.filter((name) => name !== 'zod'))).toEqual([]);
+  });
+
+  it('loads the client of a model server with its first use: no start pays for it', () => {
+    const users = sources.filter(({ packages }) => /^(ollama|openai)$/m.test(packages.join('\n')));
+    expect(users.length).toBeGreaterThan(1);
+    const eager = users.filter(({ text }) => /^(import|export) (?!type)[^;]*'(ollama|openai)'/m.test(text));
+    expect(eager.map((file) => file.path)).toEqual([]);
   });
 
   it('calls fetch only in the egress function and the providers', () => {

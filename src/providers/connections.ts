@@ -8,8 +8,8 @@ import type { Answer } from './answer.ts';
 export interface ServerRequest {
   method: 'GET' | 'POST';
   path: string;
-  /** Sent as JSON. */
-  body?: object;
+  /** An object is sent as JSON, a text (JSON already) as it is. */
+  body?: object | string;
 }
 
 /** What one call needs from its connection. */
@@ -22,6 +22,8 @@ export interface CallRules {
 }
 
 export interface Connections {
+  /** The path of the server's address, to which paths of requests are added: empty, or `/v1` for instance. */
+  readonly folder: string;
   /** Sends a request and gives the 200 answer, its body still coming. Throws `ProviderError`. */
   send(request: ServerRequest, rules: CallRules): Promise<Answer>;
   /** Ends open calls and kept connections. Never throws. */
@@ -44,11 +46,12 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
       path: folder + path,
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
       signal,
     });
 
   return {
+    folder,
     async send(request, rules) {
       if (rules.signal.aborted) throw stoppedCall(rules.signal);
       const closing = new AbortController();

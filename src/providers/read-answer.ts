@@ -52,8 +52,8 @@ export async function* streamAnswer(call: ChatCall): AsyncGenerator<ChatChunk> {
   }
 }
 
-/** Reads an answer that is one JSON document. Throws `ProviderError`. */
-export async function readDocument(answer: Answer): Promise<unknown> {
+/** Reads an answer that is one document, up to its limit of length. Throws `ProviderError`. */
+export async function readWhole(answer: Answer): Promise<string> {
   const splitter = createDocumentCollector();
   let complete = false;
   try {
@@ -63,18 +63,9 @@ export async function readDocument(answer: Answer): Promise<unknown> {
       splitter.push(packet);
     }
     complete = true;
-    return parseDocument(splitter.end().join(''));
+    return splitter.end().join('');
   } finally {
     answer.end(complete);
-  }
-}
-
-/** The parser's error is left out: it repeats the text, which may hold a key. */
-function parseDocument(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ProviderError('bad_response', 'The model server sent an answer that is not JSON.');
   }
 }
 

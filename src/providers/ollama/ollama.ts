@@ -1,15 +1,17 @@
-/** Ollama as a provider: its HTTP API, one connection per call, closed at once when the call ends. */
+/** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
+import type { Ollama } from 'ollama';
 import { ConfigError } from '../../contracts/errors.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import { callClient } from '../client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { createConnections } from '../connections.ts';
-import type { CallRules, ServerRequest } from '../connections.ts';
+import type { CallRules } from '../connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
 import { lostConnection, toProviderError } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
-import { readDocument, streamAnswer } from '../read-answer.ts';
+import { streamAnswer } from '../read-answer.ts';
 import { requestWithin } from '../request.ts';
 import { createLineSplitter } from '../text-splitters.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
@@ -39,14 +41,17 @@ export function createOllama(options: ServerOptions): LLMProvider {
     lost: (error, answered) => lostConnection(where, error, answered),
   });
 
-  /** Asks for a document. */
-  const ask = async (
-    request: ServerRequest,
+  /** Asks something else than a chat. The client is loaded with the first call, outside its time limit. */
+  const ask = async <T>(
+    question: (client: Ollama) => Promise<T>,
     { signal, model }: { signal?: AbortSignal; model?: string } = {},
-  ): Promise<unknown> => {
+  ): Promise<T> => {
     const where = { ...at, model };
-    return await requestWithin(where, answerWithinMs, signal, async (until) =>
-      readDocument(await connections.send(request, rulesFor(where, until))),
+    const { Ollama: Client } = await import('ollama');
+    return await requestWithin(where, answerWithinMs, signal, (until) =>
+      callClient(connections, rulesFor(where, until), (clientFetch) =>
+        question(new Client({ host: url, fetch: clientFetch })),
+      ),
     );
   };
 
@@ -55,8 +60,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
    * loaded window counts: the machine's memory holds no more.
    */
   const discover = async (model: string): Promise<ModelCapabilities> => {
-    const show: ServerRequest = { method: 'POST', path: '/api/show', body: { model } };
-    const shown = readCapabilities(await ask(show, { model }));
+    const shown = await ask(async (client) => readCapabilities(await client.show({ model })), { model });
     const own = shown.contextWindow;
     const told = {
       ...shown,
@@ -65,7 +69,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     };
     const asked = askedWindow.get(model);
     if (asked === undefined) return told;
-    const running = readModels(await ask({ method: 'GET', path: '/api/ps' }));
+    const running = await ask(async (client) => readModels(await client.ps()));
     const loaded = running.find(({ name }) => name === model || name === `${model}:latest`)?.window ?? asked;
     return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : told;
   };
@@ -95,9 +99,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
 
   return {
     name: options.name,
-    async models(signal) {
-      return readModels(await ask({ method: 'GET', path: '/api/tags' }, { signal })).map(({ name }) => name);
-    },
+    models: (signal) =>
+      ask(async (client) => readModels(await client.list()).map(({ name }) => name), { signal }),
     capabilities: known.capabilities,
     streamChat,
     close: () => connections.close(),

@@ -1,6 +1,8 @@
-/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …), over its HTTP API. */
+/** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
+import type { ClientOptions } from 'openai';
 import { ConfigError } from '../../contracts/errors.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import { callClient } from '../client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { createConnections } from '../connections.ts';
 import type { CallRules } from '../connections.ts';
@@ -8,7 +10,7 @@ import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discov
 import { lostConnection, toProviderError } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
-import { readDocument, streamAnswer } from '../read-answer.ts';
+import { streamAnswer } from '../read-answer.ts';
 import { requestWithin } from '../request.ts';
 import { createDocumentCollector, createLineSplitter } from '../text-splitters.ts';
 import { failedMidway, openaiAt, refusedBy, unknownModel } from './errors.ts';
@@ -22,6 +24,20 @@ export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer comes whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
 }
+
+/**
+ * What the client does not decide: the connections send the key and limit the time, failed calls are not repeated, and
+ * variables of its own (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
+ */
+const CLIENT_OPTIONS: ClientOptions = {
+  apiKey: 'sent by the connections',
+  adminAPIKey: null,
+  organization: null,
+  project: null,
+  maxRetries: 0,
+  timeout: 2 ** 31 - 1,
+  logLevel: 'off',
+};
 
 /** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is no address. */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
@@ -43,11 +59,18 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     lost: (error, answered) => lostConnection(where, error, answered),
   });
 
-  const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> =>
-    await requestWithin(where, answerWithinMs, signal, async (until) => {
-      const answer = await connections.send({ method: 'GET', path: '/models' }, rulesFor(where, until));
-      return readModels(await readDocument(answer));
-    });
+  /** The package is large: it is loaded with the first list, outside the time limit. */
+  const list = async (signal: AbortSignal | undefined, where: OpenaiPlace): Promise<ListedModel[]> => {
+    const { OpenAI: Client } = await import('openai');
+    return await requestWithin(where, answerWithinMs, signal, (until) =>
+      callClient(connections, rulesFor(where, until), async (clientFetch) => {
+        const client = new Client({ ...CLIENT_OPTIONS, baseURL: url, fetch: clientFetch });
+        // A page of the client would show an answer that holds no list as an empty list.
+        const answer = await client.models.list().asResponse();
+        return readModels(await answer.json());
+      }),
+    );
+  };
 
   /** Servers of one model serve it under any name, so the name is checked here; a server that lists nothing is asked anyway. */
   const discover = async (model: string): Promise<ModelCapabilities> => {
