@@ -42,10 +42,7 @@ describePage("the buttons of a plan's panel", (tab) => {
     const late = await gateway.call(`/v1/plans/${shown.id}/skip?step=${shown.steps[1]?.id}`, {
       method: 'POST',
     });
-    expect([late.status, await late.text()]).toEqual([
-      409,
-      expect.stringContaining('at another step now'),
-    ]);
+    expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('at another step now')]);
     await press('Skip step');
     await reads('Step 1 is running. If it fails, it is skipped and not repaired.');
     call.release();

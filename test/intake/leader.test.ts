@@ -90,7 +90,7 @@ it('is queued for election once an unreachable store is back', async () => {
   const entered = leader.enter(channel, NEVER);
   await vi.advanceTimersByTimeAsync(0);
   expect(leader.health(channel)).toEqual({ state: 'degraded', detail: 'The database is away.' });
-  await vi.runAllTimersAsync();
+  await vi.advanceTimersByTimeAsync(60_000);
   await entered;
   expect(tries).toBe(3);
 });
