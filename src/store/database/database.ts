@@ -6,7 +6,13 @@ import { createSemaphore } from './semaphore.ts';
 import { withRetry } from './retry.ts';
 
 /** Connections of one process. */
-const POOL_SIZE = 8;
+const POOL_SIZE = { postgres: 4, embedded: 8 };
+
+/**
+ * Statements under way on one connection: those that are sent together wake the server once, and their answers come in
+ * one read. The embedded database answers one after the other anyway.
+ */
+const PIPELINED = { postgres: 4, embedded: 1 };
 
 /** How long a call waits for a free connection before it gives up, in milliseconds. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
@@ -72,10 +78,14 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
 
 /** Opens the pool; connections are made when they are first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const size = options.poolSize ?? POOL_SIZE;
+  const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
+  const kind = options.socketPath === undefined ? 'postgres' : 'embedded';
+  const size = options.poolSize ?? POOL_SIZE[kind];
   const client = connect(options, size);
   const orm = drizzle(client);
-  const permits = createSemaphore(size, options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS);
+  const permits = createSemaphore(size * PIPELINED[kind], acquireTimeoutMs);
+  // A transaction keeps its connection from the first statement to the last: one stays free of them for statements.
+  const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);
   const closing = new AbortController();
   const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     withRetry((attempt) => permits.hold(() => work(attempt)), {
@@ -87,7 +97,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: async <T>(work: (sql: Sql, attempt: number) => Promise<T>) => {
       // postgres.js unwraps arrays of promises in the result's type; the box keeps T as it is.
       const box = await withConnection((attempt) =>
-        client.begin(async (tx) => ({ value: await work(tx, attempt) })),
+        transactions.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
       );
       return box.value;
     },
