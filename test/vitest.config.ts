@@ -4,14 +4,21 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { existingTests, LongestFirst } from './run-order.ts';
 
 /**
- * Files that need a process of their own, because they replace a module, change the environment of the process, or bound
- * the time of one step, which depends on what the process has compiled before.
+ * Files that need a process of their own, because they replace a module, change the environment of the process, bound the
+ * time of one step (which depends on what the process has compiled before), or fake the timers, which undici's clock of a
+ * file before them would keep using.
  */
 const ALONE = existingTests([
   'store/embedded/embedded.test.ts',
   'tools/exec/exec.test.ts',
   'security/egress.test.ts',
   'delivery/text/cut.test.ts',
+  'bus/nodes.test.ts',
+  'bus/message-bus.test.ts',
+  'bus/stop.test.ts',
+  'bus/driver-model.test.ts',
+  'providers/ollama/silence.test.ts',
+  'intake/leader.test.ts',
 ]);
 
 export default defineConfig({
@@ -20,7 +27,8 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for processes, platforms and browsers.
+    maxWorkers: 3,
     // Tests that run beside each other in a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     testTimeout: 60_000,

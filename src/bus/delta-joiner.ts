@@ -89,7 +89,7 @@ export class HeldDeltas {
   heldSince = 0;
   readonly #publish: Publish;
   readonly #joiner: DeltaJoiner;
-  /** By model call and agent: as few as there are agents talking at once. */
+  /** In the order they began; few, because an agent makes one call at a time. */
   #held: PendingDelta[] = [];
 
   constructor(publish: Publish, joiner: DeltaJoiner) {
@@ -121,12 +121,10 @@ export class HeldDeltas {
   }
 
   #hold(body: DeltaBody, from: { agentId: string } | undefined): void {
-    const known = this.#held.find(
-      (one) =>
-        one.body.msgId === body.msgId && one.body.type === body.type && one.from?.agentId === from?.agentId,
-    );
-    if (known !== undefined) {
-      known.deltas.push(body.delta);
+    // Only to the newest that is held of this agent: what an agent says keeps its order.
+    const newest = this.#held.findLast((one) => one.from?.agentId === from?.agentId);
+    if (newest?.body.msgId === body.msgId && newest.body.type === body.type) {
+      newest.deltas.push(body.delta);
       return;
     }
     this.#held.push({ body, from, deltas: [body.delta] });

@@ -20,6 +20,12 @@ export interface TurnRun {
   epoch: number;
 }
 
+/** An event of which a model call sends many. */
+type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' }>;
+
+/** An event, or the text of a delta that otherwise equals the one before it, but for its number and time. */
+type Kept = AgentEvent | string;
+
 export class TurnRing implements TurnRun {
   readonly sessionKey: SessionKey;
   readonly turnId: string;
@@ -36,7 +42,11 @@ export class TurnRing implements TurnRun {
   superseded = false;
   /** Monotonic time of `turn_ended`. */
   endedAt: number | undefined;
-  #events: AgentEvent[] = [];
+  #events: Kept[] = [];
+  /** `at` of each event: with it a kept text becomes an event again. */
+  #times: number[] = [];
+  /** The newest event, while further deltas may be kept as texts. */
+  #series: DeltaEvent | undefined;
   /** Events before this index were dropped; they are removed in groups, so that a full ring does not shift its array for every token. */
   #first = 0;
   /** Upper bound of the events' size in bytes; the events before `#measured` are counted exactly. */
@@ -72,11 +82,17 @@ export class TurnRing implements TurnRun {
   /** Keeps the next event, `eventSeq` = `lastSeq` + 1. The oldest are dropped past a bound; the newest always stays. */
   push(event: AgentEvent, maxBytes: number): void {
     this.lastSeq += 1;
-    this.#events.push(event);
-    this.#bytesAtMost +=
-      event.type === 'stream_chunk' || event.type === 'thinking_delta'
-        ? EVENT_OVERHEAD_BYTES + BYTES_PER_UNIT * event.delta.length
-        : sizeOf(event);
+    this.#times.push(event.at);
+    if (isDelta(event)) {
+      // A text lives for a minute where an event would: that is most of what a token leaves behind.
+      if (continues(this.#series, event)) this.#events.push(event.delta);
+      else this.#events.push((this.#series = event));
+      this.#bytesAtMost += EVENT_OVERHEAD_BYTES + BYTES_PER_UNIT * event.delta.length;
+    } else {
+      this.#series = undefined;
+      this.#events.push(event);
+      this.#bytesAtMost += sizeOf(event);
+    }
     if (this.#kept > RING_EVENTS || this.#bytesAtMost > maxBytes) this.#dropOldest(maxBytes);
   }
 
@@ -86,9 +102,15 @@ export class TurnRing implements TurnRun {
       this.#bytesAtMost -= sizeOf(this.#events[this.#first]!);
       this.#first += 1;
     }
+    // What precedes the first kept event goes: as a text it would have lost its series.
+    for (const event of this.#eventsFrom(this.#first)) {
+      this.#events[this.#first] = event;
+      break;
+    }
     if (this.#first < CUT) return;
     this.#upToDateText().compact();
     this.#events.splice(0, this.#first);
+    this.#times.splice(0, this.#first);
     this.#texts.applied -= this.#first;
     this.#measured -= this.#first;
     this.#first = 0;
@@ -97,18 +119,35 @@ export class TurnRing implements TurnRun {
   /** Counts exactly what was only estimated. */
   #measure(): void {
     for (; this.#measured < this.#events.length; this.#measured += 1) {
-      const event = this.#events[this.#measured]!;
-      if (event.type !== 'stream_chunk' && event.type !== 'thinking_delta') continue;
-      this.#bytesAtMost -= BYTES_PER_UNIT * event.delta.length - Buffer.byteLength(event.delta);
+      const delta = deltaOf(this.#events[this.#measured]!);
+      if (delta !== undefined) this.#bytesAtMost -= BYTES_PER_UNIT * delta.length - Buffer.byteLength(delta);
+    }
+  }
+
+  /** The kept events from an index on, as they were. */
+  *#eventsFrom(index: number): Generator<AgentEvent> {
+    let start = index;
+    while (start > 0 && typeof this.#events[start] === 'string') start -= 1;
+    const firstSeq = this.lastSeq - this.#events.length + 1;
+    let series: DeltaEvent | undefined;
+    for (let i = start; i < this.#events.length; i += 1) {
+      const kept = this.#events[i]!;
+      if (typeof kept !== 'string') {
+        series = isDelta(kept) ? kept : undefined;
+        if (i >= index) yield kept;
+      } else if (i >= index && series !== undefined) {
+        yield { ...series, delta: kept, eventSeq: firstSeq + i, at: this.#times[i]! };
+      }
     }
   }
 
   #upToDateText(): TurnText {
     const { text } = this.#texts;
-    for (; this.#texts.applied < this.#events.length; this.#texts.applied += 1) {
-      const event = this.#events[this.#texts.applied]!;
+    if (this.#texts.applied === this.#events.length) return text;
+    for (const event of this.#eventsFrom(this.#texts.applied)) {
       if (event.isSubagent !== true) text.apply(event);
     }
+    this.#texts.applied = this.#events.length;
     return text;
   }
 
@@ -120,6 +159,8 @@ export class TurnRing implements TurnRun {
   skipTo(seq: number): void {
     this.#upToDateText();
     this.#events = [];
+    this.#times = [];
+    this.#series = undefined;
     this.#first = 0;
     this.#bytesAtMost = 0;
     this.#measured = 0;
@@ -144,7 +185,7 @@ export class TurnRing implements TurnRun {
   since(seq: number): AgentEvent[] {
     const dropped = this.lastSeq - this.#kept;
     if (seq < dropped) return this.toSnapshot();
-    const events = this.#events.slice(this.#first + seq - dropped);
+    const events = [...this.#eventsFrom(this.#first + seq - dropped)];
     const { base } = this.#upToDateText();
     if (seq > this.startSeq || base === '') return events;
     return [this.#snapshotOf(base, this.startSeq), ...events];
@@ -153,30 +194,52 @@ export class TurnRing implements TurnRun {
   /** The whole run as one snapshot, followed by its `turn_ended` if it has ended, which readers may be waiting for. */
   toSnapshot(): AgentEvent[] {
     const end = this.#events.at(-1);
-    if (end?.type !== 'turn_ended') return [this.#snapshotOf(this.text, this.lastSeq)];
+    if (end === undefined || typeof end === 'string' || end.type !== 'turn_ended')
+      return [this.#snapshotOf(this.text, this.lastSeq)];
     return [this.#snapshotOf(this.text, this.lastSeq - 1), end];
   }
 
   /** A snapshot carries the number of the last event it replaces, so that a reader can continue from there. */
   #snapshotOf(text: string, eventSeq: number): AgentEvent {
     const { sessionKey, turnId, epoch } = this;
-    const at = this.#events.at(-1)?.at ?? this.#openedAt;
+    const at = this.#times.at(-1) ?? this.#openedAt;
     return { sessionKey, turnId, epoch, eventSeq, at, type: 'snapshot', text };
   }
 }
 
+/** True when a delta differs from those of a series in nothing but its text, number and time. */
+function continues(series: DeltaEvent | undefined, delta: DeltaEvent): boolean {
+  return (
+    series !== undefined &&
+    series.msgId === delta.msgId &&
+    series.type === delta.type &&
+    series.agentId === delta.agentId
+  );
+}
+
+/** The text of a delta; undefined for any other event. */
+function deltaOf(kept: Kept): string | undefined {
+  if (typeof kept === 'string') return kept;
+  return isDelta(kept) ? kept.delta : undefined;
+}
+
+function isDelta(event: AgentEvent): event is DeltaEvent {
+  return event.type === 'stream_chunk' || event.type === 'thinking_delta';
+}
+
 /** Size of an event against `RING_BYTES`: its texts in UTF-8 and a fixed part. */
-function sizeOf(event: AgentEvent): number {
-  switch (event.type) {
+function sizeOf(kept: Kept): number {
+  if (typeof kept === 'string') return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept);
+  switch (kept.type) {
     case 'stream_chunk':
     case 'thinking_delta':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(event.delta);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.delta);
     case 'stream_end':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(event.content);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.content);
     case 'tool_result':
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(event.result);
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.result);
     default:
       // Rare events of many shapes: a few per turn, so measuring them as JSON costs nothing that shows.
-      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(event));
+      return EVENT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(kept));
   }
 }

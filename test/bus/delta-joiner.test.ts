@@ -82,17 +82,20 @@ describe('deltas', () => {
     expect(deltas(given)).toEqual(['ab']);
   });
 
-  it('of one model call are never joined with those of another, nor thinking with text', () => {
+  it("of one model call are never joined with those of another, nor thinking with text, and an agent's keep their order", () => {
     const { turn, given } = loadedBus(100);
     turn.emit(chunk('a', 'm1'));
     turn.emit({ type: 'thinking_delta', msgId: 'm1', delta: 'hm' });
     turn.emit(chunk('x', 'm1'), { agentId: 'child' });
     turn.emit(chunk('b', 'm1'));
+    turn.emit(chunk('c', 'm1'));
+    turn.emit(chunk('y', 'm1'), { agentId: 'child' });
     turn.emit({ type: 'turn_ended', reason: 'completed' });
     expect(given).toMatchObject([
-      { type: 'stream_chunk', delta: 'ab' },
+      { type: 'stream_chunk', delta: 'a' },
       { type: 'thinking_delta', delta: 'hm' },
-      { type: 'stream_chunk', delta: 'x', agentId: 'child', isSubagent: true },
+      { type: 'stream_chunk', delta: 'xy', agentId: 'child', isSubagent: true },
+      { type: 'stream_chunk', delta: 'bc' },
       { type: 'turn_ended' },
     ]);
   });

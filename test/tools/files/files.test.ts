@@ -62,7 +62,9 @@ it(`looks at the first ${MAX_SCANNED} entries of a folder and says so`, async ()
   expect(await call(listDir, { path: 'thousands', offset: MAX_SCANNED - 1 })).toContain(
     `only the first ${MAX_SCANNED} entries`,
   );
-  expect(await call(listDir, { path: 'thousands', offset: MAX_SCANNED })).toBe(`(only ${MAX_SCANNED} entries)`);
+  expect(await call(listDir, { path: 'thousands', offset: MAX_SCANNED })).toBe(
+    `(only ${MAX_SCANNED} entries)`,
+  );
 });
 
 it('reads a whole small file and names an empty, binary or missing one (B-16)', async () => {
