@@ -54,7 +54,7 @@ interface Kill extends KillEvidence {
 
 /** So many streams at once are "busy", and so long is waited for it, in milliseconds. */
 const BUSY_STREAMS = 10;
-const BUSY_WAIT_MS = 4_000;
+const BUSY_WAIT_MS = 12_000;
 /** A kill at any time comes at most so late after the round began, or after the model became busy, in milliseconds. */
 const LATEST_MS = 2_200;
 /** Messages a session is ahead of the kills, so that there is always something to interrupt. */
