@@ -25,7 +25,7 @@ export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure
     on: gateway.on,
     value: median(with_) - median(without),
     unit: 'ms',
-    bar: { atMost: 5 },
+    bar: { atMost: 4 },
     note: `${SAMPLES} alternating samples; ${median(with_).toFixed(2)} through, ${median(without).toFixed(2)} direct`,
   };
 }
@@ -52,7 +52,7 @@ export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: str
     on: gateway.on,
     value: ours / plain,
     unit: '×',
-    bar: { atMost: 4 },
+    bar: { atMost: 3 },
     note: `${ours.toFixed(1)} ms against ${plain.toFixed(1)} ms`,
   };
 }

@@ -8,8 +8,8 @@ import type { RunningGateway } from './gateway-setup.ts';
 
 const STARTS = 5;
 const SETTLE_MS = 5_000;
-const READY_MS = { postgres: 1_500, embedded: 3_000 };
-const IDLE_MB = { postgres: 200, embedded: 600 };
+const READY_MS = { postgres: 1_000, embedded: 2_000 };
+const IDLE_MB = { postgres: 160, embedded: 500 };
 
 /** Row 6: from the start of the process to the first 200 of /readyz, over a database that has data. */
 export async function startToReady(gateway: RunningGateway): Promise<Figure> {

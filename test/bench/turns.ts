@@ -4,10 +4,10 @@ import type { Figure } from './figures.ts';
 import { sessionAsker } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 
-const IN_FLIGHT = 96;
+const IN_FLIGHT = 64;
 const WINDOW_MS = 6_000;
 const WINDOWS = 3;
-const LEAST = { postgres: 300, embedded: 150 };
+const LEAST = { postgres: 500, embedded: 450 };
 const ANSWER = 'say 5';
 
 /** Row 3: 96 sessions, each with a turn in flight all the time; an answer ends only once its turn is stored. */

@@ -6,13 +6,13 @@ import { createSemaphore } from './semaphore.ts';
 import { withRetry } from './retry.ts';
 
 /** Connections of one process. */
-const POOL_SIZE = { postgres: 4, embedded: 8 };
+const POOL_SIZE = 4;
 
 /**
  * Statements under way on one connection: those that are sent together wake the server once, and their answers come in
- * one read. The embedded database answers one after the other anyway.
+ * one read.
  */
-const PIPELINED = { postgres: 4, embedded: 1 };
+const PIPELINED = 4;
 
 /** How long a call waits for a free connection before it gives up, in milliseconds. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
@@ -79,11 +79,10 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
 /** Opens the pool; connections are made when they are first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
-  const kind = options.socketPath === undefined ? 'postgres' : 'embedded';
-  const size = options.poolSize ?? POOL_SIZE[kind];
+  const size = options.poolSize ?? POOL_SIZE;
   const client = connect(options, size);
   const orm = drizzle(client);
-  const permits = createSemaphore(size * PIPELINED[kind], acquireTimeoutMs);
+  const permits = createSemaphore(size * PIPELINED, acquireTimeoutMs);
   // A transaction keeps its connection from the first statement to the last: one stays free of them for statements.
   const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);
   const closing = new AbortController();

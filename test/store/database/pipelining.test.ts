@@ -1,0 +1,51 @@
+/** Statements that travel together on a connection: each has its own answer, and its own error. */
+import { expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/database/database.ts';
+import { describeEachDatabase } from '../../database.ts';
+
+const STATEMENTS = 400;
+
+describeEachDatabase('statements sent at once', (databases) => {
+  it('each get their own answer, while one in seven fails', async () => {
+    const { place } = await databases.open();
+    const database = openDatabase(place);
+    try {
+      const answers = await Promise.allSettled(
+        Array.from({ length: STATEMENTS }, (_, n) =>
+          database.run(async (sql) => {
+            const [row] = await sql<{ n: number }[]>`select ${n}::int / ${n % 7 === 0 ? 0 : 1}::int as n`;
+            return row?.n;
+          }),
+        ),
+      );
+      const seen = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'failed'));
+      expect(seen).toEqual(Array.from({ length: STATEMENTS }, (_, n) => (n % 7 === 0 ? 'failed' : n)));
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('and more transactions than there are connections all come to their end', async () => {
+    const { place } = await databases.open();
+    const database = openDatabase(place);
+    try {
+      const numbers = Array.from({ length: 40 }, (_, n) => n);
+      const transactions = numbers.map((n) =>
+        database.transaction(async (sql) => {
+          const [first] = await sql<{ n: number }[]>`select ${n}::int as n`;
+          const [second] = await sql<{ n: number }[]>`select ${first?.n ?? -1}::int as n`;
+          return second?.n;
+        }),
+      );
+      const statements = numbers.map((n) =>
+        database.run(async (sql) => {
+          const [row] = await sql<{ n: number }[]>`select ${n}::int as n`;
+          return row?.n;
+        }),
+      );
+      expect(await Promise.all([...transactions, ...statements])).toEqual([...numbers, ...numbers]);
+    } finally {
+      await database.close();
+    }
+  });
+});
