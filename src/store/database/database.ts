@@ -86,17 +86,22 @@ export function openDatabase(options: DatabaseOptions): Database {
   // A transaction keeps its connection from the first statement to the last: one stays free of them for statements.
   const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);
   const closing = new AbortController();
-  const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
-    withRetry((attempt) => permits.hold(() => work(attempt)), {
+  const retrying = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
+    withRetry(work, {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
       signal: closing.signal,
     });
+  const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
+    retrying((attempt) => permits.hold(() => work(attempt)));
   return {
     run: (work) => withConnection((attempt) => work(client, attempt)),
     transaction: async <T>(work: (sql: Sql, attempt: number) => Promise<T>) => {
       // postgres.js unwraps arrays of promises in the result's type; the box keeps T as it is.
-      const box = await withConnection((attempt) =>
-        transactions.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
+      // A transaction that waits for its turn holds no permit that a statement could use.
+      const box = await retrying((attempt) =>
+        transactions.hold(() =>
+          permits.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
+        ),
       );
       return box.value;
     },

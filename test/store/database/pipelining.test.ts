@@ -25,6 +25,30 @@ describeEachDatabase('statements sent at once', (databases) => {
     }
   });
 
+  it('do not wait for transactions that wait for each other', async ({ skip }) => {
+    const { place } = await databases.open();
+    if (place.socketPath !== undefined) skip('The embedded database runs nothing beside a transaction.');
+    const database = openDatabase(place);
+    const release = Promise.withResolvers<void>();
+    try {
+      const numbers = Array.from({ length: 40 }, (_, n) => n);
+      const transactions = numbers.map((n) =>
+        database.transaction(async (sql) => {
+          await sql`select ${n}::int`;
+          await release.promise;
+          return n;
+        }),
+      );
+      const [row] = await database.run((sql) => sql<{ n: number }[]>`select 1 as n`);
+      expect(row?.n).toBe(1);
+      release.resolve();
+      expect(await Promise.all(transactions)).toEqual(numbers);
+    } finally {
+      release.resolve();
+      await database.close();
+    }
+  });
+
   it('and more transactions than there are connections all come to their end', async () => {
     const { place } = await databases.open();
     const database = openDatabase(place);
