@@ -102,12 +102,12 @@ export class TurnRing implements TurnRun {
       this.#bytesAtMost -= sizeOf(this.#events[this.#first]!);
       this.#first += 1;
     }
+    if (this.#first < CUT) return;
     // What precedes the first kept event goes: as a text it would have lost its series.
     for (const event of this.#eventsFrom(this.#first)) {
       this.#events[this.#first] = event;
       break;
     }
-    if (this.#first < CUT) return;
     this.#upToDateText().compact();
     this.#events.splice(0, this.#first);
     this.#times.splice(0, this.#first);
