@@ -1,6 +1,4 @@
 /** The page about extending, word by word: its files and lines in a copy of the repository, its commands, and the gateway that comes of it. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +12,7 @@ import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
 import { listFiles } from '../imports.ts';
 import { applyChange, stepsOf } from './page-files.ts';
 import { codeBlocks, ROOT } from './pages.ts';
+import { runShell } from './shell.ts';
 
 const PAGE = 'docs/extending.md';
 const SECRET = 'the-secret-of-the-bridge';
@@ -49,20 +48,7 @@ afterAll(() => rm(copy, { recursive: true, force: true }));
 
 /** Runs a command of the page in the copy; gives its exit code and all it printed. */
 async function type(command: string): Promise<{ code: number; output: string }> {
-  const child = spawn('bash', ['-c', command], {
-    cwd: copy,
-    env: {
-      PATH: `${path.dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      HOME: tmpdir(),
-      TMPDIR: tmpdir(),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const [code]: unknown[] = await once(child, 'close');
-  return { code: Number(code), output };
+  return await runShell(command, { cwd: copy, env: { HOME: tmpdir(), TMPDIR: tmpdir() } });
 }
 
 describe('who follows the page about extending', () => {

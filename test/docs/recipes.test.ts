@@ -1,6 +1,4 @@
 /** Every command that a page tells its reader to type: run word by word beside a whole gateway, or excused with a reason. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +15,7 @@ import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { listFiles } from '../imports.ts';
 import { stepsOf } from './page-files.ts';
 import { codeBlocks, PAGES, proseOf, readText, ROOT } from './pages.ts';
+import { runShell } from './shell.ts';
 
 const TOKEN = 'a-token-for-the-recipes';
 const ANSWER = 'Hello from the model.';
@@ -117,21 +116,8 @@ describe('a command on a page', () => {
       'curl() { command curl -sS --fail-with-body --max-time "$LIMIT" "$@" || [ "$?" -eq 28 ]; }',
       command.replaceAll('http://127.0.0.1:8080', gateway.url),
     ].join('\n');
-    const child = spawn('bash', ['-c', shell], {
-      cwd: ROOT,
-      env: {
-        PATH: `${path.dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-        GATEWAY_HOME: home,
-        TOKEN,
-        LIMIT: command.includes('/events') ? '1' : '30',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const [code]: unknown[] = await once(child, 'close');
-    return { code: Number(code), output };
+    const limit = command.includes('/events') ? '1' : '30';
+    return await runShell(shell, { cwd: ROOT, env: { GATEWAY_HOME: home, TOKEN, LIMIT: limit } });
   }
 
   /** A stranger's pairing code, as the bot tells it on Telegram. */

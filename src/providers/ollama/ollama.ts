@@ -62,16 +62,16 @@ export function createOllama(options: ServerOptions): LLMProvider {
   const discover = async (model: string): Promise<ModelCapabilities> => {
     const shown = await ask(async (client) => readCapabilities(await client.show({ model })), { model });
     const own = shown.contextWindow;
-    const told = {
+    const capabilities = {
       ...shown,
       contextWindow: own ?? UNKNOWN_WINDOW,
       ...(own === undefined && { windowGuessed: true }),
     };
     const asked = askedWindow.get(model);
-    if (asked === undefined) return told;
+    if (asked === undefined) return capabilities;
     const running = await ask(async (client) => readModels(await client.ps()));
     const loaded = running.find(({ name }) => name === model || name === `${model}:latest`)?.window ?? asked;
-    return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : told;
+    return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : capabilities;
   };
 
   const known = createDiscovery(discover, options.monotonicNow);
