@@ -1,5 +1,7 @@
 # Parley in a container: `docker compose up` brings it together with Postgres and Ollama.
-FROM node:24-slim
+# Pinned by version and digest. Another one: docker compose build --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
+FROM ${NODE_IMAGE}
 
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \

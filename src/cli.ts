@@ -2,25 +2,39 @@
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
 import { loadConfig, secretsOf } from './config.ts';
+import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
-import type { AccessStore, Scope } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
+import { editableConfig } from './live-config.ts';
 import { deadLettersCommand } from './ops/dead-letters.ts';
+import { escapeControls, oneLine } from './lib/text.ts';
 import { createLog, redactor } from './ops/log.ts';
-import { hashSecret, newToken, pairChannels, pairCommand } from './security/index.ts';
+import { mcpCommand } from './mcp/command.ts';
+import { pairChannels, pairCommand, tokenCommand } from './security/index.ts';
+import { configCommand } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 
 const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
   status                          show whether a gateway runs, and what is pending and running
+  mcp                             list the MCP servers, with their tools and last errors
   pair                            list pending codes and grants
-  pair approve CODE               allow the person who was given CODE
+  pair approve CODE               allow the person who was given CODE; the first one becomes the owner
+    --no-owner                    allow them without that
   pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})
   pair revoke CHANNEL ID          revoke the grant of a person or group
-  token                           list HTTP tokens
-  token create NAME [--admin]     make a token; it is shown once
-  token revoke ID                 revoke a token
+  token                           list HTTP tokens, with their scopes, origin, last use and expiry
+  token create NAME               make a token; it is shown once
+  token rotate [ID]               give a token (without ID: the generated first one) a new secret
+  token change ID                 change its scopes or expiry
+  token revoke ID                 revoke a token for good
+    --scope SCOPES                chat (default), approve, commands, admin; several with commas
+    --expires TIME                30d, 12h, 90m or never (default)
+  config validate                 check config.json and the environment
+  config get [FIELD]              show a setting, such as limits.messagesPerMinute, or all
+  config set FIELD VALUE          change one; the comments in the file stay
+  config unset FIELD              give it its default again
   dead-letters                    list messages that were given up, with their errors (kept for a week)
   dead-letters replay ID          queue one again (--all: all of them)
 
@@ -30,33 +44,47 @@ These commands work while the gateway runs.
 
 /** Runs one command. Sets the exit code; never throws. */
 export async function main(args: string[]): Promise<void> {
-  const { command, rest, admin, all, help } = readArgs(args);
-  if (help || command === undefined || command === 'help') return print(HELP);
   try {
+    const { command, rest, help, ...flags } = readArgs(args);
+    if (help || command === undefined || command === 'help') return print(HELP);
     if (command === 'start') {
       const { run } = await import('./main.ts');
       return await run();
     }
-    const act = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
-    if (act === undefined)
+    if (command === 'config') return print(configCommand(rest)(editableConfig(process.env)));
+    const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+    if (read === undefined)
       throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
-    await withStore((store, home) => act({ store, home, rest, admin, all }));
+    await withStore(read(rest, flags));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
   }
 }
 
-function readArgs(args: string[]): {
+/** Options of single commands. */
+interface Flags {
+  all: boolean;
+  noOwner: boolean;
+}
+
+interface Args extends Flags {
   command: string | undefined;
   rest: string[];
-  admin: boolean;
-  all: boolean;
   help: boolean;
-} {
+}
+
+/** Throws `GatewayError('usage')` for an unknown option. */
+function readArgs(args: string[]): Args {
+  const [first, ...others] = args;
+  // These commands read their own arguments.
+  if (first === 'token' || first === 'config') {
+    const help = args.includes('--help') || args.includes('-h');
+    return { command: first, rest: others, all: false, noOwner: false, help };
+  }
   const options = {
-    admin: { type: 'boolean' },
     all: { type: 'boolean' },
+    'no-owner': { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   } as const;
   // Ids of chats may begin with a minus and must not be read as options; no option here takes a value.
@@ -66,33 +94,43 @@ function readArgs(args: string[]): {
   try {
     const { positionals, values } = parseArgs({ args: sorted, options, allowPositionals: true });
     const [command, ...rest] = positionals;
-    const { admin = false, all = false, help = false } = values;
-    return { command, rest, admin, all, help };
+    const { all = false, 'no-owner': noOwner = false, help = false } = values;
+    return { command, rest, all, noOwner, help };
   } catch (error) {
-    process.stderr.write(`${toGatewayError(error).message}\n\n`);
-    process.exitCode = 1;
-    return { command: undefined, rest: [], admin: false, all: false, help: true };
+    const message = `${toGatewayError(error).message}\n\n${HELP.trimEnd()}`;
+    throw new GatewayError('usage', message, { cause: error });
   }
 }
 
-/** Arguments of a command. */
-interface Call {
-  store: HomeStore;
-  home: string;
-  rest: string[];
-  admin: boolean;
-  all: boolean;
-}
+/** A command that was read, and runs on the store. */
+type Act = (store: HomeStore, config: Config) => Promise<string>;
 
-/** The commands besides `start`. */
-const COMMANDS: Record<string, (call: Call) => Promise<string>> = {
-  pair: ({ store, rest }) => pairCommand(store.access, channels, rest),
-  token: ({ store, rest, admin }) => token(store.access, rest, admin),
-  'dead-letters': ({ store, rest, all }) => deadLettersCommand(store.lanes, rest, all),
-  status: ({ store, home }) => status(store, home),
+/** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */
+const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
+  pair: (rest, { noOwner }) => {
+    return (store, config) => {
+      const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
+      return pairCommand(store.access, channels, rest, { firstOwns: !noOwner && !hasOwners });
+    };
+  },
+  token: (rest) => {
+    const run = tokenCommand(rest);
+    return (store, { home }) => run(store.access, home);
+  },
+  'dead-letters':
+    (rest, { all }) =>
+    (store) =>
+      deadLettersCommand(store.lanes, rest, all),
+  status: () => status,
+  mcp: (rest) => (store, config) =>
+    mcpCommand(
+      store.mcp,
+      config.mcpServers.map(({ name }) => name),
+      rest,
+    ),
 };
 
-async function withStore(command: (store: HomeStore, home: string) => Promise<string>): Promise<void> {
+async function withStore(command: Act): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog({
     level: 'error',
@@ -107,37 +145,13 @@ async function withStore(command: (store: HomeStore, home: string) => Promise<st
     attach: true,
   });
   try {
-    print(await command(store, config.home));
+    print(await command(store, config));
   } finally {
     await store.close();
   }
 }
 
-async function token(access: AccessStore, [action, name]: string[], admin: boolean): Promise<string> {
-  if (action === undefined) {
-    const rows = await access.tokens();
-    return rows.length === 0
-      ? 'There are no tokens.'
-      : rows.map((row) => `${row.tokenId}  ${row.scopes.join(',')}  ${row.name}`).join('\n');
-  }
-  if (action === 'create' && name !== undefined) {
-    const secret = newToken();
-    const scopes: Scope[] = admin ? ['chat', 'admin'] : ['chat'];
-    await access.putToken({ hash: hashSecret(secret), name, scopes });
-    return `Token "${name}" (${scopes.join(', ')}), shown only this once:\n\n  ${secret}\n`;
-  }
-  if (action === 'revoke' && name !== undefined) {
-    return (await access.revokeToken(name))
-      ? 'Revoked; it stops working within a second.'
-      : `There is no token ${name}. See: npx parley token`;
-  }
-  throw new GatewayError(
-    'usage',
-    'Expected: token [create NAME [--admin] | revoke ID]. See: npx parley --help',
-  );
-}
-
-async function status(store: HomeStore, home: string): Promise<string> {
+async function status(store: HomeStore, { home }: Config): Promise<string> {
   const counts = await store.ledger.counts();
   const dead = await store.lanes.deadLetters(5);
   const lines = [
@@ -148,7 +162,7 @@ async function status(store: HomeStore, home: string): Promise<string> {
     `pending       ${counts.pending}`,
     `running       ${counts.running}`,
     `dead letters  ${counts.deadLetters}`,
-    ...dead.map((letter) => `  ${letter.lane}#${letter.seq}: ${letter.error}`),
+    ...dead.map(({ lane, seq, error }) => `  ${escapeControls(`${lane}#${seq}: ${oneLine(error)}`)}`),
   ];
   return lines.join('\n');
 }

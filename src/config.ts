@@ -1,123 +1,32 @@
 /** The configuration: environment and `$GATEWAY_HOME/config.json` in one frozen object; all errors are reported at once. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
+import { environmentSchemaFor, fileSchemaFor, gatewayEnvironment } from './config-schema.ts';
+import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
 import type { ChannelAccess } from './contracts/access.ts';
-import { accessRules, ownersRule } from './contracts/access.ts';
-import { configureChannel, manifestErrors, manifestFieldErrors } from './contracts/channel.ts';
+import { manifestErrors, manifestFieldErrors } from './contracts/channel-manifest.ts';
+import { configureChannel } from './contracts/channel.ts';
 import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts';
 import { ConfigError } from './contracts/errors.ts';
 import type { SecretShape } from './contracts/log.ts';
-import { isTimeZone } from './lib/time-zone.ts';
+import { passwordOf } from './lib/connection-url.ts';
+import { configureMcpServers } from './mcp/settings.ts';
+import type { McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
-import { MODES } from './contracts/plan.ts';
-import { SESSION_START } from './contracts/records.ts';
+import type { FieldPath } from './contracts/settings.ts';
+import { bindingErrors } from './intake/index.ts';
 import { providerKinds } from './providers/index.ts';
-import { configureServers, presentProviders, providersSchemaFor } from './providers/servers.ts';
+import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
+import { homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
+import { readJson } from './settings/index.ts';
 
-/** The fields of `config.json` that belong to no channel. */
-const gatewayFile = z.strictObject({
-  providers: providersSchemaFor(providerKinds),
-  tools: z
-    .strictObject({
-      // Checked against the list of tools once it is made.
-      enabled: z.array(z.string().min(1)).default(['list_dir', 'read_file', 'memory', 'cron']),
-      exec: z.boolean().default(false),
-      ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
-    })
-    .prefault({}),
-  approvals: z.strictObject({ expireMinutes: z.int().min(1).max(1_440).default(60) }).prefault({}),
-  schedules: z
-    .strictObject({
-      timeZone: z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin, or UTC').optional(),
-    })
-    .prefault({}),
-  heartbeat: z
-    .strictObject({
-      everyMinutes: z.int().min(0).max(10_080).default(0),
-      session: z.templateLiteral([z.string().regex(/^[a-z][a-z0-9]*$/), ':', z.string().min(1)]).optional(),
-    })
-    .prefault({}),
-  persona: z.string().max(20_000).optional(),
-  turns: z
-    .strictObject({
-      concurrency: z.int().min(1).max(4_096).default(256),
-      mode: z.enum(MODES).default(SESSION_START.mode),
-      queueMode: z.enum(['queue', 'steer', 'interrupt', 'collect']).default(SESSION_START.queueMode),
-    })
-    .prefault({}),
-});
+/** Errors that are told of one configuration; a file may have thousands. */
+const MAX_TOLD = 50;
 
-const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
-const seconds = (fallback: number) =>
-  z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-
-/** The environment variables that belong to no channel; all others are ignored. */
-const gatewayEnvironment = z.object({
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  GATEWAY_HOME: z.string().min(1).default('./.parley'),
-  GATEWAY_TOKEN: z
-    .string()
-    .min(16, 'must have at least 16 characters')
-    .max(400)
-    .regex(/^[A-Za-z0-9._~+/=-]+$/, 'may hold only letters, digits and . _ ~ + / = -')
-    .optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
-    .optional(),
-  NATS_URL: z.string().min(1).optional(),
-  OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
-  OPENAI_BASE_URL: httpUrl.optional(),
-  OPENAI_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
-    .optional(),
-  MODEL: z
-    .string()
-    .refine((model) => !model.endsWith('/'), 'must name a model')
-    .optional(),
-  BRAVE_API_KEY: z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(/^[\x21-\x7e]+$/, 'may hold no spaces or letters beyond ASCII')
-    .optional(),
-  BRAVE_API_ROOT: httpUrl.default('https://api.search.brave.com'),
-  LLM_STREAM_FIRST_CHUNK_TIMEOUT: seconds(120),
-  LLM_STREAM_CHUNK_TIMEOUT: seconds(60),
-});
-
-/** `config.json` with the fields of the given channels. */
-export function fileSchemaFor(channels: readonly ChannelManifest[]) {
-  const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
-  const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
-  const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
-  const settings = channels.map(({ name, settings: own }) => [name, own.prefault({})] as const);
-  return z.strictObject({
-    access: z
-      .strictObject({
-        ...Object.fromEntries(rules),
-        owners: z.strictObject(Object.fromEntries(owners)).prefault({}),
-      })
-      .prefault({}),
-    channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
-    ...gatewayFile.shape,
-  });
-}
-
-/** The environment with the variables of the given channels; all others are ignored. */
-export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
-  const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
-  return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
-}
-
-export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;
-
-export interface Config extends Omit<z.infer<typeof gatewayFile>, 'providers'> {
+export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -125,67 +34,153 @@ export interface Config extends Omit<z.infer<typeof gatewayFile>, 'providers'> {
   home: string;
   /** The model servers of the environment and the file. */
   modelServers: readonly ModelServer[];
+  /** The MCP servers of the file. */
+  mcpServers: readonly McpServerSettings[];
+  /** The environment as it was read; programs get a few of its variables. */
+  environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
   warnings: string[];
+  source: ConfigSource;
+}
+
+/** The file behind a configuration. */
+export interface ConfigSource {
+  /** Its absolute path. */
+  file: string;
+  /** Its fields with their defaults. */
+  values: Readonly<Record<string, unknown>>;
+  /** Checks another content of it in the same environment. */
+  check: (text: string) => ConfigCheck;
+}
+
+/** One error: `text` begins with the variable or field; `place` is the file with line and column, '' for a variable. */
+export interface ConfigProblem {
+  place: string;
+  text: string;
+}
+
+/** A configuration that can be used, or what is wrong with it. `values` is the file with its defaults, where it has a meaning. */
+export interface ConfigCheck {
+  config: Config | undefined;
+  problems: readonly ConfigProblem[];
+  values: Readonly<Record<string, unknown>> | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where `config.json` lies. */
+export function configFile(environment: Environment): string {
+  return path.join(path.resolve(environment['GATEWAY_HOME'] || './.parley'), 'config.json');
 }
 
 /**
  * Reads both sources for the given channels. Throws one `ConfigError` that lists every error by the name of its variable,
- * field or channel, and never repeats a value.
+ * field or channel, those of the file with line and column, and never repeats a value.
  */
 export function loadConfig(
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   manifests: readonly ChannelManifest[] = allChannels,
 ): Config {
+  const { config, problems } = checkConfig(environment, { manifests });
+  if (config === undefined) throw refusal(problems);
+  return config;
+}
+
+/** The same without throwing; `text` stands for the content of the file. */
+export function checkConfig(
+  environment: Environment,
+  { manifests = allChannels, text }: { manifests?: readonly ChannelManifest[]; text?: string } = {},
+): ConfigCheck {
   const malformed = manifestFieldErrors(manifests);
-  if (malformed.length > 0) throw refusal(malformed);
-  const errors = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape));
-  const warnings: string[] = [];
-  const set = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
+  if (malformed.length > 0) return unusable(malformed.map(elsewhere));
+  const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
+  const set: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
   const env = environmentSchemaFor(manifests).safeParse(set);
-  if (!env.success) errors.push(...describe(env.error, ''));
-  const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
-  const file = path.join(home, 'config.json');
-  const content = inPresentShape(readConfigFile(file, errors, warnings), file, errors);
-  const parsed = fileSchemaFor(manifests).safeParse(content);
-  if (!parsed.success) errors.push(...describe(parsed.error, `${file}: `));
-  if (!env.success || !parsed.success || errors.length > 0) throw refusal(errors);
-  const { access, channels: settings, providers, ...rest } = parsed.data;
+  if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
+  const file = configFile(environment);
+  const home = path.dirname(file);
+  const permissions = homePermissions(home);
+  problems.push(...permissions.errors.map(elsewhere));
+  const json = readJson(text ?? textOf(file, problems) ?? '{}');
+  problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));
+  const inFile = (said: string, at: FieldPath = fieldOf(said)): void =>
+    void problems.push({ place: file + json.placeOf(at), text: said });
+
+  const parsed = fileSchemaFor(manifests).safeParse(inPresentShape(json.value, inFile));
+  if (!parsed.success) for (const { text: said, path: at } of issuesOf(parsed.error)) inFile(said, at);
+  problems.sort(byPlace);
+  const values = parsed.data;
+  if (!env.success || !parsed.success) return { ...unusable(problems), values };
+  const { access, channels: settings, providers, mcp, $schema: _, ...rest } = parsed.data;
   const models = configureServers(providerKinds, { env: set, file: providers });
-  if (models.errors.length > 0) throw refusal(models.errors.map((error) => `${file}: ${error}`));
+  const servers = configureMcpServers(mcp, set);
+  for (const error of [...models.errors, ...servers.errors]) inFile(error);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
+  for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
-    const place = `such as "${example}:<chat id>"`;
-    throw refusal([`${file}: heartbeat.session: must name the chat of the heartbeat, ${place}`]);
+    inFile(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
   }
-  return Object.freeze({
+  if (problems.length > 0) return { ...unusable(problems), values };
+  const config = Object.freeze({
     ...rest,
     env: env.data,
     channels,
     home,
     modelServers: models.servers,
-    warnings,
+    mcpServers: servers.servers,
+    environment: set,
+    warnings: [...permissions.warnings, ...linkWarnings(env.data)],
+    source: {
+      file,
+      values: parsed.data,
+      check: (other: string) => checkConfig(environment, { manifests, text: other }),
+    },
   });
+  return { config, problems, values };
 }
 
-function refusal(errors: readonly string[]): ConfigError {
-  const list = errors.map((error) => `  - ${error}`).join('\n');
-  return new ConfigError('bad_config', `The configuration cannot be used:\n${list}`);
+function unusable(problems: readonly ConfigProblem[]): ConfigCheck {
+  return { config: undefined, problems, values: undefined };
 }
 
-function readConfigFile(file: string, errors: string[], warnings: string[]): unknown {
-  if (!existsSync(file)) return {};
+/** In the order of the file. */
+function byPlace(a: ConfigProblem, b: ConfigProblem): number {
+  return a.place.localeCompare(b.place, 'en', { numeric: true });
+}
+
+/** An error that is not in the file. */
+function elsewhere(text: string): ConfigProblem {
+  return { place: '', text };
+}
+
+/** The error as people read it. */
+export function lineOf({ place, text }: ConfigProblem): string {
+  return place === '' ? text : `${place}: ${text}`;
+}
+
+/** One line per error, as many as people read. */
+export function problemLines(problems: readonly ConfigProblem[]): string[] {
+  const lines = problems.slice(0, MAX_TOLD).map(lineOf);
+  return problems.length > MAX_TOLD ? [...lines, `and ${problems.length - MAX_TOLD} more`] : lines;
+}
+
+function refusal(problems: readonly ConfigProblem[]): ConfigError {
+  const list = problemLines(problems).map((line) => `  - ${line}`);
+  return new ConfigError('bad_config', ['The configuration cannot be used:', ...list].join('\n'));
+}
+
+/** The content of the file; undefined when there is none, or it cannot be read, which is an error. */
+function textOf(file: string, problems: ConfigProblem[]): string | undefined {
   try {
-    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
-      warnings.push(`${file} can be read by other users of this machine; run: chmod 600 ${file}`);
-    }
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    errors.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
-    return {};
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    // A home below a file is told of when the home is made.
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
+    if (!isMissing) problems.push({ place: file, text: `cannot be read (${code})` });
+    return undefined;
   }
 }
 
@@ -193,24 +188,34 @@ function readConfigFile(file: string, errors: string[], warnings: string[]): unk
 const MOVED_FIELDS: Readonly<Record<string, string>> = { http: 'channels.http' };
 
 /** The content with what it leaves out, and without fields that have moved; each of those is an error that names its new place. */
-function inPresentShape(content: unknown, file: string, errors: string[]): unknown {
+function inPresentShape(content: unknown, report: (text: string) => void): unknown {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
   const moved = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
-  for (const field of moved)
-    errors.push(`${file}: ${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
+  for (const field of moved) report(`${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
   const kept = Object.fromEntries(Object.entries(content).filter(([field]) => !moved.includes(field)));
   if (kept['providers'] === undefined) return kept;
-  const { providers, errors: found } = presentProviders(kept['providers'], providerKinds);
-  errors.push(...found.map((error) => `${file}: ${error}`));
+  const { providers, errors } = presentProviders(kept['providers'], providerKinds);
+  for (const error of errors) report(error);
   return { ...kept, providers };
 }
 
-/** One line per error: where, what; never the value, which may be a secret. */
-function describe(error: z.ZodError, prefix: string): string[] {
-  return error.issues.map((issue) => {
+/** The field with which a text begins. */
+function fieldOf(text: string): FieldPath {
+  return text.slice(0, Math.max(0, text.indexOf(': '))).split('.');
+}
+
+/** One entry per error: where, what; never the value, which may be a secret. */
+function issuesOf(error: z.ZodError): { path: FieldPath; text: string }[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => told([...issue.path, key], 'there is no such field'));
     const [why = issue] = issue.code === 'invalid_key' ? issue.issues : [];
-    return `${prefix}${issue.path.join('.') || 'the file'}: ${why.message}`;
+    return [told(issue.path, why.message)];
   });
+}
+
+function told(at: FieldPath, message: string): { path: FieldPath; text: string } {
+  return { path: at, text: `${at.join('.') || 'the file'}: ${message}` };
 }
 
 /** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
@@ -235,17 +240,22 @@ function heartbeatAddress(
   return undefined;
 }
 
-/** The time zone of schedules (undefined = the machine's) and the heartbeat (undefined = none). */
+/** The time zone of schedules and the heartbeat (undefined = none). */
 export function clockOf(config: Config): {
-  timeZone: string | undefined;
+  timeZone: string;
   heartbeat: { everyMs: number; address: Address; file: string } | undefined;
 } {
-  const { timeZone } = config.schedules;
+  const timeZone = zoneOf(config);
   const address = heartbeatAddress(config, config.channels);
   const everyMs = config.heartbeat.everyMinutes * 60_000;
   if (everyMs === 0 || address === undefined) return { timeZone, heartbeat: undefined };
   const file = path.join(config.home, 'workspace', 'HEARTBEAT.md');
   return { timeZone, heartbeat: { everyMs, address, file } };
+}
+
+/** The time zone in which people are told times: the configured one, else the machine's. */
+export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
+  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** The waits of the agent that the configuration sets, in milliseconds. */
@@ -261,26 +271,22 @@ export function limitsOf({ env, approvals }: Config): {
   };
 }
 
-/** The password in an address, which may lack its scheme; undefined when there is none. */
-function passwordOf(address: string | undefined): string | undefined {
-  const password =
-    address === undefined
-      ? undefined
-      : URL.parse(address.includes('://') ? address : `http://${address}`)?.password;
-  return password && decodeURIComponent(password);
-}
-
 /** Every secret of the configuration, and the shapes of others, for the log's redactor. */
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
-  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, DATABASE_URL, OLLAMA_HOST } = config.env;
+  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
+  const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
   const keys = config.modelServers.map(({ apiKey }) => apiKey);
+  const ofServers = config.mcpServers.flatMap(({ secrets }) => secrets);
   const own = [
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
     BRAVE_API_KEY,
+    TRANSCRIPTION_API_KEY,
     ...keys,
+    ...ofServers,
     passwordOf(DATABASE_URL),
     passwordOf(OLLAMA_HOST),
+    ...natsSecrets(NATS_URL),
   ];
   return {
     secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],

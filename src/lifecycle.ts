@@ -4,7 +4,9 @@ import type { Channel } from './contracts/channel.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
 import type { Receive } from './contracts/receive.ts';
-import type { LaneStore } from './contracts/lanes.ts';
+import type { LaneStore } from './contracts/store/lanes.ts';
+import type { RemovedFolders } from './contracts/store/records.ts';
+import type { SessionFiles } from './contracts/tool.ts';
 import { announceState, startRetention } from './ops/index.ts';
 
 /** Longest time for running work to reach a point where it can be resumed, in milliseconds. */
@@ -16,7 +18,9 @@ interface Closable {
 
 /** Everything that starts or stops, by name. */
 export interface Components {
-  store: { lanes: LaneStore; leaving(): Promise<void>; close(): Promise<void> };
+  settings: { start(): Promise<void>; stop(): Promise<void> };
+  store: { lanes: LaneStore; folders: RemovedFolders; leaving(): Promise<void>; close(): Promise<void> };
+  files: Pick<SessionFiles, 'remove'>;
   events: EventBus;
   bus: MessageBus;
   scheduling: { start(): Promise<void>; stop(): Promise<void> };
@@ -25,8 +29,10 @@ export interface Components {
   receive: Receive;
   health: { report(): Promise<HealthReport> };
   agent: Closable;
+  mcp: Closable & { start(): void };
   delivery: Closable;
   loop: { stop(): void };
+  media: { startSweep(signal: AbortSignal): void };
   profiles: Closable;
   provider: Closable;
 }
@@ -60,9 +66,11 @@ export function createLifecycle(log: Log): Lifecycle {
     },
     async start(components) {
       started = components;
-      startRetention(components.store.lanes, log, closing.signal);
+      const { store, files } = components;
+      startRetention({ lanes: store.lanes, folders: store.folders, files, log }, closing.signal);
       try {
         await startAll(components);
+        components.media.startSweep(closing.signal);
         ready = true;
       } catch (error) {
         await stop();
@@ -75,10 +83,21 @@ export function createLifecycle(log: Log): Lifecycle {
 }
 
 /** Channels that any number of nodes may serve start here; the others wait for the lane that elects their node. */
-async function startAll({ events, bus, scheduling, channels, receive }: Components): Promise<void> {
+async function startAll({
+  settings,
+  events,
+  bus,
+  scheduling,
+  channels,
+  receive,
+  mcp,
+}: Components): Promise<void> {
+  // In the background: a server that is slow or gone delays nothing.
+  mcp.start();
   await events.start();
   await bus.start();
   await scheduling.start();
+  await settings.start();
   for (const channel of channels.values()) {
     if (channel.identify === undefined) await channel.start(receive);
   }
@@ -91,10 +110,12 @@ async function enterElections({ channels, leader }: Components, signal: AbortSig
 }
 
 async function closeAll(all: Components): Promise<void> {
+  await all.settings.stop();
   await all.store.leaving();
   await all.scheduling.stop();
   await all.bus.stop(DRAIN_MS);
   await all.agent.close();
+  await all.mcp.close();
   for (const channel of all.channels.values()) await channel.stop();
   all.delivery.close();
   all.loop.stop();

@@ -7,7 +7,7 @@ import { createLog, redactor } from './ops/log.ts';
 import type { Log } from './contracts/log.ts';
 
 /**
- * Runs a gateway until SIGINT or SIGTERM (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
+ * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
  * it could not start or met an unexpected error. Never throws.
  */
 export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
@@ -30,28 +30,29 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
 }
 
 function tellToken(token: string): void {
-  process.stdout.write(`\nYour token, shown only this once (scopes: chat, admin):\n\n  ${token}\n\n`);
+  process.stdout.write(`\nYour token, shown only this once (it may do everything):\n\n  ${token}\n\n`);
 }
 
 function endOnSignals(gateway: Gateway, log: Log): void {
   let ending = false;
-  const end = async (code: number): Promise<void> => {
-    if (ending) process.exit(code === 0 ? 130 : code);
+  const end = async (): Promise<void> => {
+    if (ending) process.exit(130);
     ending = true;
     await gateway.stop();
-    process.exit(code);
+    process.exit(0);
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       log.info({ signal }, 'stopping');
-      void end(0);
+      void end();
     });
   }
-  // After an unknown error the state is not to be trusted: committed work is safe, and a supervisor starts a new process.
+  // After an unknown error the state is not to be trusted: committed work is safe, and a supervisor starts a new process. It
+  // ends at once, without freeing its lanes, so that the crash counts against the messages it was working on.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, 'uncaught_error');
-      void end(1);
+      process.exit(1);
     });
   }
 }

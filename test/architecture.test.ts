@@ -7,10 +7,10 @@ import { bannedWords } from './vocabulary.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
-  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|lifecycle\.ts|config\.ts)|channels\/index\.ts)$/;
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|live-config\.ts)|channels\/index\.ts)$/;
 /** What every module may import. */
 const SHARED = ['src/contracts', 'src/lib'];
-const MODULES = 'intake bus agent tools providers store delivery schedule security ops'
+const MODULES = 'intake bus agent tools mcp providers store delivery schedule security settings ops media'
   .split(' ')
   .map((name) => `src/${name}`);
 const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
@@ -31,8 +31,12 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(ollama|openai)$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
+  [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
   [/^croner$/, ['src/schedule/']],
-  [/^undici$/, ['src/security/egress.ts', 'src/providers/']],
+  [/^@fastify\/busboy$/, ['channels/http/']],
+  [/^jsonc-parser$/, ['src/settings/']],
+  [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],
+  [/^@modelcontextprotocol\/.*/, ['src/mcp/']],
 ];
 
 const everything = readSources(['src', 'channels', 'test']);

@@ -67,7 +67,7 @@ describe('the command line', () => {
     expect((await run('status')).stdout).toContain('none is running with this home');
   });
 
-  it('takes a code as people type it: in small letters', async () => {
+  it('takes a code only as it was shown: in capitals', async () => {
     const store = await openStore({ home, log: silentLog });
     const code = newPairingCode();
     const pairing = {
@@ -79,12 +79,14 @@ describe('the command line', () => {
     };
     await store.access.openPairing(pairing);
     await store.close();
-    expect((await run('pair', 'approve', code.toLowerCase())).code).toBe(0);
+    const small = await run('pair', 'approve', code.toLowerCase());
+    expect(small).toMatchObject({ code: 1, stderr: expect.stringContaining('in capitals') });
+    expect((await run('pair', 'approve', code)).code).toBe(0);
   });
 
   it('makes a token that works within a second, lists it without its secret, and revokes it', async () => {
     const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' });
-    const made = await run('token', 'create', 'laptop');
+    const made = await run('token', 'create', 'laptop', '--scope', 'chat,commands');
     const secret = /parley_\S+/.exec(made.stdout)?.[0] ?? '';
     const ask = async () => (await chat(gateway.url, secret, { content: '/help' })).status;
     expect(await ask()).toBe(200);
@@ -96,6 +98,9 @@ describe('the command line', () => {
       ?.split(/\s+/)[0];
     expect((await run('token', 'revoke', id ?? '')).stdout).toContain('Revoked');
     await expect.poll(ask, { timeout: 5_000 }).toBe(401);
-    expect((await run('token', 'revoke', 'nothing')).stdout).toContain('no token');
+    expect(await run('token', 'revoke', 'nothing')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/no token/),
+    });
   });
 });

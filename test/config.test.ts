@@ -1,10 +1,11 @@
 /** What the configuration accepts, and how it reports what it refuses. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accessOf, clockOf, loadConfig, secretsOf } from '../src/config.ts';
 import { ConfigError } from '../src/contracts/errors.ts';
+import { homePermissions } from '../src/security/index.ts';
 
 let home = '';
 beforeEach(() => {
@@ -70,10 +71,60 @@ describe('the configuration', () => {
     expect(errorsOf({}, { acess: {} })).toContain('acess');
   });
 
-  it('warns of a file that others can read, and names the command that corrects it', () => {
+  it('warns of a file that others could read if its folder let them, and names the command that corrects it', () => {
     expect(load({}, {}, 0o644).warnings.join()).toContain('chmod 600');
     rmSync(path.join(home, 'config.json'));
     expect(load({}, {}, 0o600).warnings).toEqual([]);
+  });
+
+  it('refuses a home that other users can change or whose secrets they can read, with the command that corrects it', () => {
+    for (const mode of [0o777, 0o770, 0o722, 0o1777]) {
+      chmodSync(home, mode);
+      expect(errorsOf({})).toContain(`chmod 700 ${home}`);
+    }
+    chmodSync(home, 0o755);
+    const file = path.join(home, 'config.json');
+    writeFileSync(file, '{}', { mode: 0o600 });
+    expect(load({}).warnings).toEqual([]);
+    chmodSync(file, 0o644);
+    expect(errorsOf({})).toContain(`chmod 600 ${file}`);
+    chmodSync(file, 0o620);
+    expect(errorsOf({})).toContain(`chmod go-w ${file}`);
+    chmodSync(file, 0o600);
+    const persona = path.join(home, 'profiles', 'default', 'system_prompt.md');
+    mkdirSync(path.dirname(persona), { recursive: true });
+    writeFileSync(persona, 'You are kind.');
+    chmodSync(persona, 0o666);
+    expect(errorsOf({})).toContain(`chmod go-w ${persona}`);
+    // A home that lets nobody else in protects what lies in it.
+    chmodSync(home, 0o700);
+    expect(load({}).warnings).toEqual([]);
+    expect(homePermissions(path.join(home, 'missing')).errors).toEqual([]);
+    chmodSync(home, 0o777);
+    expect(homePermissions(home, 'win32').errors).toEqual([]);
+  });
+
+  it('warns of connections that leave the machine unprotected, and of no others', () => {
+    const warned = (environment: Record<string, string>): string => load(environment).warnings.join('\n');
+    const [near, far] = ['127.0.0.1', 'db.example'];
+    expect(warned({ DATABASE_URL: `postgres://p:secret@${far}/p` })).toMatch(
+      /verified TLS.*sslmode=verify-full/,
+    );
+    expect(warned({ DATABASE_URL: `postgres://p:secret@${far}/p` })).not.toContain('secret');
+    expect(warned({ DATABASE_URL: `postgres://${near},${far}/p?sslmode=require` })).toContain('verified TLS');
+    expect(warned({ DATABASE_URL: `postgres://p@${far}/p?sslmode=verify-full` })).toBe('');
+    for (const url of [
+      `postgres://p@${near}:5432/p`,
+      'postgres://[::1]/p',
+      'postgres:///p',
+      'postgres://localhost/p',
+    ])
+      expect(warned({ DATABASE_URL: url })).toBe('');
+    expect(warned({ NATS_URL: `nats://u:secret@${far}` })).toMatch(/db\.example without TLS.*tls:\/\//);
+    expect(warned({ NATS_URL: `nats://u:secret@${far}` })).not.toContain('secret');
+    expect(warned({ NATS_URL: `nats://${far}` })).toMatch(/without TLS[^]*no login for db\.example/);
+    expect(warned({ NATS_URL: `tls://u:pw@${far}` })).toBe('');
+    expect(warned({ NATS_URL: `nats://${near}, nats://localhost:4222` })).toBe('');
   });
 
   it('checks a Telegram token only as digits, colon, text', () => {
@@ -107,11 +158,7 @@ describe('the configuration', () => {
   });
 
   it('runs no programs unless the file says so (B-20)', () => {
-    expect(load({}).tools).toEqual({
-      enabled: ['list_dir', 'read_file', 'memory', 'cron'],
-      exec: false,
-      ports: [],
-    });
+    expect(load({}).tools).toEqual({ exec: false, ports: [] });
     expect(errorsOf({}, { tools: { enabled: [7] } })).toContain('tools.enabled.0');
     expect(load({}, { tools: { exec: true } }).tools.exec).toBe(true);
     expect(errorsOf({}, { tools: { exec: 'yes' } })).toContain('tools.exec');
@@ -121,12 +168,34 @@ describe('the configuration', () => {
     const config = load({
       DATABASE_URL: 'postgres://parley:s%40cret-word@127.0.0.1/parley',
       TELEGRAM_BOT_TOKEN: '12:abcdef',
-      GATEWAY_TOKEN: 'a-token-of-sixteen',
+      GATEWAY_TOKEN: 'a-token-of-thirty-two-or-more-0123456789',
       BRAVE_API_KEY: 'brave-secret',
+      TRANSCRIPTION_API_KEY: 'speech-secret',
+      NATS_URL: 'nats://gateway:nats%2Dword@one:4222,nats://nats-token@two',
     });
     expect(secretsOf(config).secrets).toEqual(
-      expect.arrayContaining(['s@cret-word', '12:abcdef', 'a-token-of-sixteen', 'brave-secret']),
+      expect.arrayContaining([
+        's@cret-word',
+        '12:abcdef',
+        'a-token-of-thirty-two-or-more-0123456789',
+        'brave-secret',
+        'speech-secret',
+        'nats-word',
+        'nats-token',
+      ]),
     );
+  });
+
+  it("refuses a token of one's own that could be guessed, with the rule and without the token", () => {
+    for (const token of ['a-token-of-sixteen', 'a'.repeat(64), 'abcabcabcabcabcabcabcabcabcabcabcabc']) {
+      const message = errorsOf({ GATEWAY_TOKEN: token });
+      expect(message).toContain(
+        'GATEWAY_TOKEN: must be random: at least 32 characters, 10 of them different',
+      );
+      expect(message).not.toContain(token);
+    }
+    const random = '0f4c2b8a9d7e6153f0e1d2c3b4a59687';
+    expect(load({ GATEWAY_TOKEN: random }).env.GATEWAY_TOKEN).toBe(random);
   });
 
   it('refuses a key that no header can carry, without repeating it, and redacts a valid one', () => {

@@ -18,7 +18,7 @@ import type { Log } from '../src/contracts/log.ts';
 import { createLog } from '../src/ops/log.ts';
 import { openEmbedded } from '../src/store/embedded/embedded.ts';
 import { newId } from '../src/lib/ids.ts';
-import type { SessionStart } from '../src/contracts/records.ts';
+import type { SessionStart } from '../src/contracts/store/records.ts';
 import { migrateDatabase } from '../src/store/database/migrate.ts';
 import { openStoreAt, type Store } from '../src/store/store.ts';
 import type { DatabasePlace } from '../src/store/database/database.ts';
@@ -70,7 +70,7 @@ let embeddedServer: Promise<Server> | undefined;
 /** Migrated schemas of the embedded server that no test uses now. */
 const embeddedSchemas: string[] = [];
 
-/** The one embedded server of this worker process. It ends with the process, and its files with the run (run-folder.ts). */
+/** The one embedded server of this worker process. It ends with the process, and its files with the run (runs/folder.ts). */
 function sharedEmbedded(): Promise<Server> {
   return (embeddedServer ??= makeEmbeddedHome()
     .then((home) => openEmbedded(home, silentLog))

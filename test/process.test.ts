@@ -10,7 +10,7 @@ import { makeEmbeddedHome, silentLog } from './database.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
 import { openStore } from '../src/store/open-store.ts';
 
-const TOKEN = 'a-token-of-sixteen-or-more';
+const TOKEN = 'a-token-of-thirty-two-or-more-0123456789';
 /** Nobody listens on the discard port of loopback. */
 const NO_MODEL = 'http://127.0.0.1:9';
 
@@ -101,7 +101,7 @@ describe('the process', () => {
     const settings = { GATEWAY_HOME: home, GATEWAY_TOKEN: TOKEN, OLLAMA_HOST: model.url };
     const first = await startGatewayProcess(settings);
     const asked = chat(first.url, TOKEN, { stream: true }).catch(String);
-    await expect.poll(() => model.active).toBe(1);
+    await expect.poll(() => model.active, { timeout: 20_000 }).toBe(1);
     const began = performance.now();
     first.signal('SIGTERM');
     const second = startGatewayProcess(settings);
@@ -114,6 +114,12 @@ describe('the process', () => {
       .toContain('one two three four five six');
   }, 90_000);
 
+  it('ends cleanly when its terminal is closed', async () => {
+    const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: NO_MODEL });
+    gateway.signal('SIGHUP');
+    expect(await gateway.ended).toBe(0);
+  });
+
   it('ends at once on a second SIGTERM', async () => {
     const model = await startFakeOllama({ fallback: { text: 'word '.repeat(400), perSecond: 10 } });
     onTestFinished(() => model.close());
@@ -123,7 +129,7 @@ describe('the process', () => {
       OLLAMA_HOST: model.url,
     });
     const asked = chat(gateway.url, TOKEN, { stream: true }).catch(String);
-    await expect.poll(() => model.active).toBe(1);
+    await expect.poll(() => model.active, { timeout: 20_000 }).toBe(1);
     gateway.signal('SIGTERM');
     await expect.poll(() => gateway.stdout()).toContain('stopping');
     const began = performance.now();

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { channels } from '../channels/index.ts';
-import { environmentSchemaFor } from '../src/config.ts';
+import { environmentSchemaFor } from '../src/config-schema.ts';
 import { codeBlocks, readText, relativeLinks, ROOT } from './docs/pages.ts';
 
 const environmentSchema = environmentSchemaFor(channels);
@@ -45,7 +45,7 @@ describe('the container', () => {
     expect(compose).not.toContain('\t');
     const dockerfile = readText('Dockerfile');
     for (const line of [
-      'FROM node:24-slim',
+      'FROM ${NODE_IMAGE}\n',
       'GATEWAY_HOME=/data',
       'VOLUME /data',
       'USER node',
@@ -55,5 +55,37 @@ describe('the container', () => {
     const copied = [...dockerfile.matchAll(/^COPY ([a-z]+) \.\//gm)].map(([, name]) => name ?? '');
     expect(copied).toEqual(['src', 'channels', 'drizzle']);
     expect(copied.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
+  });
+
+  it('pins every image by version and digest, and lets it be replaced', () => {
+    const compose = readText('docker-compose.yml');
+    const images = [...compose.matchAll(/(?:image|NODE_IMAGE): (.*)$/gm)].map(([, image]) => image ?? '');
+    expect(images).toHaveLength(3);
+    for (const image of images)
+      expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z/]+:\d+(\.\d+)+(-[a-z0-9]+)*@sha256:[0-9a-f]{64}\}$/);
+    const from = [...readText('Dockerfile').matchAll(/^FROM (.*)$/gm)].map(([, image]) => image);
+    expect(from).toEqual(['${NODE_IMAGE}']);
+    const node = /^ARG NODE_IMAGE=(.*)$/m.exec(readText('Dockerfile'))?.[1];
+    expect(images[0]).toBe(`\${NODE_IMAGE:-${node}}`);
+  });
+
+  it('has no default password, no rights it does not need, and keeps its secrets out of images and the repository', () => {
+    const compose = readText('docker-compose.yml');
+    const uses = [...compose.matchAll(/\$\{POSTGRES_PASSWORD([^}]*)\}/g)].map(
+      ([, otherwise]) => otherwise ?? '',
+    );
+    expect(uses).toHaveLength(2);
+    for (const otherwise of uses) expect(otherwise).toMatch(/^:\?/);
+    const services = compose
+      .slice(compose.indexOf('services:'), compose.indexOf('\nvolumes:'))
+      .split(/\n {2}(?=[a-z]+:\n)/);
+    const hardened = services.slice(1);
+    expect(hardened).toHaveLength(3);
+    for (const service of hardened) {
+      expect(service).toContain('\n    cap_drop: [ALL]\n');
+      expect(service).toContain('\n    security_opt: ["no-new-privileges:true"]\n');
+    }
+    expect(hardened.filter((service) => service.includes('\n    read_only: true\n'))).toHaveLength(2);
+    for (const file of ['.gitignore', '.dockerignore']) expect(readText(file).split('\n')).toContain('.env');
   });
 });

@@ -1,7 +1,7 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { existingTests, LongestFirst } from './run-order.ts';
+import { existingTests, LongestFirst } from './runs/order.ts';
 
 /**
  * Files that need a process of their own, because they replace a module, change the environment of the process, bound the
@@ -11,6 +11,9 @@ import { existingTests, LongestFirst } from './run-order.ts';
 const ALONE = existingTests([
   'store/embedded/embedded.test.ts',
   'tools/exec/exec.test.ts',
+  'tools/exec/bounds.test.ts',
+  'tools/exec/sandbox-group.test.ts',
+  'tools/exec/shut-in.test.ts',
   'security/egress.test.ts',
   'delivery/text/cut.test.ts',
   'bus/nodes.test.ts',
@@ -18,7 +21,6 @@ const ALONE = existingTests([
   'bus/stop.test.ts',
   'bus/driver-model.test.ts',
   'providers/ollama/silence.test.ts',
-  'intake/leader.test.ts',
 ]);
 
 export default defineConfig({
@@ -34,7 +36,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
-    globalSetup: 'test/run-folder.ts',
+    globalSetup: 'test/runs/folder.ts',
+    setupFiles: ['test/runs/bounded-properties.ts'],
     projects: [
       {
         extends: true,

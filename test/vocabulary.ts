@@ -48,7 +48,12 @@ const BANNED: readonly Banned[] = [
   { words: /errands?/, instead: 'task' },
   { words: /seats?/, instead: 'participant' },
   { words: /cast/, instead: 'scripted provider' },
-  { words: /worlds?/, instead: 'scenario, fixture', allowed: { lines: /(Hello|dear|the|') \**world/ } },
+  {
+    words: /worlds?/,
+    instead: 'scenario, fixture',
+    // The protocol of MCP has the other one.
+    allowed: { lines: /(Hello|dear|the|') \**world|openWorldHint/ },
+  },
   {
     words: /bubbles?/,
     instead: 'message',
@@ -58,12 +63,11 @@ const BANNED: readonly Banned[] = [
   { words: /faults?/, instead: 'error, failure' },
   { words: /bury|buries|buried/, instead: 'dead letter' },
   {
-    words: /voices?/,
-    instead: 'output, sender',
-    // A kind of message that Telegram has.
-    allowed: { files: /^(channels|test\/channels|test\/fakes)\/telegram\// },
+    words: /whisper(s|ed)?/,
+    instead: 'system note',
+    // Names of speech-to-text models and of a server.
+    allowed: { lines: /whisper-1|whisper\.cpp|faster-whisper/ },
   },
-  { words: /whisper(s|ed)?/, instead: 'system note' },
   {
     words: /words of (others|strangers|a stranger|the gateway|this chat)/,
     instead: 'text of, what … wrote',

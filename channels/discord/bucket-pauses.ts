@@ -1,10 +1,23 @@
 /** How long calls must wait, as Discord asked for, by rate limit bucket. */
 
-/** Pauses remembered at once; when more are needed the oldest is forgotten. */
+/** Buckets remembered at once; when more are needed the oldest is forgotten. */
 export const MAX_PAUSES = 1_000;
 
+/** Least wait after a refusal that names no time, in milliseconds; twice as long after each further one, up to the cap. */
+export const UNNAMED_WAIT_MS = 5_000;
+const UNNAMED_CAP_MS = 60_000;
+
+/** Refusals without a time in a row that are waited out; after those the call counts as failed. */
+export const MAX_UNNAMED = 8;
+
+interface Bucket {
+  until: number;
+  /** Refusals without a time since the last call that was not refused. */
+  unnamed: number;
+}
+
 export class BucketPauses {
-  readonly #until = new Map<string, number>();
+  readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -13,16 +26,22 @@ export class BucketPauses {
 
   /** Milliseconds that calls of a bucket must still wait; 0 when they need not. */
   left(bucket: string): number {
-    const left = (this.#until.get(bucket) ?? 0) - this.#now();
-    if (left > 0) return Math.ceil(left);
-    this.#until.delete(bucket);
-    return 0;
+    return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#now()));
   }
 
-  pause(bucket: string, ms: number): void {
-    this.#until.delete(bucket);
-    const oldest = this.#until.keys().next();
-    if (this.#until.size >= MAX_PAUSES && oldest.done !== true) this.#until.delete(oldest.value);
-    this.#until.set(bucket, this.#now() + ms);
+  /** Notes a refusal, and gives the wait for it in milliseconds: `askedMs`, or one of our own; undefined when those are used up. */
+  refused(bucket: string, askedMs: number | undefined): number | undefined {
+    const unnamed = askedMs === undefined ? (this.#buckets.get(bucket)?.unnamed ?? 0) + 1 : 0;
+    const ms = askedMs ?? Math.min(UNNAMED_CAP_MS, UNNAMED_WAIT_MS * 2 ** (unnamed - 1));
+    this.#buckets.delete(bucket);
+    const oldest = this.#buckets.keys().next();
+    if (this.#buckets.size >= MAX_PAUSES && oldest.done !== true) this.#buckets.delete(oldest.value);
+    this.#buckets.set(bucket, { until: this.#now() + ms, unnamed });
+    return unnamed > MAX_UNNAMED ? undefined : ms;
+  }
+
+  /** Notes a call that was not refused. */
+  passed(bucket: string): void {
+    if (this.left(bucket) === 0) this.#buckets.delete(bucket);
   }
 }

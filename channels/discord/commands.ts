@@ -34,6 +34,12 @@ const ASK: SlashCommand = {
       description: 'What you want to know or have done',
       required: true,
     },
+    {
+      type: ApplicationCommandOptionType.Attachment,
+      name: 'file',
+      description: 'A picture, a document or a recording that belongs to it',
+      required: false,
+    },
   ],
   contexts,
 };

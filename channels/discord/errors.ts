@@ -1,10 +1,11 @@
 /** Converts Discord's refusals and failures to `ChannelError`. */
 import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
+import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
-import { PrivateFieldError } from './private-fields.ts';
+import { PrivateFieldError } from './gateway/private-fields.ts';
 
-const BAD_TOKEN =
+export const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
 
 /** The wait in milliseconds when Discord reports a write limit (20028) without a time. */
@@ -17,20 +18,23 @@ const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   10_015: ['message_gone', 'The reply to this Discord command can no longer be edited.'],
   10_062: ['message_gone', 'The Discord command expired before it was acknowledged (3 seconds).'],
   20_028: ['rate_limited', 'Discord limits writes to this channel.'],
+  30_046: ['message_gone', 'Discord takes no more edits of this message, because it is over an hour old.'],
   40_060: ['rejected', 'The Discord command was already acknowledged.'],
   50_001: ['blocked', 'The bot cannot see this Discord channel: give it the permission View Channel.'],
   50_005: ['message_gone', 'The Discord message was written by somebody else and cannot be edited.'],
   50_006: ['rejected', 'Discord does not take an empty message.'],
   50_007: ['blocked', 'This person takes no direct messages from the bot on Discord.'],
   50_013: [
-    'rejected',
+    'blocked',
     'The bot may not do this on Discord: give it the permission Send Messages in this channel.',
   ],
   50_027: [
     'message_gone',
     'The reply to this Discord command can no longer be edited: its 15 minutes are over.',
   ],
-  50_083: ['rejected', 'The Discord thread is archived: unarchive it to write there.'],
+  50_083: ['blocked', 'The Discord thread is archived: unarchive it to write there.'],
+  160_005: ['blocked', 'The Discord thread is locked: unlock it to write there.'],
+  200_000: ['rejected', "Discord's AutoMod blocked the text: the server's rules forbid something in it."],
 };
 
 /** Converts any error of a REST call to a `ChannelError`; the original error is its cause. */
@@ -38,35 +42,104 @@ export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof RateLimitError) {
     const retryAfterMs = Math.ceil(Math.max(error.retryAfter, error.sublimitTimeout, 1));
-    return rateLimited(retryAfterMs, error);
+    return heldBack(retryAfterMs, error);
   }
   if (error instanceof DiscordAPIError) return fromRefusal(error);
   if (error instanceof HTTPError)
     return unavailable(`Discord answered with status ${error.status}; the call is tried again.`, error);
-  // The message of @discordjs/rest once a 401 has made it drop the token: it sends nothing more.
-  if (error instanceof Error && error.message.startsWith('Expected token to be set'))
-    return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
   return unavailable('Discord cannot be reached; the call is tried again.', error);
 }
 
 function fromRefusal(error: DiscordAPIError): ChannelError {
-  const known = typeof error.code === 'number' ? MEANINGS[error.code] : undefined;
+  const { code, status } = error;
+  const known = typeof code === 'number' ? MEANINGS[code] : undefined;
   if (known !== undefined) {
-    const [code, message] = known;
-    return code === 'rate_limited'
+    const [meaning, message] = known;
+    return meaning === 'rate_limited'
       ? rateLimited(WRITE_LIMIT_MS, error)
-      : new ChannelError(code, message, { cause: error });
+      : new ChannelError(meaning, message, { retryable: isMissingPermission(error), cause: error });
   }
-  if (error.status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
-  if (error.status === 429) return rateLimited(WRITE_LIMIT_MS, error);
+  if (status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
+  // Discord's own refusals are JSON with a number; this one came from something in front of it.
+  if (typeof code !== 'number')
+    return unavailable(`Something before Discord answered with status ${status}.`, error);
   if (error.message.includes('message_reference'))
     return new ChannelError('place_gone', 'The Discord message to reply to is gone.', { cause: error });
-  return new ChannelError('rejected', `Discord refused the call: ${error.message.slice(0, 300)}`, {
-    cause: error,
+  const isPlace = status === 403 || status === 404;
+  const message = `Discord refused the call: ${error.message.slice(0, 300)}`;
+  return new ChannelError(isPlace ? 'blocked' : 'rejected', message, { cause: error });
+}
+
+/** The refusal of an edit: whatever it forbids, the text can still be shown in a new message. Gives other errors back. */
+export function toEditError(error: unknown): unknown {
+  if (!(error instanceof ChannelError)) return error;
+  if (error.code !== 'rejected' && error.code !== 'blocked') return error;
+  return new ChannelError('message_gone', error.message, { cause: error.cause });
+}
+
+/** True when the message to change is gone or can no longer be changed. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ChannelError && error.code === 'message_gone';
+}
+
+/** True when people can fix the refusal by giving the bot a permission. */
+export function lacksPermission({ code, cause }: ChannelError): boolean {
+  return code === 'blocked' && isMissingPermission(cause);
+}
+
+function isMissingPermission(error: unknown): boolean {
+  return [50_001, 50_013, 50_083, 160_005].some((code) => hasCode(error, code));
+}
+
+/** True for an error of Discord's with this JSON error code. */
+export function hasCode(error: unknown, code: number): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+const Limited = z.object({
+  retry_after: z.number().optional(),
+  global: z.boolean().default(false),
+  code: z.number().optional(),
+});
+
+/** Reads a 429 (Discord's documentation, "Rate Limits"). `retryAfterMs` is undefined when it names no time. */
+export async function fromTooMany(
+  response: Pick<Response, 'text'> & { headers: { get(name: string): string | null } },
+): Promise<ChannelError> {
+  const body = Limited.safeParse(parseJson(await response.text())).data;
+  if (body?.code === 30_046) return new ChannelError(...(MEANINGS[30_046] ?? ['message_gone', '']));
+  const seconds = Math.max(Number(response.headers.get('Retry-After') ?? 0) || 0, body?.retry_after ?? 0);
+  const retryAfterMs = seconds > 0 ? Math.ceil(seconds * 1_000) : undefined;
+  return new ChannelError('rate_limited', 'Discord asks to wait.', {
+    retryable: true,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    global: body?.global ?? false,
   });
 }
 
-export function rateLimited(retryAfterMs: number, cause?: unknown): ChannelError {
+/** Undefined for what is no JSON: something in front of Discord has answered. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A call that is not made at all, because Discord has asked to wait before it. */
+export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
+  const message = `Discord asks to wait ${retryAfterMs} ms.`;
+  return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local: true, cause });
+}
+
+/** The bot token is refused; Discord is asked again in `retryAfterMs`. */
+export function tokenRefused(retryAfterMs: number, cause?: unknown): ChannelError {
+  return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
+}
+
+/** A refusal that names the wait. */
+function rateLimited(retryAfterMs: number, cause?: unknown): ChannelError {
   const message = `Discord asks to wait ${retryAfterMs} ms.`;
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, cause });
 }
@@ -77,19 +150,18 @@ function unavailable(message: string, cause: unknown): ChannelError {
 
 /** True when the connection broke or timed out, so that Discord may or may not have carried out the call. */
 export function isAnswerLost(error: unknown): boolean {
-  return error instanceof ChannelError && error.code === 'unavailable' && !(error.cause instanceof HTTPError);
+  if (!(error instanceof ChannelError) || error.code !== 'unavailable') return false;
+  const { cause } = error;
+  return !(cause instanceof HTTPError || cause instanceof DiscordAPIError || cause instanceof ChannelError);
 }
+
+/** The health of a bot whose privileged intent Discord refuses (close code 4014). */
+export const NO_MESSAGE_CONTENT =
+  'Discord refuses the bot the texts of messages that do not mention it: mentions, direct messages and slash commands are answered. Switch on "Message Content Intent" in the Developer Portal (your application, Bot, Privileged Gateway Intents) and restart.';
 
 /** Gateway close codes after which a reconnect cannot help, and how to fix each. */
 const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
   [GatewayCloseCodes.AuthenticationFailed, ['unauthorized', BAD_TOKEN]],
-  [
-    GatewayCloseCodes.DisallowedIntents,
-    [
-      'rejected',
-      'Discord refused the bot its messages (4014): switch on "Message Content Intent" in the Developer Portal (your application, Bot, Privileged Gateway Intents) and restart.',
-    ],
-  ],
   [
     GatewayCloseCodes.ShardingRequired,
     ['rejected', 'Discord demands sharding (4011): Parley serves bots in fewer than 2,500 servers.'],
@@ -108,10 +180,9 @@ export function fatalClose(code: number): ChannelError | undefined {
   return fatal === undefined ? undefined : new ChannelError(...fatal);
 }
 
-/** What a failed login means: fatal for a refused token and for another discord.js, else undefined: try again. */
-export function fatalLogin(error: unknown): ChannelError | undefined {
+/** What a failed attempt to connect means: a refused token or another discord.js, else undefined: try again soon. */
+export function fatalError(error: unknown): ChannelError | undefined {
   if (error instanceof PrivateFieldError)
     return new ChannelError('rejected', error.message, { cause: error });
-  const refused = error instanceof Error && 'code' in error && error.code === 'TokenInvalid';
-  return refused ? new ChannelError('unauthorized', BAD_TOKEN, { cause: error }) : undefined;
+  return error instanceof ChannelError && error.code === 'unauthorized' ? error : undefined;
 }

@@ -1,6 +1,9 @@
 /** Reads Discord's channels: what kind they are, and the messages missed while not connected, up to a bound. */
+import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
-import { readChannel, readMessage } from './inbound.ts';
+import { sleep } from '../../src/lib/sleep.ts';
+import { ChannelKinds } from './channel-kinds.ts';
+import { readMessage } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
 import { retryTransient } from './retry.ts';
 import type { DiscordRest, RestCall } from './rest.ts';
@@ -11,28 +14,39 @@ const MAX_PAGES = 5;
 /** Milliseconds at which Discord's ids begin (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000;
 
-export class History {
-  readonly #rest: DiscordRest;
-  readonly #log: Log;
-  readonly #signal: AbortSignal;
+export interface HistoryParts {
+  rest: DiscordRest;
+  log: Log;
+  signal: AbortSignal;
+  /** Least time between two calls, in milliseconds: sending shares Discord's limit of 50 calls a second. */
+  spacingMs: number;
+  /** First wait before a question that was not answered is asked again, in milliseconds. */
+  retryMs: number;
+  /** Told of each chat of which something was left out: it has more messages, or cannot be read. */
+  leftOut: (chatId: string) => void;
+}
 
-  constructor(parts: { rest: DiscordRest; log: Log; signal: AbortSignal }) {
-    this.#rest = parts.rest;
-    this.#log = parts.log;
-    this.#signal = parts.signal;
+export class History {
+  readonly #parts: HistoryParts;
+  readonly #kinds: ChannelKinds;
+  /** When the next call may be made, on the monotonic clock. */
+  #nextAt = 0;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+    this.#kinds = new ChannelKinds({
+      ...parts,
+      waits: { spacingMs: parts.spacingMs, retryMs: parts.retryMs },
+    });
   }
 
-  /** The messages after an id, oldest first, at most 500; leaving any out is logged. Throws only the signal's reason. */
+  /** The messages after an id, oldest first, at most 500; leaving any out is logged and told. Throws only the signal's reason. */
   async *after(chatId: string, id: string): AsyncGenerator<RawMessage> {
     let last = id;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const query = new URLSearchParams({ limit: String(PAGE), after: last });
-      const answer = await this.#read(chatId, {
-        method: 'get',
-        path: `/channels/${chatId}/messages`,
-        bucket: `history ${chatId}`,
-        query,
-      });
+      const path = `/channels/${chatId}/messages` as const;
+      const answer = await this.#read(chatId, { method: 'get', path, bucket: `history ${chatId}`, query });
       const messages = (Array.isArray(answer) ? answer : [])
         .map(readMessage)
         .filter((message) => message !== undefined)
@@ -41,27 +55,41 @@ export class History {
       last = messages.at(-1)?.id ?? last;
       if (messages.length < PAGE) return;
     }
-    this.#log.warn({ chatId, after: last }, 'discord_history_truncated');
+    this.#parts.log.warn({ chatId, after: last }, 'discord_history_truncated');
+    this.#parts.leftOut(chatId);
   }
 
-  /** Whether a channel is a private chat, and which channel a thread belongs to; undefined when it cannot be read. */
-  async kindOf(chatId: string): Promise<ChannelKind | undefined> {
-    const call = { method: 'get', path: `/channels/${chatId}`, bucket: 'channel' } as const;
-    return readChannel(await this.#read(chatId, call));
+  /**
+   * Whether a channel is a private chat, and which channel a thread belongs to; undefined when that cannot be read. `urgent`
+   * goes before what nobody waits for.
+   */
+  async kindOf(chatId: string, urgent: boolean): Promise<ChannelKind | undefined> {
+    return await this.#kinds.of(chatId, urgent);
   }
 
   /** The answer; undefined after a failure, which is logged. */
   async #read(chatId: string, call: RestCall): Promise<unknown> {
+    const { rest, log, signal, leftOut } = this.#parts;
     try {
-      return await retryTransient(
-        async () => await this.#rest.call({ ...call, signal: this.#signal }),
-        this.#signal,
-      );
+      return await retryTransient(async () => {
+        await this.#turn();
+        return await rest.call({ ...call, signal });
+      }, signal);
     } catch (error) {
-      this.#signal.throwIfAborted();
-      this.#log.warn({ err: error, chatId }, 'discord_channel_unreadable');
+      signal.throwIfAborted();
+      log.warn({ err: error, chatId }, 'discord_channel_unreadable');
+      // Where the bot sees nothing any more, nobody waits for its answer.
+      if (!(error instanceof ChannelError && error.code === 'blocked')) leftOut(chatId);
       return undefined;
     }
+  }
+
+  /** Waits for this call's turn. Throws the signal's reason. */
+  async #turn(): Promise<void> {
+    const now = performance.now();
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + this.#parts.spacingMs;
+    if (at > now) await sleep(at - now, this.#parts.signal);
   }
 }
 

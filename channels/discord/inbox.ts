@@ -1,12 +1,13 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
-import type { Log } from '../../src/contracts/log.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause, sleep } from '../../src/lib/sleep.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import type { History } from './history.ts';
-import { toInbound } from './inbound.ts';
+import { isTextHidden, kindOfEvent, toInbound } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
+import { withLongText } from './long-text.ts';
+import type { LongTextParts } from './long-text.ts';
 import { isTransientError } from './retry.ts';
 
 /** Chats remembered for closing gaps; past that, the one that was silent longest is forgotten. */
@@ -26,13 +27,21 @@ interface Gap {
   after: string;
   /** Some of it may have been received by an earlier process: an old `/stop` or `/new` must not act twice. */
   mayRepeat: boolean;
+  /** Called once all of it is stored. */
+  stored: (() => void)[];
+}
+
+/** A message of the gateway; `stored` is called once it would not be lost with this process. */
+interface Waiting {
+  message: RawMessage;
+  stored: () => void;
 }
 
 interface Chat {
   id: string;
   /** Read from Discord before the first message is published, and again until that succeeds. */
   kind?: ChannelKind | undefined;
-  waiting: RawMessage[];
+  waiting: Waiting[];
   /** The newest committed message; a gap begins after it. */
   lastId?: string;
   /** Read this part of the history before anything that waits. */
@@ -40,11 +49,11 @@ interface Chat {
   work?: Promise<void> | undefined;
 }
 
-export interface InboxParts {
+export interface InboxParts extends LongTextParts {
   history: Pick<History, 'after' | 'kindOf'>;
-  log: Log;
-  signal: AbortSignal;
   botId(): string;
+  /** True while Discord leaves out the texts of messages that do not mention the bot. */
+  limited(): boolean;
   /** Commits a message in the gateway. */
   publish(message: InboundMessage): Promise<Receipt>;
 }
@@ -52,34 +61,52 @@ export interface InboxParts {
 export class Inbox {
   readonly #parts: InboxParts;
   readonly #chats = new Map<string, Chat>();
+  /** Those who wait for a part of the history. */
+  readonly #readers = new Set<() => void>();
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
+    const end = (): void => {
+      for (const resolve of this.#readers) resolve();
+    };
+    parts.signal.addEventListener('abort', end, { once: true });
   }
 
-  /** Queues a message of the Discord gateway and returns at once. */
-  push(message: RawMessage): void {
-    const isPrivate = message.guild_id === undefined;
-    if (toInbound(message, this.#parts.botId(), GROUP) === undefined) return;
-    const chat = this.#chat(message.channel_id, isPrivate ? { place: 'private' } : undefined);
-    if (chat.waiting.length < MAX_WAITING) chat.waiting.push(message);
-    else this.#missed(chat, chat.lastId ?? (BigInt(chat.waiting[0]?.id ?? message.id) - 1n).toString());
-    this.#wake(chat);
-  }
-
-  /** Call after events were missed: reads every known chat from its last committed message on. */
-  closeGap(): void {
-    for (const chat of this.#chats.values()) {
-      if (chat.lastId !== undefined) this.#missed(chat, chat.lastId);
-      this.#wake(chat);
+  /** Queues a message of the Discord gateway and returns at once; `stored` is called when it is committed or refused. */
+  push(message: RawMessage, stored: () => void): void {
+    const kind = kindOfEvent(message);
+    if (this.#toInbound(message, kind ?? GROUP) === undefined) {
+      stored();
+      return;
     }
+    const chat = this.#chat(message.channel_id, kind);
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, stored });
+    else {
+      const before = (BigInt(chat.waiting[0]?.message.id ?? message.id) - 1n).toString();
+      this.#missed(chat, { after: chat.lastId ?? before, mayRepeat: false, stored: [stored] });
+    }
+    this.#wake(chat);
   }
 
-  /** Reads a chat's messages since before this process started, except commands. */
-  readFrom(id: string, kind: ChannelKind, after: string): void {
-    const chat = this.#chat(id, kind);
-    this.#missed(chat, after, true);
+  /**
+   * Reads what was said in a chat after an id, and after the last message that this process has committed. Resolves once
+   * that is stored, or the signal aborts. Of a chat that it has not heard commands are left out: another process may have received them.
+   */
+  async read(id: string, after: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const chat = this.#chat(id, undefined);
+    const { lastId } = chat;
+    const from = lastId !== undefined && isLater(lastId, after) ? lastId : after;
+    this.#missed(chat, { after: from, mayRepeat: lastId === undefined, stored: [resolve] });
     this.#wake(chat);
+    this.#readers.add(resolve);
+    await promise;
+    this.#readers.delete(resolve);
+  }
+
+  /** The chats in which this process has committed a message, the one that was active last at the end. */
+  get heard(): string[] {
+    return [...this.#chats.values()].filter(({ lastId }) => lastId !== undefined).map(({ id }) => id);
   }
 
   /** Waits at most 2 s for commits in flight and for `others`; the signal must have been aborted. Never throws. */
@@ -96,15 +123,24 @@ export class Inbox {
     const chat = this.#chats.get(id) ?? { id, kind, waiting: [] };
     this.#chats.delete(id);
     this.#chats.set(id, chat);
-    for (const [key, idle] of this.#chats) {
-      if (this.#chats.size <= MAX_CHATS) break;
-      if (idle.work === undefined) this.#chats.delete(key);
-    }
+    // Chats in which nothing was committed go first: they have no gap to close.
+    for (const isForgotten of [({ lastId }: Chat) => lastId === undefined, () => true])
+      for (const [key, idle] of this.#chats) {
+        if (this.#chats.size <= MAX_CHATS) break;
+        if (idle !== chat && idle.work === undefined && isForgotten(idle)) this.#chats.delete(key);
+      }
     return chat;
   }
 
-  #missed(chat: Chat, after: string, mayRepeat = false): void {
-    chat.gap ??= { after, mayRepeat };
+  #missed(chat: Chat, gap: Gap): void {
+    const known = chat.gap;
+    chat.gap = known === undefined ? gap : { ...widen(known, gap), stored: [...known.stored, ...gap.stored] };
+  }
+
+  #toInbound(message: RawMessage, kind: ChannelKind): InboundMessage | undefined {
+    const botId = this.#parts.botId();
+    if (this.#parts.limited() && kind.place === 'group' && isTextHidden(message, botId)) return undefined;
+    return toInbound(message, botId, kind);
   }
 
   #wake(chat: Chat): void {
@@ -129,19 +165,27 @@ export class Inbox {
         chat.gap = undefined;
         for await (const message of history.after(chat.id, gap.after))
           await this.#commit(message, chat, gap.mayRepeat);
+        if (signal.aborted) return;
+        for (const stored of gap.stored) stored();
         continue;
       }
       const next = chat.waiting.shift();
       if (next === undefined) return;
-      await this.#commit(next, chat);
+      await this.#commit(next.message, chat);
+      if (!signal.aborted) next.stored();
     }
   }
 
   /** Publishes a message, again until it is committed or refused for good: Discord does not deliver it again. */
   async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
     const { signal, log } = this.#parts;
-    chat.kind ??= await this.#parts.history.kindOf(chat.id);
-    const inbound = toInbound(message, this.#parts.botId(), chat.kind ?? GROUP);
+    const botId = this.#parts.botId();
+    if (toInbound(message, botId, GROUP) === undefined) return;
+    chat.kind ??= await this.#parts.history.kindOf(chat.id, isCall(message, botId));
+    // Without its kind it would be taken for a message elsewhere: refused there, or answered.
+    if (chat.kind === undefined) return;
+    if (this.#toInbound(message, chat.kind) === undefined) return;
+    const inbound = this.#toInbound(await withLongText(message, this.#parts), chat.kind);
     if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
@@ -159,6 +203,17 @@ export class Inbox {
       }
     }
   }
+}
+
+/** Both gaps in one. */
+function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
+  const after = isLater(one.after, other.after) ? other.after : one.after;
+  return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
+}
+
+/** True for a message that calls the bot. */
+function isCall(message: RawMessage, botId: string): boolean {
+  return toInbound(message, botId, GROUP)?.mentioned === true;
 }
 
 function isLater(id: string, than: string | undefined): boolean {

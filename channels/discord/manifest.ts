@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 
+const perSecond = z.number().min(1).max(1_000);
 const SNOWFLAKE = /^\d{1,20}$/;
 
 export const manifest = defineChannel({
@@ -20,13 +21,38 @@ export const manifest = defineChannel({
       .describe("another address of Discord's API, for tests"),
   }),
   settings: z.strictObject({
-    // Discord allows about five sends and edits in five seconds: this leaves room for final texts.
     editIntervalMs: z
       .int()
       .min(1)
       .max(MAX_EDIT_INTERVAL_MS)
       .default(1_200)
-      .describe('least milliseconds between two edits of a growing answer in one channel'),
+      .describe('least milliseconds between two edits of a growing answer in one channel or thread'),
+    burst: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('first messages and final texts that may go out at once in a channel or thread'),
+    /** Discord allows about five sends and five edits in five seconds. */
+    callsPer5Seconds: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(5)
+      .describe('most messages and edits in one channel or thread in any five seconds'),
+    reservedForFinals: z
+      .int()
+      .min(0)
+      .max(100)
+      .default(1)
+      .describe('how many of both only final texts may use'),
+    /** Discord allows fifty calls a second for a bot; some are not made by answers. */
+    callsPerSecond: z
+      .strictObject({
+        start: perSecond.default(45).describe('calls a second of the whole bot at first'),
+        most: perSecond.default(48).describe('what it may rise to while calls wait and Discord refuses none'),
+      })
+      .prefault({}),
   }),
   // The ids of direct messages and of server channels look alike.
   ids: { userId: SNOWFLAKE, chatId: SNOWFLAKE, description: 'a numeric id such as 80351110224678912' },

@@ -1,10 +1,16 @@
 /** Discord's Markdown syntax: what must be escaped, and how code, spans and addresses are written safely. Pure. */
 
 /** Zero-width space: separates characters that Discord would otherwise read as one mark. */
-export const ZERO_WIDTH = '\u200b';
+const ZERO_WIDTH = '\u200b';
 
-/** Addresses in plain text, without the punctuation that follows them. */
-const ADDRESS = /https?:\/\/[^\s<>`\\]*[^\s<>`\\.,:;"')\]]/g;
+/** Words that ping everybody after an `@`. */
+const PING = '(?:everyone|here)';
+
+/** Addresses in plain text, without the punctuation that follows them; one ends before a ping. */
+const ADDRESS = new RegExp(
+  String.raw`https?:\/\/(?:(?!@${PING})[^\s<>\`\\])*(?!@${PING})[^\s<>\`\\.,:;"')\]]`,
+  'g',
+);
 
 /**
  * Makes text show as itself: no mark, no spoiler, no mention, no custom emoji, no date. Addresses are put in `<…>`: Discord
@@ -22,10 +28,19 @@ export function escapeText(text: string): string {
 
 function escapeWords(text: string): string {
   return text
-    .replaceAll(/[\\*_~|`[\]]/g, String.raw`\$&`)
+    .replaceAll(/[\\*_~|`[\]<]/g, String.raw`\$&`)
     .replaceAll(/(?<=https?:\/)(?=\/)/g, ZERO_WIDTH)
-    .replaceAll(/@(?=everyone|here)/g, `@${ZERO_WIDTH}`)
+    .replaceAll(new RegExp(`@(?=${PING})`, 'g'), `@${ZERO_WIDTH}`)
     .replaceAll(/<(?=[@#:/]|a:|t:|id:|https?:)/g, `<${ZERO_WIDTH}`);
+}
+
+/** Joins two rendered phrases so that the end of the one and the start of the other are no mark and no ping. */
+export function joinPhrases(before: string, after: string): string {
+  // `**a****b**` is no markup: keep two marks apart.
+  const isMark = /[*~`]$/.test(before) && /^[*~`]/.test(after);
+  const isPing = before.endsWith('@') && new RegExp(`^${PING}`).test(after);
+  const isMention = before.endsWith('<') && /^[@#:/]|^(?:a|t|id|https?):/.test(after);
+  return before + (isMark || isPing || isMention ? ZERO_WIDTH : '') + after;
 }
 
 /** The addresses in a text, which are not escaped. */
@@ -36,7 +51,7 @@ export function addressesIn(text: string): string[] {
 /** Escapes line starts that would become headings, small print, quotes or list items. */
 export function escapeLineStarts(text: string): string {
   return text.replaceAll(
-    /^(\s*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
+    /^([^\S\n\r\u2028\u2029]*)(#(?=#{0,2}\s)|>|-(?=\s|#)|(\d+)\.(?=\s))/gm,
     (_, indent: string, sign: string, digits: string | undefined) =>
       digits === undefined ? `${indent}\\${sign}` : `${indent}${digits}\\.`,
   );
@@ -59,7 +74,7 @@ export function span(code: string): string {
 /** The address, when it leads to the web, with nothing in it that could end a link in `<…>`; undefined otherwise. */
 export function webUrl(url: string): string | undefined {
   if (!/^https?:\/\/[^\s]/i.test(url)) return undefined;
-  return url.replaceAll(/[\s<>\\`]/g, percent);
+  return url.replaceAll(new RegExp(String.raw`[\s<>\\\`]|@(?=${PING})`, 'g'), percent);
 }
 
 /** A link with a text of its own. Parentheses in the address would end it. */

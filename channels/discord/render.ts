@@ -5,7 +5,6 @@ import type {
   List,
   ListItem,
   Nodes,
-  Parent,
   PhrasingContent,
   Root,
   RootContent,
@@ -19,10 +18,10 @@ import {
   escapeLineStarts,
   escapeText,
   fence,
+  joinPhrases,
   maskedLink,
   span,
   webUrl,
-  ZERO_WIDTH,
 } from './markup.ts';
 import { drawTable } from '../../src/lib/text-table.ts';
 
@@ -139,13 +138,11 @@ function table(node: Table, scope: Scope): string {
   return scope.markup ? fence(aligned, '') : aligned;
 }
 
-function phrases(nodes: readonly PhrasingContent[], scope: Scope): string {
+function phrases(nodes: readonly Nodes[], scope: Scope): string {
   let text = '';
   for (const node of nodes) {
     const next = phrase(node, scope);
-    // `**a****b**` is no markup: keep two marks apart.
-    const touching = scope.markup && /[*~`]$/.test(text) && /^[*~`]/.test(next);
-    text += touching ? ZERO_WIDTH + next : next;
+    text = scope.markup ? joinPhrases(text, next) : text + next;
   }
   return text;
 }
@@ -168,16 +165,12 @@ function phrase(node: Nodes, outer: Scope): string {
     case 'break':
       return '\n';
     case 'link':
-      return link((inner) => phrasesOf(node, inner), node.url, scope);
+      return link((inner) => phrases(node.children, inner), node.url, scope);
     case 'image':
       return link((inner) => literal(node.alt ?? '', inner), node.url, scope);
     default:
-      return 'children' in node ? phrasesOf(node, scope) : '';
+      return 'children' in node ? phrases(node.children, scope) : '';
   }
-}
-
-function phrasesOf(node: Parent, scope: Scope): string {
-  return node.children.map((child) => phrase(child, scope)).join('');
 }
 
 function literal(text: string, scope: Scope): string {

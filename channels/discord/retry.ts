@@ -21,7 +21,7 @@ export async function retryTransient<T>(work: () => Promise<T>, signal: AbortSig
   }
 }
 
-/** True when the same call may succeed later. */
+/** True when the same call may succeed soon; a permission that is missing takes people to give it. */
 export function isTransientError(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.retryable;
+  return error instanceof GatewayError && error.retryable && error.code !== 'blocked';
 }

@@ -6,9 +6,9 @@ import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { Button, Place } from '../../src/contracts/message.ts';
-import { isAnswerLost } from './errors.ts';
+import { isAnswerLost, toChannelError, toEditError } from './errors.ts';
 import { render } from './render.ts';
-import type { DiscordRest } from './rest.ts';
+import type { DiscordRest, RestCall } from './rest.ts';
 
 /** Discord's limit on a message's text, in characters. */
 export const MAX_LENGTH = 2_000;
@@ -25,20 +25,30 @@ export interface Content {
   flags: number;
   /** Always present: an edit without it would keep the old buttons. */
   components: object[];
+  /** Present with files: what each is called, and what it is. */
+  attachments?: object[];
 }
 
 export class Sending {
   readonly #rest: DiscordRest;
+  readonly #onRefused: (channelId: string) => void;
 
-  constructor(rest: DiscordRest) {
+  /** `onRefused` is called for the first refusal in a channel for want of a permission. */
+  constructor(rest: DiscordRest, onRefused: (channelId: string) => void) {
     this.#rest = rest;
+    this.#onRefused = onRefused;
   }
 
   /**
    * Creates a message; gives its id. Discord answers a repeated nonce with the first message, so a lost answer is
    * requested once more here, and any later repeat of the same part is harmless.
    */
-  async create(place: Place, content: Content, nonce: string, replyTo?: string): Promise<string> {
+  async create(
+    place: Place,
+    content: Content,
+    { nonce, replyTo }: Pick<OutboundPart, 'nonce' | 'replyTo'>,
+    files?: RestCall['files'],
+  ): Promise<string> {
     const reply = replyTo !== undefined && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
@@ -52,40 +62,86 @@ export class Sending {
         path: `/channels/${channelIdOf(place)}/messages`,
         bucket: `send ${channelIdOf(place)}`,
         body,
+        ...(files && { files }),
       });
-    const answer = await create().catch(async (error: unknown) => {
-      if (!isAnswerLost(error)) throw error;
-      return await create();
-    });
-    return messageId(answer);
+    try {
+      const answer = await create().catch(async (error: unknown) => {
+        if (!isAnswerLost(error)) throw error;
+        return await create();
+      });
+      this.#rest.noteMessage(channelIdOf(place), undefined);
+      return await this.#withText(answer, channelIdOf(place), content);
+    } catch (error) {
+      this.#noteRefusal(channelIdOf(place), error);
+      throw error;
+    }
   }
 
+  /** Lets health and people know of a channel where the bot may not write. */
+  #noteRefusal(channelId: string, error: unknown): void {
+    if (this.#rest.noteMessage(channelId, toChannelError(error))) this.#onRefused(channelId);
+  }
+
+  /** Discord answers a nonce that it knows with the message as it was first sent: that one gets the text. Gives its id. */
+  async #withText(answer: unknown, channelId: string, content: Content): Promise<string> {
+    const id = messageId(answer);
+    const shown = ShownText.safeParse(answer);
+    if (shown.success && shown.data.content.trim() !== content.content.trim())
+      await this.edit(id, channelId, content);
+    return id;
+  }
+
+  /** Throws `ChannelError('message_gone')` also for a message that is there, but may not be changed: a new one can be sent. */
   async edit(id: string, chatId: string, content: Content): Promise<void> {
-    await this.#rest.call({
-      method: 'patch',
-      path: `/channels/${chatId}/messages/${id}`,
-      bucket: `edit ${chatId}`,
-      body: content,
-    });
+    try {
+      await this.#rest.call({
+        method: 'patch',
+        path: `/channels/${chatId}/messages/${id}`,
+        bucket: `edit ${chatId}`,
+        body: content,
+      });
+    } catch (error) {
+      throw toEditError(error);
+    }
+  }
+
+  /** One that is gone already is no error. */
+  async delete(id: string, chatId: string): Promise<void> {
+    const path = `/channels/${chatId}/messages/${id}` as const;
+    await unlessGone(this.#rest.call({ method: 'delete', path, bucket: `delete ${chatId}` }));
   }
 
   async typing(place: Place): Promise<void> {
     const path = `/channels/${channelIdOf(place)}/typing` as const;
-    await this.#rest.call({ method: 'post', path, bucket: `typing ${channelIdOf(place)}` });
+    try {
+      await this.#rest.call({ method: 'post', path, bucket: `typing ${channelIdOf(place)}` });
+    } catch (error) {
+      this.#noteRefusal(channelIdOf(place), error);
+      throw error;
+    }
+  }
+}
+
+/** Waits for a deletion; a message that is gone already is what was asked for. */
+export async function unlessGone(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
   }
 }
 
 /** The fields for a part. Discord parses markup in everything, so `plain` only leaves out what the renderer added. */
 export function contentOf(part: OutboundPart): Content {
-  return content(part.plain === true ? part.body.plain : part.body.text, part.buttons);
+  return contentWith(part.plain === true ? part.body.plain : part.body.text, part.buttons);
 }
 
 /** A short text of the gateway itself (Markdown), cut to what fits. */
 export function contentOfText(text: string): Content {
-  return content(render(parseMarkdown(text)).text.slice(0, MAX_LENGTH).toWellFormed());
+  return contentWith(render(parseMarkdown(text)).text.slice(0, MAX_LENGTH).toWellFormed());
 }
 
-function content(text: string, buttons: readonly Button[] = []): Content {
+export function contentWith(text: string, buttons: readonly Button[] = []): Content {
   const flags = MessageFlags.SuppressEmbeds;
   return { content: text, allowed_mentions: { parse: [] }, flags, components: rowsOf(buttons) };
 }
@@ -129,6 +185,7 @@ export function channelIdOf({ chatId, threadId }: Place): string {
 }
 
 const Created = z.object({ id: z.string() });
+const ShownText = z.object({ content: z.string() });
 
 /** The id of the message in an answer. Throws `ChannelError('unavailable')` for anything else. */
 export function messageId(answer: unknown): string {

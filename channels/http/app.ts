@@ -4,13 +4,27 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals } from './routes/approvals.ts';
-import { completions } from './routes/completions.ts';
+import { completions } from './routes/openai/completions.ts';
+import { embeddings } from './routes/openai/embeddings.ts';
+import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
-import { errorBody, errorHeaders, HttpError, toHttpError } from './errors.ts';
-import { healthz, listCommands, listModels, metrics, readyz } from './routes/gateway.ts';
-import { actOnPlan } from './routes/plans.ts';
+import { MAX_ASKED_HEADERS } from './config.ts';
+import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
+import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
+import {
+  healthz,
+  listCommands,
+  listModels,
+  metrics,
+  readModel,
+  readSettings,
+  readyz,
+} from './routes/gateway.ts';
+import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
+import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
+import { responses } from './routes/openai/responses.ts';
 import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readUsage } from './routes/usage.ts';
@@ -27,11 +41,16 @@ import {
 
 const API: Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
-  { method: 'GET', path: '/readyz', handle: readyz },
+  { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
   { method: 'POST', path: '/v1/chat/completions', scope: 'chat', handle: completions },
+  { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
+  { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
+  // Names of models may have slashes.
+  { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
+  { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
@@ -39,12 +58,21 @@ const API: Route[] = [
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
   { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
+  { method: 'POST', path: '/v1/sessions/:key/files', scope: 'chat', handle: uploadFile },
+  // The paths of files have slashes.
+  { method: 'GET', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: downloadFile },
+  { method: 'DELETE', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: deleteFile },
+  { method: 'GET', path: '/v1/file-limits', scope: 'chat', handle: readFileLimits },
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
+  { method: 'POST', path: '/v1/sessions/:key/plans', scope: 'chat', handle: requestPlan },
+  { method: 'GET', path: '/v1/plans', scope: 'chat', handle: listPlans },
+  { method: 'GET', path: '/v1/plans/:id', scope: 'chat', handle: readOnePlan },
+  { method: 'PATCH', path: '/v1/plans/:id', scope: 'chat', handle: changePlan },
   { method: 'POST', path: '/v1/plans/:id/:action', scope: 'chat', handle: actOnPlan },
   { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
-  { method: 'POST', path: '/v1/approvals/:id', scope: 'chat', handle: answerApproval },
+  { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
@@ -54,6 +82,7 @@ const API: Route[] = [
 export interface AppParts {
   deps: HandlerDeps;
   authenticator: RequestAuthenticator;
+  sockets: Pick<OpenSockets, 'identify'>;
   page: PageFiles;
   allowed(): AllowList;
 }
@@ -86,9 +115,14 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     await next();
     return undefined;
   });
-  for (const { method, path, scope, handle } of routes) {
+  for (const { method, path, scope, tokenOptional, handle } of routes) {
     app.on(method, path, async (c) => {
-      if (scope !== undefined) c.set('caller', await parts.authenticator.authorize(c.env.incoming, scope));
+      const isAnonymous = tokenOptional === true && c.env.incoming.headers.authorization === undefined;
+      if (scope !== undefined && !isAnonymous) {
+        const caller = await parts.authenticator.authorize(c.env.incoming, scope);
+        parts.sockets.identify(c.env.incoming.socket, caller.tokenId);
+        c.set('caller', caller);
+      }
       return await handle(c, deps);
     });
   }
@@ -101,20 +135,23 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   }
   app.notFound(() => answerError(new HttpError(404, 'not_found', 'This route does not exist.')));
   app.onError((error, c) => {
-    const httpError = toHttpError(error);
+    const httpError = toHttpError(error, callerReader(c.get('caller')));
     if (httpError.status === 500)
-      deps.log.error({ err: httpError.cause ?? httpError, path: c.req.path }, 'http_request_failed');
+      deps.log.error(
+        { err: httpError.cause ?? httpError, path: c.req.path, requestId: requestId(c.env.outgoing) },
+        'http_request_failed',
+      );
     return answerError(httpError);
   });
   return app;
 }
 
-function answerError(error: HttpError): Response {
-  return new Response(JSON.stringify(errorBody(error)), {
-    status: error.status,
-    headers: errorHeaders(error),
-  });
-}
+/** Names of headers, with commas between them. */
+const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
+const READ_HEADERS =
+  'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
+/** What a page may read of an answer besides its content type. */
+const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
 
 /** Lets an allowed origin read the answers; gives the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {
@@ -122,14 +159,23 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
   const { origin } = incoming.headers;
   if (origin === undefined) return undefined;
   outgoing.setHeader('access-control-allow-origin', origin);
-  outgoing.setHeader('vary', 'Origin');
+  outgoing.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
+  outgoing.setHeader('vary', 'Origin, Access-Control-Request-Headers');
   if (incoming.method !== 'OPTIONS') return undefined;
   return c.body(null, 204, {
     'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-    'access-control-allow-headers':
-      'authorization, content-type, idempotency-key, last-event-id, x-session-id',
+    'access-control-allow-headers': askedHeaders(incoming.headers['access-control-request-headers']),
     'access-control-max-age': '600',
   });
+}
+
+/**
+ * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
+ * `x-stainless-*` of OpenAI's client. Without a list, or with one of another form, those the API reads.
+ */
+function askedHeaders(asked: string | undefined): string {
+  const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
+  return isList ? asked : READ_HEADERS;
 }
 
 /** Asks for the gateway's health until it has been ready once; later failures have their own errors. */

@@ -1,66 +1,60 @@
-/** Identifies the caller of a request by its token; attempts with wrong tokens are limited. */
+/** Identifies the caller of a request by its token; wrong tokens are counted per address. */
 import type { IncomingMessage } from 'node:http';
+import { hasScope } from '../../src/contracts/access.ts';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import { HttpError } from './errors.ts';
-import type { WrongTokenLimiter } from './wrong-token-limiter.ts';
+import type { WrongTokens } from './limits/wrong-tokens.ts';
 
 /** Identifies callers by their token and checks its scopes. */
 export interface RequestAuthenticator {
   /** The caller behind the request. Throws `HttpError` 401, 403 or 429. */
   authorize(incoming: IncomingMessage, scope: Scope): Promise<Caller>;
-  /** False once the token of an open stream has been revoked. */
-  isStillValid(authorization: string): Promise<boolean>;
 }
 
-/** Makes the authenticator; it reads only the `Authorization` header. */
-export function createAuthenticator(
-  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>,
-  limiter: WrongTokenLimiter,
-): RequestAuthenticator {
-  /** Simultaneous requests with the same header are one attempt: after a restart many clients reconnect at once. */
-  const attempts = new Map<string, Promise<Caller>>();
+export interface AuthenticatorDeps {
+  /** The caller behind an `Authorization` header's value. */
+  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
+  wrongTokens: WrongTokens;
+  /** The client's address, as limits count it. */
+  addressOf: (incoming: IncomingMessage) => string;
+}
 
-  async function attempt(address: string, authorization: string): Promise<Caller> {
-    const waitMs = limiter.takeAttempt(address, authorization);
-    if (waitMs !== undefined) {
-      throw new HttpError(
-        429,
-        'too_many_attempts',
-        'Too many wrong tokens from this address; try again later.',
-        {
-          retryAfterMs: waitMs,
-        },
-      );
-    }
-    const caller = await authenticate(authorization);
-    if (caller === undefined) {
-      limiter.recordInvalid(authorization);
-      throw unauthorized('That token is not valid. "npx parley token create NAME" creates a new one.');
-    }
-    limiter.recordValid(address, authorization);
-    return caller;
-  }
-
+/**
+ * Makes the authenticator; it reads only the `Authorization` header. Every token is looked up before anything is counted:
+ * whatever others send from the same address, the right one gets in.
+ */
+export function createAuthenticator({
+  authenticate,
+  wrongTokens,
+  addressOf,
+}: AuthenticatorDeps): RequestAuthenticator {
   return {
     async authorize(incoming, scope) {
       const { authorization } = incoming.headers;
-      const address = incoming.socket.remoteAddress ?? 'unknown';
       if (authorization === undefined)
         throw unauthorized('Send your token in the header "Authorization: Bearer …".');
-      const key = `${address} ${authorization}`;
-      let made = attempts.get(key);
-      if (made === undefined) {
-        made = attempt(address, authorization).finally(() => attempts.delete(key));
-        attempts.set(key, made);
+      const caller = await authenticate(authorization);
+      if (caller === undefined) {
+        const waitMs = wrongTokens.count(addressOf(incoming));
+        throw waitMs === undefined
+          ? unauthorized('That token is not valid. "npx parley token create NAME" creates a new one.')
+          : new HttpError(
+              429,
+              'too_many_attempts',
+              'Too many wrong tokens from this address; try again later.',
+              {
+                retryAfterMs: waitMs,
+              },
+            );
       }
-      const caller = await made;
-      if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) {
-        throw new HttpError(403, 'forbidden', `This token lacks the scope "${scope}".`);
+      if (!hasScope(caller, scope)) {
+        throw new HttpError(
+          403,
+          'forbidden',
+          `This token lacks the scope "${scope}"; "npx parley token change ID --scope SCOPES" grants it.`,
+        );
       }
       return caller;
-    },
-    async isStillValid(authorization) {
-      return (await authenticate(authorization)) !== undefined;
     },
   };
 }

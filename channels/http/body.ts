@@ -1,8 +1,13 @@
 /** Reads a JSON body within bounds on its size and depth. */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from './config.ts';
+import { MAX_JSON_DEPTH } from '../../src/lib/json.ts';
+import { MAX_BODY_BYTES, MAX_INLINE_BODY_BYTES, REQUEST_TIMEOUT_MS, UPLOAD_STALL_MS } from './config.ts';
 import { HttpError } from './errors.ts';
+import type { LargeBodies } from './limits/large-bodies.ts';
+import { checkFields } from './routes/openai/fields.ts';
+import type { FieldTable } from './routes/openai/fields.ts';
 
 /**
  * The body, parsed by the schema: other fields, `__proto__` among them, are dropped.
@@ -13,6 +18,28 @@ export async function readJson<Shape>(
   outgoing: ServerResponse,
   schema: z.ZodType<Shape>,
 ): Promise<Shape> {
+  return parseBody(await readBody(incoming, outgoing), schema);
+}
+
+/**
+ * As `readJson`, for a route whose fields are in a table: those that are not known or refused throw `HttpError` 400, too.
+ * With `largeBodies`, the body may carry files.
+ */
+export async function readFields<Shape>(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { table, schema, largeBodies }: { table: FieldTable; schema: z.ZodType<Shape>; largeBodies?: LargeBodies },
+): Promise<Shape> {
+  const body = await readBody(incoming, outgoing, largeBodies);
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) checkFields({ ...body }, table);
+  return parseBody(body, schema);
+}
+
+async function readBody(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  largeBodies?: LargeBodies,
+): Promise<unknown> {
   const type = incoming.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/json') {
     throw new HttpError(
@@ -24,7 +51,11 @@ export async function readJson<Shape>(
       },
     );
   }
-  const value = parseJson(await readText(incoming, outgoing));
+  refuseEncodings(incoming);
+  return parseJson(await readText(incoming, outgoing, largeBodies));
+}
+
+function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -38,30 +69,99 @@ export async function readJson<Shape>(
   );
 }
 
+/** Refuses a compressed body and any other charset than UTF-8, the only one of JSON (RFC 8259, 8.1). */
+export function refuseEncodings({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.trim().toLowerCase() !== 'identity') {
+    const text = 'Send the body as it is: no Content-Encoding is supported.';
+    throw new HttpError(415, 'unsupported_encoding', text, { param: 'content-encoding' });
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  if (/^utf-?8$/i.test(charset)) return;
+  throw new HttpError(415, 'unsupported_charset', 'Send the body in UTF-8.', { param: 'content-type' });
+}
+
 /** Collects the bytes up to the limit. The server drains the rest, so that a client that is still sending can read the answer. */
-function readText(incoming: IncomingMessage, outgoing: ServerResponse): Promise<string> {
+function readText(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  largeBodies: LargeBodies | undefined,
+): Promise<string> {
+  const maxBytes = largeBodies === undefined ? MAX_BODY_BYTES : MAX_INLINE_BODY_BYTES;
   const tooLarge = (): HttpError =>
-    new HttpError(413, 'body_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes.`);
-  if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+    new HttpError(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`);
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
   if (incoming.headers.expect !== undefined) outgoing.writeContinue();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const late = setTimeout(() => settle(() => reject(tooSlow())), REQUEST_TIMEOUT_MS);
     const settle = (done: () => void): void => {
+      clearTimeout(late);
       incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       done();
     };
     const onData = (chunk: Buffer): void => {
+      const before = size;
       size += chunk.length;
-      if (size > MAX_BODY_BYTES) settle(() => reject(tooLarge()));
-      else chunks.push(chunk);
+      chunks.push(chunk);
+      if (size > maxBytes) return settle(() => reject(tooLarge()));
+      if (before > MAX_BODY_BYTES || size <= MAX_BODY_BYTES) return undefined;
+      try {
+        return largeBodies?.hold(outgoing);
+      } catch (error) {
+        return settle(() => reject(error));
+      }
     };
-    const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks).toString('utf8')));
-    const onClose = (): void =>
-      settle(() =>
-        reject(new HttpError(400, 'body_incomplete', 'The connection closed before the body was complete.')),
-      );
+    const onEnd = (): void =>
+      settle(() => {
+        const bytes = Buffer.concat(chunks);
+        // Replaced characters would be stored as if they had been sent.
+        if (isUtf8(bytes)) resolve(bytes.toString('utf8'));
+        else reject(new HttpError(400, 'invalid_utf8', 'The body is not valid UTF-8.'));
+      });
+    const onClose = (): void => settle(() => reject(incomplete()));
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+/**
+ * The body as it arrives, for one that is not held in memory; the connection stays open for the answer. Throws `HttpError`
+ * 408 when its sender falls silent, and 400 when it goes away.
+ */
+export async function* bodyChunks(incoming: IncomingMessage): AsyncGenerator<Uint8Array> {
+  const body: AsyncIterator<Buffer> = incoming.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const { done, value } = await unlessStalled(body.next());
+      if (done === true) return;
+      yield value;
+    }
+  } catch (error) {
+    throw error instanceof HttpError ? error : incomplete(error);
+  } finally {
+    // Where the sender is silent, the end of the iterator waits for its next bytes.
+    void body.return?.().catch(() => undefined);
+  }
+}
+
+async function unlessStalled<Chunk>(next: Promise<Chunk>): Promise<Chunk> {
+  const stalled = Promise.withResolvers<never>();
+  const timer = setTimeout(() => stalled.reject(tooSlow()), UPLOAD_STALL_MS);
+  try {
+    return await Promise.race([next, stalled.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooSlow(): HttpError {
+  return new HttpError(408, 'request_timeout', 'The request took too long to arrive.');
+}
+
+function incomplete(cause?: unknown): HttpError {
+  return new HttpError(400, 'body_incomplete', 'The connection closed before the body was complete.', {
+    cause,
   });
 }
 
@@ -80,15 +180,21 @@ function parseJson(text: string): unknown {
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
-  let quoted = false;
   for (let i = 0; i < text.length; i += 1) {
     const char = text[i];
-    if (quoted) {
-      if (char === '\\') i += 1;
-      else if (char === '"') quoted = false;
-    } else if (char === '"') quoted = true;
+    if (char === '"') i = endOfString(text, i);
     else if (char === '{' || char === '[') deepest = Math.max(deepest, (depth += 1));
     else if (char === '}' || char === ']') depth -= 1;
   }
   return deepest;
+}
+
+/** The place of the quote that ends a string, searched for natively: a file is one long string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text[end - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
 }

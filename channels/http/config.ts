@@ -10,21 +10,62 @@ export interface HttpConfig {
   allowedOrigins: string[];
   /** `Host` values that are answered besides loopback and `host`, with the port unless it is the scheme's default. */
   allowedHosts: string[];
+  /** Addresses and networks of proxies whose `X-Forwarded-For` names the client. */
+  trustedProxies: string[];
+  limits: HttpLimits;
+}
+
+/** What one address or one token without `admin` may take. Admins have no such limits, and a reserve of what all share. */
+export interface HttpLimits {
+  /** Connections of an address that have carried no valid token. */
+  socketsPerAddress: number;
+  /** Connections of a token. */
+  socketsPerToken: number;
+  /** Open streams of a token. */
+  streamsPerToken: number;
+  /** Sessions in which a token has a running turn, and completions without a session, together. */
+  turnsPerToken: number;
+  /** Sessions of a token. */
+  sessionsPerToken: number;
+  /** Messages of a token in a minute, which is also how many it may send at once. */
+  messagesPerMinute: number;
 }
 
 /** Largest request body, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Deepest nesting of a JSON body. */
-export const MAX_JSON_DEPTH = 64;
+/** Largest body of a request whose messages may carry files as base64, in bytes: a file of about 12 MB. */
+export const MAX_INLINE_BODY_BYTES = 16 * 1024 * 1024;
+/** Files that a request without a session may carry. */
+export const MAX_INLINE_FILES = 20;
+/** Bodies of more than `MAX_BODY_BYTES` that are held at a time. */
+export const MAX_LARGE_BODIES = 8;
 /** Event streams open at once, over all tokens. */
 export const MAX_STREAMS = 4_096;
+/** Of these, as many as only admins may open. */
+export const RESERVED_STREAMS = 64;
 /** Sockets open at once; further connections are reset. */
 export const MAX_CONNECTIONS = 8_192;
+/** From this many before that on, a new connection closes an idle one, first those without a valid token. */
+export const RESERVED_CONNECTIONS = 1_024;
+/** A connection is closed for the limits of its holder after this time at the earliest. */
+export const MIN_IDLE_MS = 1_000;
+/** The part of this gateway's concurrent turns that tokens without `admin` leave to the others. */
+export const RESERVED_TURNS = 1 / 8;
 /** All request headers together, in bytes. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** Time a client may take to send its headers, and its whole request. */
+/** Time a client may take to send its headers, and a request without a file. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** Time that a file may take to arrive, and the longest silence of its sender. */
+export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
+export const UPLOAD_STALL_MS = 30_000;
+/** Files that arrive at a time for one token, and for all. */
+export const MAX_UPLOADS_PER_TOKEN = 8;
+export const MAX_UPLOADS = 64;
+/** What a form may hold beside its file, in bytes. */
+export const MAX_FORM_BYTES = 64 * 1024;
+/** Time that an idle connection is kept for the next request: longer than proxies keep theirs (nginx: 60 s). */
+export const KEEP_ALIVE_MS = 75_000;
 /** Bytes that a stream's reader may lag behind before it is disconnected; it can resume with `Last-Event-ID`. */
 export const MAX_STREAM_BACKLOG_BYTES = 256 * 1024;
 /** Time that a reader may read nothing before it is disconnected. */
@@ -32,18 +73,33 @@ export const MAX_STREAM_LAG_MS = 10_000;
 /** Silence after which a stream is pinged, so that no proxy closes it. */
 export const PING_MS = 15_000;
 /** Interval of the check of the tokens of open streams: a revoked one is disconnected within a second. */
-export const RECHECK_MS = 900;
+export const RECHECK_MS = 400;
+/** Bytes of a body that are discarded after the answer, and how long its client has to read that. */
+export const MAX_DISCARDED_BYTES = 256 * 1024;
+export const MAX_LINGER_MS = 500;
 /** Interval of the check for a turn without events, which is then read from the store: events may be lost. */
 export const TURN_POLL_MS = 1_000;
 /** Time the model server may take to list its models. */
 export const MODELS_TIMEOUT_MS = 10_000;
-/** Wrong tokens checked per address and minute; also the burst size. */
+/** Wrong tokens per address and minute that are answered with 401, further ones with 429; also the burst size. */
 export const WRONG_TOKENS_PER_MINUTE = 20;
 /** Addresses that the limiter remembers; the least recently used is dropped first. */
 export const MAX_LIMITED_ADDRESSES = 10_000;
+/** Most headers' names that a preflight may ask for, in characters. */
+export const MAX_ASKED_HEADERS = 1_024;
 /** Longest `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY = 255;
 /** Most rows of one list. */
 export const MAX_PAGE_SIZE = 200;
-/** Files one message may carry. */
-export const MAX_MEDIA = 10;
+/** Longest name of a file in a message, in UTF-16 units. */
+export const MAX_FILE_REFERENCE = 400;
+/** Tools that a caller may bring. */
+export const MAX_TOOLS = 128;
+/** Texts that may end an answer. */
+export const MAX_STOPS = 16;
+/** Tokens whose likelihood a caller may change. */
+export const MAX_LOGIT_BIASES = 1_024;
+/** Longest system text that a caller may add to a session, in UTF-16 units. */
+export const MAX_INSTRUCTIONS = 100_000;
+/** Texts of one request for vectors. */
+export const MAX_EMBEDDED_TEXTS = 2_048;

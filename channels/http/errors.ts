@@ -1,6 +1,9 @@
 /** Errors in OpenAI's shape, with their HTTP status. */
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../../src/contracts/errors.ts';
+import { FieldError, GatewayError, readerOf, wordError } from '../../src/contracts/errors.ts';
+import type { ErrorReader } from '../../src/contracts/errors.ts';
+import type { Caller } from '../../src/contracts/access.ts';
+import type { TurnFailure } from '../../src/contracts/store/records.ts';
 
 /** The body of every error answer, and of an error frame in a stream. */
 export interface ErrorBody {
@@ -11,16 +14,19 @@ export interface ErrorBody {
 export class HttpError extends GatewayError {
   readonly status: number;
   readonly param: string | null;
+  /** False when the same request must not be repeated by itself: its message is kept, and its turn has ended. */
+  readonly mayRepeat: boolean;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    details: { param?: string; retryAfterMs?: number; cause?: unknown } = {},
+    details: { param?: string; retryAfterMs?: number; mayRepeat?: false; cause?: unknown } = {},
   ) {
     super(code, message, { ...details, retryable: status === 429 || status === 503 });
     this.status = status;
     this.param = details.param ?? null;
+    this.mayRepeat = details.mayRepeat ?? true;
   }
 }
 
@@ -36,28 +42,55 @@ export function noSession(key: string): HttpError {
 /** HTTP statuses of gateway error codes; any other code is an internal error, 500. */
 const STATUS: Record<string, number> = {
   bad_address: 400,
+  bad_path: 400,
+  empty_file: 400,
+  file_not_found: 404,
+  file_too_large: 413,
+  storage_full: 507,
+  unreadable_file: 400,
   bad_mode: 400,
   bad_queue_mode: 400,
   bad_request: 400,
   bad_schedule: 400,
   too_many_schedules: 409,
   context_overflow: 400,
+  message_too_large: 400,
   unknown_profile: 400,
   forbidden: 403,
   unknown_model: 404,
   plan_running: 409,
+  already_running: 409,
+  plan_changed: 409,
+  plan_unchanged: 409,
+  plan_started: 409,
+  plan_busy: 409,
+  planning_off: 409,
+  not_an_http_session: 400,
   rate_limited: 429,
+  quota_exceeded: 429,
   queue_full: 429,
+  bad_tool_results: 400,
+  no_tools_pending: 409,
+  // The model server refused the gateway's own key: nothing the caller sent is wrong.
+  unauthorized: 502,
   bad_response: 502,
+  invalid_answer: 502,
   unavailable: 503,
   timeout_first_chunk: 504,
   timeout_chunk: 504,
 };
 
+/** The model server refuses the gateway, which only the person who runs it can change: a repeated request meets the same. */
+const REFUSES_GATEWAY = new Set(['quota_exceeded', 'unauthorized']);
+
 /** OpenAI's names of some codes, which its clients check. */
 const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
+  message_too_large: 'context_length_exceeded',
+  rate_limited: 'rate_limit_exceeded',
+  quota_exceeded: 'insufficient_quota',
+  unauthorized: 'model_server_unauthorized',
 };
 
 const PARAMS: Record<string, string> = {
@@ -67,20 +100,62 @@ const PARAMS: Record<string, string> = {
   bad_queue_mode: 'queueMode',
   plan_running: 'mode',
   context_overflow: 'messages',
+  message_too_large: 'messages',
+  unreadable_file: 'messages',
 };
 
-/** Any error as an `HttpError`; what is not a `GatewayError` reveals no details. Never throws. */
-export function toHttpError(error: unknown): HttpError {
+/** The names that fields of the contracts have in the body of a route. */
+export type FieldNames = Readonly<Record<string, string>>;
+
+/**
+ * Any error as an `HttpError`, worded for its reader; what is not a `GatewayError` reveals no details. Never throws.
+ */
+export function toHttpError(
+  error: unknown,
+  reader: ErrorReader = 'person',
+  fieldNames: FieldNames = {},
+): HttpError {
   if (error instanceof HttpError) return error;
   if (!(error instanceof GatewayError)) return internalError(error);
+  if (error instanceof FieldError) {
+    const param = fieldNames[error.field] ?? error.field;
+    const text = `"${param}" is not supported here: ${error.message}.`;
+    return new HttpError(400, error.code, text, { param, cause: error });
+  }
   const status = STATUS[error.code] ?? (error.retryable ? 503 : undefined);
   if (status === undefined) return internalError(error);
   const param = PARAMS[error.code];
-  return new HttpError(status, OPENAI_CODES[error.code] ?? error.code, error.message, {
+  return new HttpError(status, OPENAI_CODES[error.code] ?? error.code, wordError(error, reader), {
     cause: error,
+    ...(REFUSES_GATEWAY.has(error.code) && { mayRepeat: false }),
     ...(param === undefined ? {} : { param }),
     ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
   });
+}
+
+/** The error for a turn that failed or was interrupted, with a status by its cause. A repeated request would add a message. */
+export function endedTurn(end: {
+  reason: string;
+  lastText: string;
+  failure?: TurnFailure | undefined;
+}): HttpError {
+  const message = end.lastText || 'The turn ended without an answer; its session has the details.';
+  const { code, retryAfterMs } = end.failure ?? {};
+  const status = STATUS[code ?? ''];
+  if (code === undefined || status === undefined) {
+    return new HttpError(502, `turn_${end.reason}`, message, { mayRepeat: false });
+  }
+  const param = PARAMS[code];
+  return new HttpError(status, OPENAI_CODES[code] ?? code, message, {
+    mayRepeat: false,
+    ...(param !== undefined && { param }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** How an error is worded for a caller; undefined for one who is not known yet. */
+export function callerReader(caller: Caller | undefined): ErrorReader {
+  return readerOf({ owner: caller?.scopes.includes('admin') ?? false, place: 'private' });
 }
 
 function internalError(cause: unknown): HttpError {
@@ -111,13 +186,28 @@ function retryAfter(error: HttpError): string {
 /** Writes the error as an answer, unless something was sent already or the client has disconnected. */
 export function sendError(outgoing: ServerResponse, error: HttpError): void {
   if (outgoing.headersSent || outgoing.destroyed) return;
-  outgoing.writeHead(error.status, errorHeaders(error)).end(JSON.stringify(errorBody(error)));
+  const body = JSON.stringify(errorBody(error));
+  const length = { 'content-length': String(Buffer.byteLength(body)) };
+  outgoing.writeHead(error.status, { ...errorHeaders(error), ...length }).end(body);
+}
+
+/** The error as a whole answer. */
+export function answerError(error: HttpError): Response {
+  return new Response(JSON.stringify(errorBody(error)), {
+    status: error.status,
+    headers: errorHeaders(error),
+  });
 }
 
 /** Headers of an error answer. */
-export function errorHeaders(error: HttpError): Record<string, string> {
+function errorHeaders(error: HttpError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   if (error.status === 401) headers['www-authenticate'] = 'Bearer';
-  if (error.retryable) headers['retry-after'] = retryAfter(error);
+  if (error.retryAfterMs !== undefined || (error.retryable && error.mayRepeat))
+    headers['retry-after'] = retryAfter(error);
+  // OpenAI's clients obey it. They also repeat a request after 409, which changes nothing here.
+  if (!error.mayRepeat || error.status === 409) headers['x-should-retry'] = 'false';
+  // What the client still sends is not read.
+  if (error.status === 401 || error.status === 413) headers['connection'] = 'close';
   return headers;
 }

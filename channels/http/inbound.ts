@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { isHttpSessionId, parseAddress } from '../../src/contracts/message.ts';
-import type { InboundMessage, Media, SessionKey } from '../../src/contracts/message.ts';
+import type { Media } from '../../src/contracts/media.ts';
+import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpError, noSession } from './errors.ts';
@@ -13,15 +14,23 @@ export function toInbound(
   incoming: IncomingMessage,
   caller: Caller,
   sessionId: string,
-  body: { content: string; media: Media[] },
+  body: {
+    content: string;
+    media: Media[];
+    user?: string | undefined;
+    quoted?: { text: string; author?: string | undefined } | undefined;
+  },
 ): InboundMessage {
   return {
     id: idempotencyKey(incoming) ?? newId(),
     channel: 'http',
     chatId: sessionId,
     senderId: `token:${caller.tokenId}`,
+    endUser: body.user,
     content: body.content,
     media: body.media,
+    // Whose words a client passes on is known to nobody here.
+    ...(body.quoted && { quoted: { ...body.quoted, by: 'other' as const, media: [] } }),
     timestamp: Date.now(),
     place: 'private',
     mentioned: true,
@@ -41,13 +50,12 @@ export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   );
 }
 
-/** The session that a completion names by `X-Session-Id` or `user`; undefined = stateless. Throws `HttpError` 400. */
-export function sessionIdOf(incoming: IncomingMessage, user: string | null | undefined): string | undefined {
-  const header = incoming.headers['x-session-id'];
-  const id = typeof header === 'string' ? header : user;
-  if (id === undefined || id === null) return undefined;
-  if (isHttpSessionId(id)) return id;
-  throw badSessionId(header === undefined ? 'user' : 'x-session-id');
+/** The session that `X-Session-Id` names; undefined = stateless. No field of a body names one. Throws `HttpError` 400. */
+export function sessionIdOf(incoming: IncomingMessage): string | undefined {
+  const id = incoming.headers['x-session-id'];
+  if (id === undefined) return undefined;
+  if (typeof id === 'string' && isHttpSessionId(id)) return id;
+  throw badSessionId('x-session-id');
 }
 
 /** The id behind `http:` in a route's key. Throws `HttpError` 400 for a session that accepts no messages over HTTP. */
@@ -91,17 +99,36 @@ function badSessionId(param: string): HttpError {
   );
 }
 
+/** Throws `HttpError` 422 when the `Idempotency-Key` of a repeated message came with another body before. */
+export function checkRepeat(receipt: Receipt): void {
+  if (receipt.kind === 'duplicate' && receipt.differs === true) throw otherRequest();
+}
+
+/** The error for an `Idempotency-Key` that came with another request before. */
+export function otherRequest(): HttpError {
+  return new HttpError(
+    422,
+    'idempotency_key_reused',
+    'This Idempotency-Key was used with another request. Send a new key with a new request.',
+    { param: 'idempotency-key' },
+  );
+}
+
 const REFUSED = {
   denied: 403,
+  forbidden: 403,
   pairing: 403,
   rate_limited: 429,
   queue_full: 429,
   too_large: 413,
   empty: 400,
+  tools_pending: 409,
+  planning_off: 409,
 } as const;
 
 /** The error for a refused message. Another token's session looks as if it did not exist. */
 export function refusal(receipt: Extract<Receipt, { kind: 'refused' }>, key: SessionKey): HttpError {
   if (receipt.code === 'denied') return noSession(key);
-  return new HttpError(REFUSED[receipt.code], receipt.code, receipt.reply ?? 'The message was not accepted.');
+  const { code, reply = 'The message was not accepted.', retryAfterMs } = receipt;
+  return new HttpError(REFUSED[code], code, reply, retryAfterMs === undefined ? {} : { retryAfterMs });
 }

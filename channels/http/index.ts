@@ -1,21 +1,27 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
-import { createAdaptorServer } from '@hono/node-server';
-import { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { steadyRates } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { createApp } from './app.ts';
-import { WrongTokenLimiter } from './wrong-token-limiter.ts';
+import { WrongTokens } from './limits/wrong-tokens.ts';
+import { AnsweredTurns } from './client-retries.ts';
+import { clientAddresses } from './limits/client-address.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { allowList } from './allow-list.ts';
-import { HEADERS_TIMEOUT_MS, MAX_CONNECTIONS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from './config.ts';
 import type { HttpConfig } from './config.ts';
-import { errorBody, HttpError } from './errors.ts';
+import { KeptCompletions } from './kept-completions.ts';
 import { readPageFiles } from './page-files.ts';
 import { renderPlain } from './render.ts';
+import { LargeBodies } from './limits/large-bodies.ts';
+import { OpenSockets } from './limits/open-sockets.ts';
 import { OpenStreams } from './open-streams.ts';
+import { makeServer } from './server.ts';
+import { TokenLimits } from './limits/token-limits.ts';
+import { limitUnreadBody } from './limits/unread-body.ts';
 
 export type { HttpConfig } from './config.ts';
 
@@ -24,26 +30,49 @@ export interface HttpChannel extends Channel {
   readonly url: string | undefined;
 }
 
-/** Interval of Node's check for slow requests. */
-const TIMEOUT_CHECK_MS = 1_000;
 /** Time that answers have to finish when the channel stops. */
 const CLOSE_GRACE_MS = 250;
 
 /** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
-export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpChannel {
-  const limiter = new WrongTokenLimiter();
-  const authenticator = createAuthenticator((authorization) => gateway.authenticate(authorization), limiter);
+export function create(
+  config: HttpConfig,
+  { log, gateway }: Pick<ChannelDeps, 'log' | 'gateway'>,
+): HttpChannel {
+  const addresses = clientAddresses(config.trustedProxies);
+  const authenticator = createAuthenticator({
+    authenticate: (authorization) => gateway.authenticate(authorization),
+    wrongTokens: new WrongTokens(),
+    addressOf: (incoming) => addresses.of(incoming),
+  });
+  const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
   let running: { server: Server; streams: OpenStreams; url: string } | undefined;
   let health: ChannelHealth = { state: 'off' };
 
   async function start(receive: Receive): Promise<void> {
     health = { state: 'starting' };
-    const streams = new OpenStreams((authorization) => authenticator.isStillValid(authorization));
-    const deps = { log, gateway, receive, streams };
+    const streams = new OpenStreams((authorizations) => gateway.recheck(authorizations), config.limits);
+    const sockets = new OpenSockets(config.limits);
+    const answered = new AnsweredTurns();
+    const completions = new KeptCompletions(gateway);
+    const deps = {
+      log,
+      gateway,
+      receive: limits.limited(receive),
+      streams,
+      limits,
+      completions,
+      answered,
+      largeBodies: new LargeBodies(),
+    };
     let allowed = allowList(config, config.port);
     const page = await readPageFiles();
-    const app = createApp({ deps, authenticator, page, allowed: () => allowed });
+    const app = createApp({ deps, authenticator, sockets, page, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
+    server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
+    server.prependListener('request', (incoming, outgoing) => {
+      sockets.serve(incoming, outgoing);
+      limitUnreadBody(incoming, outgoing);
+    });
     try {
       const { port } = await listen(server, config);
       allowed = allowList(config, port);
@@ -75,14 +104,17 @@ export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpC
     name: 'http',
     capabilities: {
       edit: false,
+      delete: false,
       draft: false,
       typing: false,
       reactions: false,
       buttons: false,
       media: false,
+      maxFileBytes: 0,
+      maxCaption: 0,
       threads: false,
       maxLength: 1_000_000,
-      editIntervalMs: () => 0,
+      rates: steadyRates({ callsPerSecond: 1, editIntervalMs: 0 }),
       typingMs: 0,
     },
     get url() {
@@ -98,49 +130,6 @@ export function create(config: HttpConfig, { log, gateway }: ChannelDeps): HttpC
     health: () => health,
   };
 }
-
-function makeServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): Server {
-  const server = createAdaptorServer({
-    fetch,
-    overrideGlobalObjects: false,
-    serverOptions: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    },
-  });
-  if (!(server instanceof Server)) throw new TypeError('expected a plain HTTP server');
-  server.maxConnections = MAX_CONNECTIONS;
-  // Without a listener Node itself answers "100 Continue", before the size of the body is checked.
-  server.on('checkContinue', (request, response) => server.emit('request', request, response));
-  server.on('clientError', refuseRaw);
-  return server;
-}
-
-/** Answers bytes that are not valid HTTP with an error in the usual shape. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
-  // After or inside an earlier answer on this connection, a client could take this one for a part of it.
-  if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesWritten > 0) {
-    socket.destroy();
-    return;
-  }
-  const [status, code, message] = RAW_ERRORS[error.code ?? ''] ?? [
-    400,
-    'bad_request',
-    'The request is not valid HTTP.',
-  ];
-  const body = JSON.stringify(errorBody(new HttpError(status, code, message)));
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
-}
-
-const RAW_ERRORS: Record<string, [number, string, string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', `The headers are larger than ${MAX_HEADER_BYTES} bytes.`],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request took too long to arrive.'],
-};
 
 function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {

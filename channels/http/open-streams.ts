@@ -1,6 +1,9 @@
 /** The open event streams: bounded in number, flushed together, closed with the channel or when their token is revoked. */
 import type { ServerResponse } from 'node:http';
-import { MAX_STREAMS, RECHECK_MS } from './config.ts';
+import { hasScope } from '../../src/contracts/access.ts';
+import type { Caller } from '../../src/contracts/access.ts';
+import { MAX_STREAMS, RECHECK_MS, RESERVED_STREAMS } from './config.ts';
+import type { HttpLimits } from './config.ts';
 import { HttpError } from './errors.ts';
 import { EventStream } from './event-stream.ts';
 import type { StreamOwner } from './event-stream.ts';
@@ -8,32 +11,50 @@ import type { StreamOwner } from './event-stream.ts';
 /** Interval of the check for silent streams and lagging readers. */
 const MAINTAIN_MS = 500;
 
+/** Gives the callers behind `Authorization` values as they are now; what is not valid any more is missing. */
+export type Recheck = (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
+
 /** All open streams of this channel; timers maintain them and check their tokens. */
 export class OpenStreams {
   readonly #streams = new Set<EventStream>();
-  readonly #isStillValid: (authorization: string) => Promise<boolean>;
+  /** Open streams by token. */
+  readonly #counts = new Map<string, number>();
+  readonly #recheck: Recheck;
+  readonly #perToken: number;
   readonly #timers: NodeJS.Timeout[];
+  #checking = false;
   /** Streams with frames to write at the end of this turn of the event loop. */
   #unflushed: EventStream[] = [];
 
-  constructor(isStillValid: (authorization: string) => Promise<boolean>) {
-    this.#isStillValid = isStillValid;
+  constructor(recheck: Recheck, { streamsPerToken }: Pick<HttpLimits, 'streamsPerToken'>) {
+    this.#recheck = recheck;
+    this.#perToken = streamsPerToken;
     this.#timers = [
       setInterval(() => this.#maintain(), MAINTAIN_MS).unref(),
-      setInterval(() => this.#recheck(), RECHECK_MS).unref(),
+      setInterval(() => void this.#checkTokens(), RECHECK_MS).unref(),
     ];
   }
 
-  /** Opens a stream on this response. Throws `HttpError` 429 when too many are open. */
+  /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last ones are for admins. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
-    if (this.#streams.size >= MAX_STREAMS) {
-      throw new HttpError(429, 'too_many_streams', `${MAX_STREAMS} streams are open already; close one.`, {
-        retryAfterMs: 5_000,
-      });
+    const { tokenId } = owner.caller;
+    const own = this.#counts.get(tokenId) ?? 0;
+    const isAdmin = hasScope(owner.caller, 'admin');
+    if (!isAdmin && own >= this.#perToken) {
+      throw tooMany(`This token has ${this.#perToken} open streams, which is the most; close one.`);
     }
+    if (this.#streams.size >= MAX_STREAMS - (isAdmin ? 0 : RESERVED_STREAMS)) {
+      throw tooMany(`${this.#streams.size} streams are open already; try again later.`);
+    }
+    this.#counts.set(tokenId, own + 1);
     const stream = new EventStream(owner, outgoing, Date.now(), (ready) => this.#flushSoon(ready));
     this.#streams.add(stream);
-    outgoing.once('close', () => this.#streams.delete(stream));
+    outgoing.once('close', () => {
+      this.#streams.delete(stream);
+      const left = (this.#counts.get(tokenId) ?? 1) - 1;
+      if (left === 0) this.#counts.delete(tokenId);
+      else this.#counts.set(tokenId, left);
+    });
     return stream;
   }
 
@@ -63,20 +84,29 @@ export class OpenStreams {
     for (const stream of this.#streams) stream.maintain(now);
   }
 
-  #recheck(): void {
-    const headers = new Set([...this.#streams].map((stream) => stream.owner.authorization));
-    for (const authorization of headers) {
-      this.#isStillValid(authorization).then(
-        (isValid) => {
-          if (!isValid) this.#cutAll(authorization);
-        },
-        // The store cannot be reached: the token stays valid until the next check.
-        () => undefined,
-      );
+  /** One query for all tokens. A stream whose token died or has other scopes now is cut; its client may try again. */
+  async #checkTokens(): Promise<void> {
+    if (this.#checking || this.#streams.size === 0) return;
+    this.#checking = true;
+    const streams = [...this.#streams];
+    try {
+      const callers = await this.#recheck([...new Set(streams.map(({ owner }) => owner.authorization))]);
+      for (const stream of streams) {
+        const { authorization, caller } = stream.owner;
+        if (!isSame(caller, callers.get(authorization))) stream.cut();
+      }
+    } catch {
+      // The store cannot be reached: the tokens stay valid until the next check.
+    } finally {
+      this.#checking = false;
     }
   }
+}
 
-  #cutAll(authorization: string): void {
-    for (const stream of this.#streams) if (stream.owner.authorization === authorization) stream.cut();
-  }
+function isSame(before: Caller, now: Caller | undefined): boolean {
+  return now?.tokenId === before.tokenId && String(now.scopes) === String(before.scopes);
+}
+
+function tooMany(message: string): HttpError {
+  return new HttpError(429, 'too_many_streams', message, { retryAfterMs: 5_000 });
 }

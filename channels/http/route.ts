@@ -1,11 +1,16 @@
 /** One route of the HTTP API, and the arguments of its handler. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { ServerResponse } from 'node:http';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import type { AnsweredTurns } from './client-retries.ts';
+import type { KeptCompletions } from './kept-completions.ts';
 import type { OpenStreams } from './open-streams.ts';
+import type { LargeBodies } from './limits/large-bodies.ts';
+import type { TokenLimits } from './limits/token-limits.ts';
 
 /** Dependencies of the handlers. */
 export interface HandlerDeps {
@@ -13,6 +18,12 @@ export interface HandlerDeps {
   gateway: GatewayApi;
   receive: Receive;
   streams: OpenStreams;
+  /** Completions without a session, kept under their `Idempotency-Key`. */
+  completions: KeptCompletions;
+  /** Turns whose answer has reached a client. */
+  answered: AnsweredTurns;
+  limits: TokenLimits;
+  largeBodies: LargeBodies;
 }
 
 /** Hono's environment; `caller` is set on routes with a scope. */
@@ -27,10 +38,16 @@ export type HttpContext = Context<HttpEnv>;
 /** Answers one request. What it throws becomes an error answer, unless something was sent already. */
 export type Handler = (c: HttpContext, deps: HandlerDeps) => Response | Promise<Response>;
 
-/** An entry of the table of routes; without `scope` no token is needed. */
+/** An entry of the table of routes; without `scope` no token is needed, with `tokenOptional` one that is sent must be valid. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   scope?: Scope;
+  tokenOptional?: true;
   handle: Handler;
+}
+
+/** The id of the request that this answers, for the log. */
+export function requestId(outgoing: ServerResponse): string {
+  return String(outgoing.getHeader('x-request-id') ?? '');
 }

@@ -1,37 +1,21 @@
 /** Follows one turn to its end over an event bus that may lose events; the text it gives is the stored one. */
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
-import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { GatewayApi, TurnStatus } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
 import type { Usage } from '../../src/contracts/provider.ts';
+import type { TurnFailure } from '../../src/contracts/store/records.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';
-
-/** The end of a turn. `text` is the stored text; `lastText` its last part, which is the reason when the turn failed. */
-export interface TurnEnd {
-  reason: TurnEndReason;
-  text: string;
-  lastText: string;
-  usage: Usage;
-}
-
-/** Receives a turn while it runs. */
-export interface TurnReader {
-  /** More of the answer. */
-  text(delta: string): void;
-  thinking(delta: string): void;
-  /** Number of messages of the session before this one. */
-  waiting(position: number): void;
-  /** The turn is over and committed; called once, last. */
-  ended(end: TurnEnd): void;
-  /** The answer cannot be completed; called once, last, instead of `ended`. */
-  failed(error: HttpError): void;
-}
+import { addUsage, NOTHING_YET } from './routes/turn-reader.ts';
+import type { TurnReader, TurnSoFar } from './routes/turn-reader.ts';
 
 const RESTARTED = new HttpError(
   500,
   'answer_restarted',
   'The answer was restarted after an error and differs from what was sent. Repeat the request with the same Idempotency-Key to get all of it.',
 );
+
+const DELETED = new HttpError(410, 'session_deleted', 'The session was deleted.');
 
 /** The answer for a client whose message became part of another turn. */
 const JOINED = 'This message was answered together with the one before it, in the same session.';
@@ -72,7 +56,9 @@ export class TurnFeed {
   /** Text the reader already has; it cannot be taken back. */
   #sent = '';
   /** Usage of the answer's own calls. */
-  #usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
+  #usage: Usage = NOTHING_YET.usage;
+  /** The part of a continued turn that its reader has had in an earlier answer. */
+  #before = NOTHING_YET;
 
   constructor(gateway: GatewayApi, key: SessionKey) {
     this.#gateway = gateway;
@@ -80,16 +66,27 @@ export class TurnFeed {
     this.#unsubscribe = gateway.subscribe({ sessionKey: key }, (event) => this.#onEvent(event));
   }
 
-  /** Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). */
-  follow(turnId: string, reader: TurnReader, replay: boolean): void {
+  /**
+   * Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). `before` is given
+   * for a turn that goes on after its reader had the beginning.
+   */
+  follow(
+    turnId: string,
+    reader: TurnReader,
+    { replay, before = NOTHING_YET }: { replay: boolean; before?: TurnSoFar },
+  ): void {
     // The client left while the message was being accepted.
     if (this.#closed) return;
     this.#turnId = turnId;
     this.#reader = reader;
+    this.#before = before;
+    this.#text = this.#sent = before.text;
     const early = this.#early;
     this.#early = [];
     if (replay) {
-      for (const event of this.#gateway.replay(this.#key, undefined).events) this.#onEvent(event);
+      // What the event bus still has may be of the part before.
+      const events = before === NOTHING_YET ? this.#gateway.replay(this.#key, undefined).events : [];
+      for (const event of events) this.#onEvent(event);
       this.#readStoredTurn();
     }
     for (const event of early) this.#onEvent(event);
@@ -107,10 +104,13 @@ export class TurnFeed {
 
   #onEvent(event: AgentEvent): void {
     if (this.#turnId === undefined) {
+      // What was deleted before the message was accepted is another session of this name.
+      if (event.type === 'session_deleted') return;
       if (this.#early.length >= MAX_EARLY_EVENTS) this.#early.splice(0, MAX_EARLY_EVENTS / 2);
       this.#early.push(event);
       return;
     }
+    if (event.type === 'session_deleted') this.#finish((reader) => reader.failed(DELETED));
     if (event.type === 'messages_joined' && event.turnIds.includes(this.#turnId)) this.#readStoredTurn();
     if (event.turnId !== this.#turnId || this.#reader === undefined || !this.#advance(event)) return;
     this.#silentChecks = 0;
@@ -180,6 +180,11 @@ export class TurnFeed {
       case 'queue_position':
         reader.waiting(event.position);
         break;
+      case 'tool_results_needed':
+        if (!this.#complete || this.#hasSideCalls) this.#readStoredTurn();
+        else
+          this.#endWithCalls({ calls: event.calls, text: this.#text, usage: this.#usage }, NOTHING_YET.usage);
+        break;
       case 'turn_ended':
         if (
           !this.#complete ||
@@ -195,6 +200,7 @@ export class TurnFeed {
   }
 
   #sendText(delta: string, reader: TurnReader): void {
+    if (reader.whole === true) return;
     this.#sent += delta;
     reader.text(delta);
   }
@@ -220,10 +226,15 @@ export class TurnFeed {
     this.#gateway.turn(turnId).then(
       (turn) => {
         this.#readingStore = false;
+        // It was deleted with its session, and the event of that was lost.
+        if (turn === undefined) this.#finish((reader) => reader.failed(DELETED));
+        if (turn?.waitsFor !== undefined) this.#endWithCalls(turn.waitsFor, this.#before.usage);
         if (turn?.state !== 'done') return;
         const joined = turn.reason === 'joined';
         const text = joined ? JOINED : (turn.final?.content ?? '');
-        this.#end(joined ? 'completed' : readReason(turn.reason), text, turn.usage ?? this.#usage);
+        const spent = turn.usage && addUsage(turn.usage, this.#before.usage, -1);
+        const reason = joined ? 'completed' : readReason(turn.reason);
+        this.#end(reason, text, spent ?? this.#usage, turn.failure);
       },
       (error: unknown) => {
         this.#readingStore = false;
@@ -234,11 +245,24 @@ export class TurnFeed {
     );
   }
 
-  #end(reason: TurnEndReason, text: string, usage: Usage): void {
+  /** The turn waits for its caller's tools. `spent` is the part of the usage that is not of this answer. */
+  #endWithCalls({ calls, text, usage }: NonNullable<TurnStatus['waitsFor']>, spent: Usage): void {
+    if (calls.some(({ id }) => this.#before.answered.has(id))) return;
+    this.#finish((reader) => {
+      if (reader.whole === true) reader.text(text.slice(this.#before.text.length));
+      if (reader.whole === true || this.#catchUp(text, reader)) {
+        reader.toolCalls(calls, addUsage(usage, spent, -1));
+      } else reader.failed(RESTARTED);
+    });
+  }
+
+  #end(reason: TurnEndReason, text: string, usage: Usage, failure?: TurnFailure): void {
     const lastText = (text === this.#text ? text.slice(this.#lastCallStart) : text).trim();
     this.#finish((reader) => {
       const failed = reason === 'failed' || reason === 'interrupted';
-      if (failed || this.#catchUp(text, reader)) reader.ended({ reason, text, lastText, usage });
+      if (reader.whole === true) reader.text(text.slice(this.#before.text.length));
+      if (failed || reader.whole === true || this.#catchUp(text, reader))
+        reader.ended({ reason, text, lastText, usage, failure });
       else reader.failed(RESTARTED);
     });
   }
@@ -250,16 +274,16 @@ export class TurnFeed {
   }
 }
 
-const REASONS: readonly TurnEndReason[] = ['completed', 'stopped', 'max_iterations', 'failed', 'interrupted'];
+const REASONS: readonly TurnEndReason[] = [
+  'completed',
+  'cut_off',
+  'filtered',
+  'stopped',
+  'max_iterations',
+  'failed',
+  'interrupted',
+];
 
 function readReason(reason: string | undefined): TurnEndReason {
   return REASONS.find((known) => known === reason) ?? 'interrupted';
-}
-
-function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-    modelMs: a.modelMs + b.modelMs,
-  };
 }

@@ -1,9 +1,12 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
-import type { Todo } from '../../src/contracts/notes.ts';
-import type { PlanRecord } from '../../src/contracts/plan-store.ts';
+import type { Attachment } from '../../src/contracts/media.ts';
+import type { Todo } from '../../src/contracts/store/notes.ts';
+import type { PlanRecord } from '../../src/contracts/store/plan-store.ts';
+import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
+import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../src/contracts/records.ts';
+import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
 import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
 
 /** A value after JSON: dates are ISO strings. */
@@ -28,22 +31,42 @@ export type WireWork = Json<ReturnType<typeof wireWork>>;
 /** The answer to a posted message. */
 export type WireReceipt = Json<ReturnType<typeof wireReceipt>>;
 
-/** The session without the token that made it. */
+/** A stored file as clients read it. */
+export type WireFile = Json<ReturnType<typeof wireFile>>;
+
+/** The file; `file` is its name in messages and in `/files/…`. */
+export function wireFile({ file, kind, name, mimeType, bytes, sha256 }: Attachment) {
+  return { file, kind, name, mimeType, bytes, sha256 };
+}
+
+/** The session without the token that made it and the folder of its files. */
 export function wireSession(session: SessionRecord) {
-  const { ownerTokenId: _, model, ...seen } = session;
+  const { ownerTokenId: _owner, folder: _folder, model, ...seen } = session;
   return { ...seen, model: model ?? null };
 }
 
-/** The message as people see it. */
+/** The message as people see it, with its files. */
 export function wireMessage(message: MessageRecord) {
   const { seq, role, content, turnId, createdAt, senderName, isPlan, isError } = message;
-  return { seq, role, content, turnId, createdAt, senderName: senderName ?? null, isPlan, isError };
+  const attachments = (message.attachments ?? []).map(wireFile);
+  return {
+    seq,
+    role,
+    content,
+    turnId,
+    createdAt,
+    senderName: senderName ?? null,
+    isPlan,
+    isError,
+    attachments,
+  };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */
 export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
-  const call = { toolCallId, tool, args, warning, agentId: record.agentId ?? null };
+  const { files = [], agentId = null } = record;
+  const call = { toolCallId, tool, args, files, warning, agentId };
   return { id, session, turnId, ...call, plan: record.plan ?? null, userId, createdAt, expiresAt };
 }
 
@@ -55,11 +78,30 @@ export function wireSchedule(schedule: ScheduleRecord) {
 
 /** The newest plan with the turn it belongs to, and the todo list. */
 export function wireWork({ newest, todos }: { newest: PlanRecord | undefined; todos: Todo[] }) {
-  return { plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos };
+  const items = todos.map(({ text, status, validation }) => ({
+    text,
+    status,
+    ...(validation !== undefined && { validation }),
+  }));
+  return { plan: newest?.plan ?? null, turnId: newest?.turnId ?? null, todos: items };
 }
 
-/** The ids of the accepted message, or the reply of a command, which runs at once. */
-export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>) {
+/** A plan, its version and the turn it belongs to. */
+export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRecord) {
+  return { plan: { ...plan, version: versionOf(plan) }, session, turnId, createdAt, updatedAt };
+}
+
+/** As `wireReceipt`, with `before` = the place of the newest event before the message was accepted. */
+export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, before: string) {
+  // The turn of a repeated message may lie before the newest event.
+  return wireReceipt(receipt, receipt.kind === 'duplicate' ? FIRST_EVENT_ID : before);
+}
+
+/**
+ * The ids of the accepted message and the place from which its events can be followed, or the reply of a command, which
+ * runs at once.
+ */
+export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
-  return { turnId: receipt.turnId, seq: receipt.seq };
+  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId };
 }

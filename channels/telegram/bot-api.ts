@@ -2,11 +2,17 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy';
-import type { ChannelIdentity, OutboundPart } from '../../src/contracts/channel.ts';
+import type { ChannelIdentity, OutboundFile, OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
-import { isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
+import { createFetch } from './http-call.ts';
+import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
 import { GENERAL_TOPIC } from './inbound.ts';
+import { Reachability } from './reachability.ts';
+import { inputOf, uploadLimitMs, waysToSend } from './uploads.ts';
+import type { FileOptions, GrammySignal, SendsFile } from './uploads.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { stripEnd } from '../../src/lib/text.ts';
 
 /** Longest wait for an answer, in milliseconds; a long poll has its own. */
 export const CALL_TIMEOUT_MS = 30_000;
@@ -25,27 +31,29 @@ const MAX_PRESS_TEXT = 200;
 /** The kinds of update asked for; others would only be thrown away. */
 const WANTED_UPDATES = ['message', 'callback_query'] as const;
 
-/** grammY names its signals by an old polyfill's class, but only listens to them: the runtime's own do. */
-type GrammySignal = NonNullable<Parameters<Api['getMe']>[0]>;
-
 /** Telegram as the channel needs it. Methods throw only `ChannelError`. */
 export class BotApi {
   readonly #api: Api;
   readonly #token: string;
   readonly #callTimeoutMs: number;
+  readonly #clock: Clock;
+  /** A text whose answer was lost may be on screen: before a text is sent after a failure, `getMe` must work. */
+  readonly #reachability = new Reachability(() => this.identify());
 
-  constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number }) {
-    const apiRoot = (config.apiRoot ?? OFFICIAL_ROOT).replace(/\/+$/, '');
+  constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
+    const apiRoot = rootOf(config);
     const Agent = apiRoot.startsWith('http:') ? HttpAgent : HttpsAgent;
     const agent = new Agent({ keepAlive: true, timeout: IDLE_CONNECTION_MS, maxSockets: MAX_CONNECTIONS });
     this.#token = config.token;
     this.#callTimeoutMs = config.callTimeoutMs;
-    this.#api = new Api(config.token, { apiRoot, baseFetchConfig: { agent, compress: true } });
+    this.#clock = config.clock;
+    this.#api = new Api(config.token, { apiRoot, fetch: createFetch(agent) });
   }
 
   /** `getMe`. */
-  async identify(signal: AbortSignal): Promise<ChannelIdentity> {
+  async identify(signal?: AbortSignal): Promise<ChannelIdentity> {
     const me = await this.#call('getMe', signal, (limit) => this.#api.getMe(limit));
+    this.#reachability.noteAnswer();
     return { id: String(me.id), name: me.username };
   }
 
@@ -60,8 +68,9 @@ export class BotApi {
       allowed_updates: WANTED_UPDATES,
     };
     try {
-      const limit = limited(ask.stallMs, signal);
-      const updates: unknown = await this.#api.getUpdates(options, limit);
+      const updates: unknown = await this.#limited(ask.stallMs, signal, (limit) =>
+        this.#api.getUpdates(options, limit),
+      );
       if (Array.isArray(updates)) return updates;
       throw new ChannelError('unavailable', 'Telegram answered getUpdates with no list.', {
         retryable: true,
@@ -73,20 +82,47 @@ export class BotApi {
     }
   }
 
-  /** `sendMessage`. */
+  /** `sendMessage`. In an outage it is not tried, so that it cannot be applied without an answer: `unavailable`. */
   async send(part: OutboundPart): Promise<SentMessage> {
-    const { chatId, threadId, replyTo } = part;
-    // The General topic must not be named when sending: Telegram would not find it.
-    const topic = threadId === undefined || threadId === GENERAL_TOPIC ? undefined : Number(threadId);
-    const options = {
-      ...formatOf(part),
-      ...(topic === undefined ? {} : { message_thread_id: topic }),
-      ...(replyTo === undefined
-        ? {}
-        : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } }),
-    };
+    const options = { ...formatOf(part), ...placeOf(part) };
+    await this.#reachability.ensure();
     const sent = await this.#call('sendMessage', undefined, (limit) =>
-      this.#api.sendMessage(chatId, textOf(part), options, limit),
+      this.#api.sendMessage(part.chatId, textOf(part), options, limit),
+    );
+    return { id: String(sent.message_id) };
+  }
+
+  /**
+   * `sendPhoto`, `sendVoice` and the like, as the file's kind asks; one that Telegram refuses so is sent as a plain
+   * document, and a caption that it cannot parse without markup. In an outage it is not tried, as with `send`.
+   */
+  async sendFile(file: OutboundFile): Promise<SentMessage> {
+    await this.#reachability.ensure();
+    let ways = waysToSend(file);
+    let plain = false;
+    for (;;) {
+      const [way, ...others] = ways;
+      try {
+        return await this.#upload(way, file, { ...placeOf(file), ...captionOf(file, plain) });
+      } catch (error) {
+        const code = error instanceof ChannelError ? error.code : undefined;
+        const [next, ...last] = others;
+        if (code === 'bad_markup' && !plain) plain = true;
+        else if (code === 'rejected' && next !== undefined) ways = [next, ...last];
+        else throw error;
+      }
+    }
+  }
+
+  async #upload(way: SendsFile, file: OutboundFile, options: FileOptions): Promise<SentMessage> {
+    const limitMs = this.#callTimeoutMs + uploadLimitMs(file.bytes);
+    const input = await inputOf(file);
+    const to = { chat_id: file.chatId, ...options };
+    const sent = await this.#call(
+      way.method,
+      undefined,
+      (limit) => way.send(this.#api.raw, to, input, limit),
+      limitMs,
     );
     return { id: String(sent.message_id) };
   }
@@ -103,12 +139,35 @@ export class BotApi {
     });
   }
 
+  /** `deleteMessage`; one that is gone already is success. Telegram keeps what is older than 48 hours. */
+  async delete(sent: SentMessage, { chatId }: Place): Promise<void> {
+    await this.#call('deleteMessage', undefined, async (limit) => {
+      try {
+        await this.#api.deleteMessage(chatId, Number(sent.id), limit);
+      } catch (error) {
+        if (!isDeleted(error)) throw error;
+      }
+    });
+  }
+
   /** `sendChatAction`: "typing…" for 5 s or until a message comes. */
   async type({ chatId, threadId }: Place): Promise<void> {
     const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
     await this.#call('sendChatAction', undefined, (limit) =>
       this.#api.sendChatAction(chatId, 'typing', topic, limit),
     );
+  }
+
+  /** `getFile`: where a file is, below the root of the bot's files; undefined for one that is too large for bots. */
+  async filePath(fileId: string, signal: AbortSignal): Promise<string | undefined> {
+    return await this.#call('getFile', signal, async (limit) => {
+      try {
+        return (await this.#api.getFile(fileId, limit)).file_path ?? '';
+      } catch (error) {
+        if (isFileTooBig(error)) return undefined;
+        throw error;
+      }
+    });
   }
 
   /** `setMyCommands`. */
@@ -128,23 +187,70 @@ export class BotApi {
     method: string,
     signal: AbortSignal | undefined,
     request: (limit: GrammySignal) => Promise<T>,
+    limitMs = this.#callTimeoutMs,
   ): Promise<T> {
     try {
-      return await request(limited(this.#callTimeoutMs, signal));
+      return await this.#limited(limitMs, signal, request);
     } catch (error) {
       throw this.#converted(error, method);
     }
   }
 
+  /** Aborts the request after `ms`, or earlier with `signal`. */
+  async #limited<T>(
+    ms: number,
+    signal: AbortSignal | undefined,
+    request: (limit: GrammySignal) => Promise<T>,
+  ): Promise<T> {
+    const late = new AbortController();
+    const cancel = this.#clock.after(ms, () => late.abort());
+    const both = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    try {
+      return await request(both as GrammySignal);
+    } finally {
+      cancel();
+    }
+  }
+
   #converted(error: unknown, method: string): ChannelError {
-    return toChannelError(error, { method, token: this.#token, duplicateVisible: method === 'sendMessage' });
+    const call = { method, token: this.#token, duplicateVisible: /^send(?!ChatAction)/.test(method) };
+    const failure = toChannelError(error, call);
+    if (isOutage(failure)) this.#reachability.noteFailure();
+    return failure;
   }
 }
 
-/** Aborts after `ms`, or earlier with `signal`. */
-function limited(ms: number, signal: AbortSignal | undefined): GrammySignal {
-  const timeout = AbortSignal.timeout(ms);
-  return (signal === undefined ? timeout : AbortSignal.any([signal, timeout])) as GrammySignal;
+function rootOf({ apiRoot = OFFICIAL_ROOT }: { apiRoot?: string | undefined }): string {
+  return stripEnd(apiRoot, '/');
+}
+
+/** Where the files of a bot are; secret. */
+export function fileRootOf(config: { token: string; apiRoot?: string | undefined }): string {
+  return `${rootOf(config)}/file/bot${config.token}`;
+}
+
+/** True for failures that are not about the one call. */
+function isOutage({ code }: ChannelError): boolean {
+  return code === 'unavailable' || code === 'outcome_unknown' || code === 'unauthorized';
+}
+
+/** The topic and the message replied to. The General topic must not be named when sending: Telegram would not find it. */
+function placeOf({ threadId, replyTo }: Pick<OutboundPart, 'threadId' | 'replyTo'>): {
+  message_thread_id?: number;
+  reply_parameters?: { message_id: number; allow_sending_without_reply: true };
+} {
+  const topic = threadId === undefined || threadId === GENERAL_TOPIC ? undefined : Number(threadId);
+  return {
+    ...(topic === undefined ? {} : { message_thread_id: topic }),
+    ...(replyTo === undefined
+      ? {}
+      : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } }),
+  };
+}
+
+function captionOf({ caption }: OutboundFile, plain: boolean): { caption?: string; parse_mode?: 'HTML' } {
+  if (caption === undefined || caption.length === 0) return {};
+  return plain ? { caption: caption.plain } : { caption: caption.text, parse_mode: 'HTML' };
 }
 
 function textOf({ body, plain }: OutboundPart): string {

@@ -1,6 +1,7 @@
 /** Converts failures of grammY and Telegram to `ChannelError`, without any part of the token. */
 import { GrammyError, HttpError } from 'grammy';
 import { ChannelError } from '../../src/contracts/errors.ts';
+import { ForeignAnswer, NoAnswer } from './http-call.ts';
 
 /** The parts of a failed call that its error depends on. */
 export interface FailedCall {
@@ -12,11 +13,7 @@ export interface FailedCall {
 
 /** Shown when the token is refused. */
 const TOKEN_REFUSED =
-  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart.';
-
-/** Network failures that come before a request is written, so that nothing can have been applied. */
-const NOT_WRITTEN =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_.*|UNABLE_TO_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|ERR_TLS_.*|ERR_SSL_.*|EPROTO)$/;
+  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart. Telegram is asked again by itself, in case it accepts this one after all.';
 
 /** Telegram's descriptions of a bot that is blocked, removed, or was never started. */
 const UNWANTED =
@@ -30,9 +27,24 @@ const PLACE_GONE =
 
 const BAD_MARKUP = /can't parse entities|can't find end|unsupported start tag|ENTITY_BOUNDS_INVALID/i;
 
+/** The answer for an id that is wrong, and for a file that Telegram cannot give just now: the ids are Telegram's own. */
+const FILE_AWAY = /file is temporarily unavailable/i;
+
 /** True for the answer to an edit that changes nothing: the screen already shows it. */
 export function isNotModified(error: unknown): boolean {
   return error instanceof GrammyError && /message is not modified/i.test(error.description);
+}
+
+/** True for the answer to a deletion of a message that is no longer there. */
+export function isDeleted(error: unknown): boolean {
+  return (
+    error instanceof GrammyError && /message to delete not found|MESSAGE_ID_INVALID/i.test(error.description)
+  );
+}
+
+/** True for the answer to `getFile` about a file that bots do not get. */
+export function isFileTooBig(error: unknown): boolean {
+  return error instanceof GrammyError && /file is too big/i.test(error.description);
 }
 
 /** True for the 409 that a webhook causes; polling may go on once it is deleted. */
@@ -71,6 +83,8 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   if (status === 403) return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', refusal, { cause });
   if (PLACE_GONE.test(description)) return new ChannelError('place_gone', refusal, { cause });
+  if (FILE_AWAY.test(description))
+    return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', refusal, { cause });
   return new ChannelError('rejected', refusal, { cause });
 }
@@ -78,10 +92,8 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
 function fromNetwork(error: unknown, call: FailedCall): ChannelError {
   const inner = error instanceof HttpError ? error.error : error;
   const cause = bareCause(inner, call.token);
-  const code = codeOf(inner);
-  const why = code === '' ? cause.message : code;
-  const written = !NOT_WRITTEN.test(code) && !/connect (ETIMEDOUT|ECONNRESET)/.test(cause.message);
-  if (call.duplicateVisible && written) {
+  const why = inner instanceof NoAnswer && inner.code !== '' ? inner.code : cause.message;
+  if (call.duplicateVisible && mayBeApplied(inner)) {
     return new ChannelError(
       'outcome_unknown',
       `Telegram's answer to ${call.method} was lost (${why}): the message may or may not be on screen.`,
@@ -95,8 +107,10 @@ function fromNetwork(error: unknown, call: FailedCall): ChannelError {
   );
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+/** A proxy's page about a failure means that nothing was applied; after anything else that was written it may have been. */
+function mayBeApplied(error: unknown): boolean {
+  if (error instanceof ForeignAnswer) return error.status >= 200 && error.status < 300;
+  return !(error instanceof NoAnswer) || error.written;
 }
 
 /** The foreign error for the log: its name, message and stack without the token, which grammY's and node-fetch's hold. */

@@ -1,6 +1,8 @@
 /** Converts a Telegram update to an `InboundMessage`: pure; ignores everything that no person wrote to the bot. */
 import type { ChannelIdentity } from '../../src/contracts/channel.ts';
-import type { InboundMessage, Media } from '../../src/contracts/message.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import { enclosureOf, mediaOf } from './content.ts';
+import { nameOf, quotedOf } from './quoted.ts';
 import { updateSchema } from './update.ts';
 import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 
@@ -12,7 +14,8 @@ export const GENERAL_TOPIC = '1';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
-  | { kind: 'message'; message: InboundMessage }
+  /** `album` is the same for all parts of an album, and for nothing else. */
+  | { kind: 'message'; message: InboundMessage; album?: string }
   /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** A group has become a supergroup, which has an id of its own. */
@@ -32,23 +35,24 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
     return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
   }
   const { update_id: updateId, message, callback_query: press } = parsed.data;
-  if (press) return fromPress(`${bot.id}:${updateId}`, press);
+  if (press) return fromPress(`${bot.id}:${updateId}`, press, bot);
   if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
   const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
   if (from !== undefined) return { kind: 'moved', from, to: chat.id };
-  const why = notByPerson(message);
+  const why = notAnswered(message, bot.id);
   return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
 }
 
 /**
- * Why a message counts as written by no person; undefined when a person wrote it. Anonymous admins (1087968824), people writing as
- * a channel and linked channels have no person behind them that could be authorised; inline bots wrote the text.
+ * Why a message is not answered, whatever it says; undefined when a person wrote it, or another bot. Anonymous admins
+ * (1087968824), people writing as a channel and linked channels have nobody behind them who could be authorised; inline bots
+ * wrote the text of others.
  */
-function notByPerson(message: TelegramMessage): string | undefined {
+function notAnswered(message: TelegramMessage, botId: string): string | undefined {
   if (!message.from) return 'a channel post or without a sender';
   if (message.sender_chat) return 'written in the name of a chat';
-  if (message.from.is_bot) return 'written by a bot';
+  if (message.from.id === botId) return 'written by this bot';
   if (message.via_bot) return 'written through an inline bot';
   if (message.from.id === LINKED_CHANNEL_ID || message.is_automatic_forward === true)
     return 'a linked channel post';
@@ -57,7 +61,7 @@ function notByPerson(message: TelegramMessage): string | undefined {
 }
 
 /** A pressed button as a message without text; its chat is that of the message with the button. */
-function fromPress(id: string, press: TelegramPress): Inbound {
+function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
   const { id: callbackId, from, data, message } = press;
   if (data === undefined || message === undefined || from.is_bot) return { kind: 'button', callbackId };
   return {
@@ -72,6 +76,8 @@ function fromPress(id: string, press: TelegramPress): Inbound {
       senderName: nameOf(from),
       content: '',
       button: data,
+      // A forged press could name any message; only the bot's own may be changed for it.
+      ...(message.from?.id === bot.id && { buttonUnder: { id: message.message_id } }),
       // Telegram gives no time for a press, and nothing uses it.
       timestamp: 0,
       media: [],
@@ -82,34 +88,40 @@ function fromPress(id: string, press: TelegramPress): Inbound {
   };
 }
 
-function nameOf(person: TelegramPress['from']): string | undefined {
-  const name = [person.first_name, person.last_name].filter(Boolean).join(' ');
-  return name === '' ? undefined : name;
-}
-
 function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound {
   const { chat, from } = message;
   const media = mediaOf(message);
   const text = message.text ?? message.caption ?? '';
-  if (!from || (text === '' && media.length === 0)) return { kind: 'ignored', why: 'without text or file' };
+  const enclosure = enclosureOf(message);
+  if (!from || (text === '' && media.length === 0 && !enclosure))
+    return { kind: 'ignored', why: 'without text or file' };
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
   const { content, called } = withoutBotName(text, entities, bot);
+  const author = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
+  const { quote: chosen, external_reply: elsewhere } = message;
+  const quoted = quotedOf(
+    { answered: repliedTo(message), chosen, elsewhere },
+    { botId: bot.id, sender: from.id },
+  );
   return {
     kind: 'message',
+    ...(message.media_group_id !== undefined && { album: `${chat.id} ${from.id} ${message.media_group_id}` }),
     message: {
       id,
       channel: 'telegram',
       chatId: chat.id,
       threadId: threadOf(message),
       senderId: from.id,
+      ...(from.is_bot && { fromBot: true }),
       senderName: nameOf(from),
-      content,
+      content: [content, enclosure?.words ?? ''].filter(Boolean).join('\n'),
       timestamp: message.date * 1_000,
       media,
       replyTo: repliedTo(message)?.message_id,
+      ...(quoted && { quoted }),
       place,
-      ...(message.forward_origin === undefined ? {} : { forwarded: true }),
+      ...(author && { forwarded: true, forwardedFrom: author.author }),
       mentioned: place === 'private' || called || isNamed(message, text, entities, bot),
       metadata: { messageId: message.message_id },
     },
@@ -159,32 +171,5 @@ function isNamed(
     ({ type, offset, length, user }) =>
       (type === 'mention' && text.slice(offset, offset + length).toLowerCase() === name) ||
       (type === 'text_mention' && user?.id === bot.id),
-  );
-}
-
-/** The attached files; `url` is Telegram's file id, for `getFile`. An animation is also sent as a document, which is left out. */
-function mediaOf(message: TelegramMessage): Media[] {
-  const { photo, animation, document, audio, voice, video, video_note: note } = message;
-  const found: [Media['kind'], typeof document][] = [
-    ['image', photo?.at(-1)],
-    ['video', animation],
-    ['file', animation ? undefined : document],
-    ['audio', audio],
-    ['audio', voice],
-    ['video', video],
-    ['video', note],
-  ];
-  return found.flatMap(([kind, file]) =>
-    file
-      ? [
-          {
-            kind,
-            url: file.file_id,
-            ...(file.file_name === undefined ? {} : { name: file.file_name }),
-            ...(file.mime_type === undefined ? {} : { mimeType: file.mime_type }),
-            ...(file.file_size === undefined ? {} : { bytes: file.file_size }),
-          },
-        ]
-      : [],
   );
 }

@@ -1,11 +1,16 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
 import type { Capabilities, Channel, ChannelDeps } from '../../src/contracts/channel.ts';
+import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import { BotApi, CALL_TIMEOUT_MS } from './bot-api.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
+import { FileDownload, SILENCE_MS } from './file-download.ts';
 import { POLL_TIMING, Poller } from './polling.ts';
 import type { PollTiming } from './polling.ts';
 import { renderTelegram } from './render.ts';
+import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './uploads.ts';
 
 /** Settings of the channel, checked by its manifest. */
 export interface TelegramConfig {
@@ -14,8 +19,24 @@ export interface TelegramConfig {
   /** A Bot API server of one's own; Telegram's by default. */
   apiRoot?: string | undefined;
   /** Least milliseconds between two edits in one chat. */
-  editIntervalMs: { private: number; group: number };
+  editIntervalMs: PerKind;
+  /** Calls that may go out at once in a chat. */
+  burst: PerKind;
+  /** How many of them only finals may use. */
+  reservedForFinals: PerKind;
+  /** Calls in one group in any minute. */
+  groupCallsPerMinute: number;
+  /** Calls a second of the whole bot: at first, and at most. */
+  callsPerSecond: { start: number; most: number };
 }
+
+/** A setting for private chats, and for groups and channels. */
+interface PerKind {
+  private: number;
+  group: number;
+}
+
+const MINUTE_MS = 60_000;
 
 /** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
 const MAX_LENGTH = 4_096;
@@ -23,12 +44,20 @@ const MAX_LENGTH = 4_096;
 /** One `sendChatAction` shows for this long. */
 const TYPING_MS = 5_000;
 
-/** The channel's waits, in milliseconds. */
+/** The channel's waits, in milliseconds, and the clock that ends calls without an answer. */
 export interface TelegramTiming extends PollTiming {
   callTimeoutMs: number;
+  /** A download that brings nothing for this long is given up. */
+  silenceMs: number;
+  clock: Clock;
 }
 
-const TIMING: TelegramTiming = { ...POLL_TIMING, callTimeoutMs: CALL_TIMEOUT_MS };
+const TIMING: TelegramTiming = {
+  ...POLL_TIMING,
+  callTimeoutMs: CALL_TIMEOUT_MS,
+  silenceMs: SILENCE_MS,
+  clock: systemClock,
+};
 
 /** The channel's dependencies: a log, the commands it offers, and the report of groups that got a new id. */
 export interface TelegramDeps extends Pick<ChannelDeps, 'log'> {
@@ -37,26 +66,29 @@ export interface TelegramDeps extends Pick<ChannelDeps, 'log'> {
 
 /** Makes the channel; nothing is opened before `start`. Never throws. */
 export function create(
-  { token, apiRoot, editIntervalMs }: TelegramConfig,
+  { token, apiRoot, ...settings }: TelegramConfig,
   deps: TelegramDeps,
   waits: Partial<TelegramTiming> = {},
 ): Channel {
   const timing = { ...TIMING, ...waits };
-  const bot = new BotApi({ token, apiRoot, callTimeoutMs: timing.callTimeoutMs });
+  const bot = new BotApi({ token, apiRoot, ...timing });
+  const files = new FileDownload(bot, fileRootOf({ token, apiRoot }), timing.silenceMs);
   let health: ChannelHealth = { state: 'off' };
   let poller: Poller | undefined;
 
   const capabilities: Capabilities = {
     edit: true,
+    delete: true,
     draft: false,
     typing: true,
     reactions: false,
     buttons: true,
-    media: false,
+    media: true,
+    maxFileBytes: MAX_UPLOAD_BYTES,
+    maxCaption: MAX_CAPTION,
     threads: true,
     maxLength: MAX_LENGTH,
-    // Groups and channels have ids below zero.
-    editIntervalMs: (chatId) => (chatId.startsWith('-') ? editIntervalMs.group : editIntervalMs.private),
+    rates: { callsPerSecond: settings.callsPerSecond, of: ({ chatId }) => rateOf(chatId, settings) },
     typingMs: TYPING_MS,
   };
 
@@ -89,10 +121,30 @@ export function create(
       starting.start();
     },
     stop,
+    download: (media, signal) => files.open(media, signal),
     send: (part) => bot.send(part),
-    edit: (sent, part) => bot.edit(sent, part),
+    sendFile: (file) => bot.sendFile(file),
+    edit: async (sent, part) => {
+      await bot.edit(sent, part);
+      return sent;
+    },
+    delete: (sent, place) => bot.delete(sent, place),
     render: renderTelegram,
     typing: (place) => bot.type(place),
     health: () => health,
+  };
+}
+
+/** The limit of one chat, which all its topics share. */
+function rateOf(chatId: string, settings: Omit<TelegramConfig, 'token' | 'apiRoot'>): PlaceRate {
+  // Groups and channels have ids below zero.
+  const kind = chatId.startsWith('-') ? 'group' : 'private';
+  return {
+    key: chatId,
+    editIntervalMs: settings.editIntervalMs[kind],
+    burst: settings.burst[kind],
+    reserved: settings.reservedForFinals[kind],
+    ...(kind === 'group' ? { window: { calls: settings.groupCallsPerMinute, ms: MINUTE_MS } } : {}),
+    countsForBot: true,
   };
 }

@@ -4,6 +4,8 @@ import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel
 
 /** Least milliseconds between two edits in one chat. */
 const interval = z.int().min(1).max(MAX_EDIT_INTERVAL_MS);
+const count = z.int().min(1).max(100);
+const perSecond = z.number().min(1).max(1_000);
 
 export const manifest = defineChannel({
   name: 'telegram',
@@ -28,8 +30,48 @@ export const manifest = defineChannel({
           .default(1_100)
           .describe('least milliseconds between two edits of a growing answer in a private chat'),
         group: interval
-          .default(3_100)
+          .default(3_000)
           .describe('the same in a group, where Telegram takes twenty messages a minute'),
+      })
+      .prefault({}),
+    /** "Short bursts" are allowed, says Telegram's FAQ. One call of them comes back per interval. */
+    burst: z
+      .strictObject({
+        private: count
+          .default(4)
+          .describe('first messages and final texts that may go out at once in a private chat'),
+        group: count.default(5).describe('the same in a group'),
+      })
+      .prefault({}),
+    reservedForFinals: z
+      .strictObject({
+        private: z
+          .int()
+          .min(0)
+          .max(100)
+          .default(1)
+          .describe('how many of the burst only final texts may use'),
+        group: z
+          .int()
+          .min(0)
+          .max(100)
+          .default(2)
+          .describe('the same in a group, also of the calls of a minute'),
+      })
+      .prefault({}),
+    groupCallsPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(20)
+      .describe('most messages and edits in one group in any minute'),
+    /** Telegram's FAQ names about thirty messages a second for a bot. */
+    callsPerSecond: z
+      .strictObject({
+        start: perSecond.default(28).describe('calls a second of the whole bot at first'),
+        most: perSecond
+          .default(60)
+          .describe('what it may rise to while calls wait and Telegram refuses none'),
       })
       .prefault({}),
   }),

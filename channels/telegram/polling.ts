@@ -1,18 +1,21 @@
 /** Long polling that advances Telegram's offset only past committed messages, and reconnects after any failure. */
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
 import type { GatewayError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
 import type { Log } from '../../src/contracts/log.ts';
+import { Albums } from './albums.ts';
 import type { BotApi } from './bot-api.ts';
 import { toInbound } from './inbound.ts';
 import type { Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
+import { Publisher } from './publishing.ts';
+import type { PendingMessage } from './publishing.ts';
 import type { FollowChatMigration } from '../../src/contracts/message.ts';
 import type { CommandListing } from '../../src/contracts/command.ts';
-import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
 
 /** Waits of the poller, in milliseconds. */
 export interface PollTiming {
@@ -23,8 +26,16 @@ export interface PollTiming {
   /** First and longest wait after a failure. With the cap, polling resumes within 35 s after a competing poller (409) has stopped. */
   backoffMs: number;
   backoffCapMs: number;
+  /** How long a refused token is tried like that before the channel is dead, and the wait between tries from then on. */
+  deadAfterMs: number;
+  deadIntervalMs: number;
   /** Longest wait of `stop` for messages that are being published. */
   lastPublishMs: number;
+  /**
+   * An album that got no part for this long is whole. Within 500 ms of a poll Telegram answers the same one with a single
+   * update.
+   */
+  albumMs: number;
 }
 
 export const POLL_TIMING: PollTiming = {
@@ -32,24 +43,11 @@ export const POLL_TIMING: PollTiming = {
   stallMs: 90_000,
   backoffMs: 1_000,
   backoffCapMs: 30_000,
+  deadAfterMs: DEAD_AFTER_MS,
+  deadIntervalMs: DEAD_INTERVAL_MS,
   lastPublishMs: 5_000,
+  albumMs: 600,
 };
-
-/** Chats of one batch that are published at the same time; within a chat messages are published one after another. */
-export const CHATS_AT_ONCE = 16;
-
-/** A message that cannot be published for a reason that does not pass is skipped after this many tries. */
-export const PUBLISH_TRIES = 5;
-
-/** Shown to people whose presses are refused. */
-const NOT_HERE = 'This bot does not answer you here.';
-
-/** A message that is not committed yet; with `callbackId` it is a press that Telegram waits to have answered. */
-interface PendingMessage {
-  id: number;
-  message: InboundMessage;
-  callbackId: string | undefined;
-}
 
 /** Dependencies of the poller. */
 export interface PollerParts {
@@ -64,18 +62,27 @@ export interface PollerParts {
   setHealth: (health: ChannelHealth) => void;
 }
 
-/** Receives until stopped or until Telegram refuses the token. */
+/** Receives until stopped, also once Telegram accepts a token again that it has refused. */
 export class Poller {
   readonly #parts: PollerParts;
   readonly #stop = new AbortController();
   #done: Promise<void> = Promise.resolve();
   #offset: number | undefined;
   #failures = 0;
-  /** Failed tries of messages by update id; emptied with each batch that was published. */
-  readonly #tries = new Map<number, number>();
+  /** Monotonic time since when Telegram refuses the token. */
+  #refusedSince: number | undefined;
+  #commandsOffered = false;
+  readonly #albums = new Albums();
+  /** Updates behind the offset that are done, while it waits for the rest of an album; at most one batch. */
+  #finished = new Set<number>();
+  readonly #publisher: Publisher;
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
+    this.#publisher = new Publisher({
+      ...parts,
+      answerPress: (callbackId, text) => this.#answerPress(callbackId, text),
+    });
   }
 
   /** Begins to receive. Never throws: failures from here on are reported as health. */
@@ -100,14 +107,19 @@ export class Poller {
         if (!me) {
           const commands = new Set(this.#parts.commands.map(({ name }) => name));
           me = { ...(await this.#parts.bot.identify(signal)), commands };
-          void this.#offerCommands();
+          if (!this.#commandsOffered) void this.#offerCommands();
+          this.#commandsOffered = true;
         }
         await this.#poll(me, signal);
       } catch (error) {
         if (signal.aborted) break;
         const failure = toGatewayError(error);
+        if (isRefused(failure)) {
+          this.#refusedSince ??= performance.now();
+          // Polls again only once `getMe` works: it tells a refused token from one call that went wrong.
+          me = undefined;
+        }
         this.#report(failure);
-        if (isFatal(failure)) return;
         await this.#backOff(failure, signal);
       }
     }
@@ -119,7 +131,9 @@ export class Poller {
     // The first poll, and the first after a failure, must return at once: health must not wait for a message.
     const waitMs = this.#offset === undefined || this.#failures > 0 ? 0 : timing.longPollMs;
     const updates = await bot.updates({ offset: this.#offset, waitMs, stallMs: timing.stallMs }, signal);
-    const read = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
+    const read = updates
+      .map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }))
+      .filter(({ id }) => !this.#finished.has(id));
     const messages: PendingMessage[] = [];
     for (const { id, inbound } of read) {
       if (inbound.kind === 'moved') {
@@ -127,15 +141,29 @@ export class Poller {
       } else if (inbound.kind === 'ignored') {
         this.#parts.log.debug({ updateId: id, why: inbound.why }, 'telegram_update_ignored');
       } else if (inbound.message !== undefined) {
-        const callbackId = inbound.kind === 'button' ? inbound.callbackId : undefined;
-        messages.push({ id, message: inbound.message, callbackId });
+        const { message, ...about } = inbound;
+        messages.push({ id, message, ...about });
       } else if (inbound.kind === 'button') void this.#answerPress(inbound.callbackId, undefined);
     }
-    await this.#publish(messages, signal);
-    this.#offset = Math.max(this.#offset ?? 0, ...read.map(({ id }) => id + 1));
+    const { whole, open } = this.#albums.collect(messages);
+    await this.#publisher.publish(whole, signal);
+    this.#advance(
+      read.map(({ id }) => id),
+      new Set(open.map(({ id }) => id)),
+    );
     this.#failures = 0;
-    this.#tries.clear();
+    this.#refusedSince = undefined;
     setHealth({ state: 'up' });
+    if (open.length > 0) await sleep(timing.albumMs, signal);
+  }
+
+  /** Moves the offset behind all of a batch, or before the first part of an album that is not whole. */
+  #advance(ids: readonly number[], open: ReadonlySet<number>): void {
+    const done = [...this.#finished, ...ids.filter((id) => !open.has(id))];
+    const offset =
+      open.size > 0 ? Math.min(...open) : Math.max(this.#offset ?? 0, ...ids.map((id) => id + 1));
+    this.#finished = new Set(done.filter((id) => id >= offset));
+    this.#offset = offset;
   }
 
   /** Throws while the store is unavailable, to be tried again; any other failure is logged and must not stop receiving. */
@@ -149,51 +177,23 @@ export class Poller {
     }
   }
 
-  /**
-   * Publishes a batch: in order within a chat, different chats side by side. Throws when a message could not be
-   * committed, once every chat is finished or has failed.
-   */
-  async #publish(messages: PendingMessage[], signal: AbortSignal): Promise<void> {
-    const chats = [...Map.groupBy(messages, ({ message }) => message.chatId).values()];
-    const publishChats = async (): Promise<void> => {
-      for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
-        for (const pending of chat) {
-          signal.throwIfAborted();
-          try {
-            const receipt = await this.#parts.receive(pending.message);
-            // The effect is committed: only now is the press answered, with the reply.
-            if (pending.callbackId !== undefined)
-              void this.#answerPress(pending.callbackId, replyOf(receipt));
-          } catch (error) {
-            this.#skipOrThrow(pending, toGatewayError(error));
-          }
-        }
-      }
-    };
-    const workers = Array.from({ length: Math.min(CHATS_AT_ONCE, chats.length) }, publishChats);
-    for (const result of await Promise.allSettled(workers))
-      if (result.status === 'rejected') throw toGatewayError(result.reason);
-  }
-
-  /** A message that can never be committed must not block the bot: after `PUBLISH_TRIES` it is skipped, with an error in the log. */
-  #skipOrThrow({ id, message }: PendingMessage, failure: GatewayError): void {
-    if (failure.retryable) throw failure;
-    const tries = (this.#tries.get(id) ?? 0) + 1;
-    this.#tries.set(id, tries);
-    if (tries < PUBLISH_TRIES) throw failure;
-    this.#parts.log.error({ err: failure, messageId: message.id }, 'telegram_message_skipped');
-  }
-
   async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
     const { timing, log } = this.#parts;
-    const waitMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
+    const shortMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
+    const waitMs = this.#isDead ? timing.deadIntervalMs : shortMs;
     this.#failures += 1;
     await sleep(waitMs, signal).catch(() => log.debug('telegram_backoff_aborted'));
   }
 
+  /** Telegram has refused the token for so long that somebody has to look at it. */
+  get #isDead(): boolean {
+    if (this.#refusedSince === undefined) return false;
+    return performance.now() - this.#refusedSince >= this.#parts.timing.deadAfterMs;
+  }
+
   #report(failure: GatewayError): void {
     const { log, setHealth } = this.#parts;
-    setHealth({ state: isFatal(failure) ? 'dead' : 'degraded', detail: failure.message });
+    setHealth({ state: this.#isDead ? 'dead' : 'degraded', detail: failure.message });
     log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
   }
 
@@ -214,13 +214,8 @@ export class Poller {
   }
 }
 
-/** The text for the person who pressed a button. */
-function replyOf(receipt: Receipt): string | undefined {
-  return 'reply' in receipt ? (receipt.reply ?? NOT_HERE) : NOT_HERE;
-}
-
-/** True when Telegram refuses the token: no later try can succeed. */
-function isFatal(failure: GatewayError): boolean {
+/** True when Telegram refuses the token, or the one call as if it did. */
+function isRefused(failure: GatewayError): boolean {
   return failure instanceof ChannelError && failure.code === 'unauthorized';
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** Telegram promises 52 significant bits; a number beyond a double's precision names some other chat and is refused. */
 const id = z.union([z.int(), z.string().regex(/^-?\d{1,20}$/)]).transform(String);
 
-const person = z.object({
+export const person = z.object({
   id,
   is_bot: z.boolean(),
   first_name: z.string().optional(),
@@ -20,12 +20,62 @@ const entity = z.object({
   user: person.optional(),
 });
 
+const title = z.object({ title: z.string().optional() });
+
+/** The author of a forwarded message (Bot API `MessageOrigin`), in whichever field its kind has it. */
+const origin = z.object({
+  sender_user: z.object({ first_name: z.string().optional(), last_name: z.string().optional() }).optional(),
+  sender_user_name: z.string().optional(),
+  sender_chat: title.optional(),
+  chat: title.optional(),
+});
+
+/** Any value counts as forwarded; `author` is its name, where it has a known form. */
+export const forwardOrigin = z.unknown().transform((value): { author: string | undefined } => {
+  const {
+    sender_user: user,
+    sender_user_name: hidden,
+    sender_chat: group,
+    chat: channel,
+  } = origin.safeParse(value).data ?? {};
+  const name = [user?.first_name, user?.last_name].filter(Boolean).join(' ') || hidden;
+  return { author: name ?? group?.title ?? channel?.title };
+});
+
 const file = z.object({
   file_id: z.string(),
   file_name: z.string().optional(),
   mime_type: z.string().optional(),
   file_size: z.number().optional(),
+  /** Seconds. */
+  duration: z.number().optional(),
 });
+
+const location = z.object({
+  latitude: z.number(),
+  longitude: z.number(),
+  /** Seconds for which a live location is updated. */
+  live_period: z.number().optional(),
+});
+
+/** What a message may bring that is neither text nor a file (Bot API 10.3). Of some only their presence is read. */
+const enclosures = {
+  sticker: z.object({ emoji: z.string().optional() }),
+  dice: z.object({ emoji: z.string(), value: z.int() }),
+  location,
+  venue: z.object({ location, title: z.string(), address: z.string() }),
+  contact: z.object({ phone_number: z.string(), first_name: z.string(), last_name: z.string().optional() }),
+  poll: z.object({ question: z.string(), options: z.array(z.object({ text: z.string() })) }),
+  checklist: z.object({
+    title: z.string(),
+    tasks: z.array(z.object({ text: z.string(), completion_date: z.number().optional() })),
+  }),
+  game: z.object({ title: z.string() }),
+  story: z.unknown(),
+  giveaway: z.unknown(),
+  paid_media: z.unknown(),
+  rich_message: z.unknown(),
+};
 
 const message = z.object({
   message_id: id,
@@ -36,7 +86,7 @@ const message = z.object({
   via_bot: person.optional(),
   is_automatic_forward: z.boolean().optional(),
   /** Present on what was forwarded. */
-  forward_origin: z.unknown().optional(),
+  forward_origin: forwardOrigin.optional(),
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
   /** Service messages of Telegram, in the group that became a supergroup and in that supergroup. */
@@ -46,7 +96,12 @@ const message = z.object({
   caption: z.string().optional(),
   entities: z.array(entity).optional(),
   caption_entities: z.array(entity).optional(),
-  reply_to_message: z.object({ message_id: id, from: person.optional() }).optional(),
+  /** What it says is read by `quotedOf`, like the two fields behind it: nothing in them may lose the message. */
+  reply_to_message: z.looseObject({ message_id: id, from: person.optional() }).optional(),
+  /** The part of the message replied to that the person chose. */
+  quote: z.unknown().optional(),
+  /** The message replied to when it stands in another chat. */
+  external_reply: z.unknown().optional(),
   photo: z.array(file).optional(),
   document: file.optional(),
   animation: file.optional(),
@@ -54,6 +109,9 @@ const message = z.object({
   voice: file.optional(),
   video: file.optional(),
   video_note: file.optional(),
+  /** The same for every part of an album. */
+  media_group_id: z.string().optional(),
+  ...z.object(enclosures).partial().shape,
 });
 
 /** What one element of `getUpdates` must be for the channel to act on it (Bot API `Update`). */
@@ -70,6 +128,7 @@ export const updateSchema = z.object({
         .object({
           chat,
           message_id: id,
+          from: person.optional(),
           message_thread_id: id.optional(),
           is_topic_message: z.boolean().optional(),
         })

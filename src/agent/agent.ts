@@ -1,8 +1,11 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../contracts/access.ts';
+import type { CallerOptions, ChatChunk } from '../contracts/provider.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
-import type { StatelessRequest } from '../contracts/gateway-api.ts';
-import type { ChatChunk } from '../contracts/provider.ts';
+import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
+import type { SessionRecord } from '../contracts/store/records.ts';
+import { PLAN_TOOL } from '../contracts/profile.ts';
+import { KeyedLock } from '../lib/keyed-lock.ts';
 import { createSubagentHandler } from './subagents/background.ts';
 import { createCompressor } from './compression/compressor.ts';
 import { createTokenScale } from './prompt/context-window.ts';
@@ -12,8 +15,26 @@ import { createAfterTurn } from './turn/after-turn.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
+import { createSurroundingsNote } from './prompt/surroundings.ts';
+import { refuseUnsupported } from './model/caller-options.ts';
+import { FallbackModels } from './model/fallback-models.ts';
+import { createEmbed } from './model/embed.ts';
+import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
+import { classifyFor } from './executor/edits.ts';
+import type { StepCommand } from './executor/edits.ts';
+import type { ToolRisk } from '../contracts/risk.ts';
 import { createSubagentProfiles } from './subagents/subagent-profile.ts';
+import { followSettings } from './turn-settings.ts';
+
+/** Longest wait for a model server to describe a model, in milliseconds. */
+const DESCRIBE_MS = 2_000;
+
+/** What a request names instead of the session's own. */
+interface ModelChoice {
+  profileId?: string;
+  model?: string;
+}
 
 export interface Agent {
   /** Runs the heads of `in:` lanes. */
@@ -22,29 +43,79 @@ export interface Agent {
   subagents: LaneHandler;
   /** A completion without a session. It ends when the caller stops reading or `signal` aborts. Throws `GatewayError`. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  /** Vectors of texts, for a caller whose usage is stored. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`. */
+  embed: GatewayApi['embed'];
+  /**
+   * Throws `FieldError` for an option that the model of the choice, else of the session, cannot honour; also
+   * `ProviderError`, `GatewayError('unknown_profile')`.
+   */
+  checkOptions(
+    asked: { session: SessionRecord | undefined; choice: ModelChoice; options: CallerOptions },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** The model of a session and whether it can call tools; undefined while its server does not answer. Never throws. */
+  modelOf(session: SessionRecord | undefined): Promise<{ model: string; tools: boolean } | undefined>;
+  /** The risk of a plan's step under a profile (S-17). Never throws. */
+  classifyStep(profileId: string | undefined, step: StepCommand): ToolRisk;
   /** Ends the work after turns. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
 /** Creates the agent. Tool schemas are built here, system prompts at the first use of a profile; neither is built per turn. */
-export function createAgent(deps: AgentDeps): Agent {
+export function createAgent(given: AgentDeps): Agent {
+  const deps = { ...given, provider: withPictures(given.provider, given.pictures) };
   const shared: AgentShared = {
     deps,
-    limits: { ...DEFAULT_LIMITS, ...deps.limits },
+    limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
     models: deps.models,
     scale: createTokenScale(),
+    fallbacks: new FallbackModels(),
+    fileLock: new KeyedLock(),
     bootstrapPrompt:
       deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
-    prepare: createPreparation(deps.tools),
+    surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone: deps.settings().timeZone }),
+    prepare: createPreparation(deps),
     forSubagent: createSubagentProfiles(),
   };
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn([compressor.worker], deps.events);
-  const pure = { ...shared, prepare: createPreparation(deps.tools, (tool) => tool.effect === 'pure') };
+  const unplanned = { ...shared, prepare: createPreparation(deps, ({ name }) => name !== PLAN_TOOL) };
+  const pure = followSettings({
+    ...shared,
+    prepare: createPreparation(deps, (tool) => tool.effect === 'pure'),
+  });
+  const now = { planned: followSettings(shared), unplanned: followSettings(unplanned) };
+  const modelNameOf = async (
+    session: SessionRecord | undefined,
+    choice: ModelChoice,
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const profile = deps.models.profile(choice.profileId ?? session?.profileId);
+    const named = choice.model ?? session?.model ?? profile.model;
+    return named ?? (await deps.models.fallback(signal));
+  };
   return {
-    turns: createTurnHandler(shared, { compressor, afterTurn }),
-    subagents: createSubagentHandler(shared),
-    complete: (caller, request, signal) => completeStateless(pure, caller, request, signal),
+    turns: createTurnHandler(now, { compressor, afterTurn }),
+    subagents: createSubagentHandler(now.planned),
+    complete: (caller, request, signal) => completeStateless(pure(), caller, request, signal),
+    embed: createEmbed({ provider: deps.embedder, models: deps.models, ledger: deps.ledger }),
+    async checkOptions({ session, choice, options }, signal) {
+      const model = await modelNameOf(session, choice, signal);
+      refuseUnsupported(model, await deps.provider.capabilities(model, signal), options);
+    },
+    async modelOf(session) {
+      const signal = AbortSignal.timeout(DESCRIBE_MS);
+      try {
+        const model = await modelNameOf(session, {}, signal);
+        const { tools } = await deps.provider.capabilities(model, signal);
+        return { model, tools };
+      } catch (error) {
+        deps.log.info({ err: error }, 'model_not_described');
+        return undefined;
+      }
+    },
+    classifyStep: (profileId, step) =>
+      classifyFor(shared.prepare(deps.models.profile(profileId)).tools)(step),
     close: () => afterTurn.close(),
   };
 }

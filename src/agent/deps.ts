@@ -2,21 +2,24 @@
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
-import type { ContextStore } from '../contracts/records.ts';
-import type { LaneStep, LaneStore } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
-import type { LiveMessages } from '../contracts/delivery.ts';
+import type { ContextStore } from '../contracts/store/records.ts';
+import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
+import type { LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
-import type { MemoryStore, TodoStore } from '../contracts/notes.ts';
-import type { SessionKey } from '../contracts/message.ts';
-import type { PlanStore } from '../contracts/plan-store.ts';
+import type { Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
+import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
+import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Profile } from '../contracts/profile.ts';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { ChatProvider, LLMProvider } from '../contracts/provider.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { BACKGROUND_SUBAGENT_MS, SUBAGENT_MS } from '../contracts/subagents.ts';
-import type { Tool } from '../contracts/tool.ts';
+import type { SessionFiles, Tool } from '../contracts/tool.ts';
+import type { KeyedLock } from '../lib/keyed-lock.ts';
 import type { TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
+import type { Placed, Surroundings } from './prompt/surroundings.ts';
+import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
 
@@ -69,6 +72,14 @@ export const MAX_ANSWER_CHARS = 256 * 1024;
 /** Longest tool result that the model reads, in UTF-16 units; a longer one keeps its head and tail. */
 export const MAX_RESULT_CHARS = 16_000;
 
+/** What the configuration says to turns. */
+export interface TurnSettings {
+  /** Those that it sets; the others are `DEFAULT_LIMITS`. */
+  limits: Partial<AgentLimits>;
+  /** Name of the time zone in which dates are told. */
+  timeZone: string;
+}
+
 /** Everything the agent needs from other modules; the composition root supplies it. */
 export interface AgentDeps {
   ledger: Ledger;
@@ -76,18 +87,20 @@ export interface AgentDeps {
   /** The lanes of subagents in the background, on this node. */
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
   /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human. */
-  lanes: Pick<LaneStore, 'finish' | 'park'>;
-  approvals: Pick<ApprovalStore, 'approval'>;
+  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller'>;
+  approvals: Pick<ApprovalStore, 'approval' | 'asksOther'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
   /** Requests of people on a plan while it runs: pause, skip. */
-  plans: Pick<PlanStore, 'planRequests' | 'requestOnPlan'>;
+  plans: Pick<PlanStore, 'plan' | 'planRequests' | 'requestOnPlan'>;
   events: EventBus;
   live: LiveMessages;
-  provider: LLMProvider;
+  provider: ChatProvider;
+  embedder: Pick<LLMProvider, 'embed'>;
   /** Resolves the names of models and profiles. */
   models: Models;
-  tools: readonly Tool[];
+  /** All tools as they are now; the same list until one is added, changed or removed. */
+  tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
   profiles(): readonly Profile[];
   memories: Pick<MemoryStore, 'recall'>;
@@ -95,10 +108,21 @@ export interface AgentDeps {
   todos: Pick<TodoStore, 'todos'>;
   /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
   workspaceDir?: string | undefined;
-  /** The folder of a session's files, created when it is missing. */
-  workspace(session: SessionKey): Promise<string>;
+  /** When and where turns take place. */
+  surroundings: Omit<Surroundings, 'timeZone'>;
+  /** The settings as they are now; the same object until they change. */
+  settings(): TurnSettings;
+  /** Fetches and reads the files of messages. */
+  receiveFiles: ReceiveFiles;
+  /** Pictures for models that see. */
+  pictures: Pictures;
+  /** Reads the files of a completion without a session. */
+  readInline: ReadInline;
+  /** Sends a message of the gateway in the middle of a turn. */
+  post: Post;
+  /** The folders of the sessions' files. */
+  files: Pick<SessionFiles, 'open' | 'share' | 'named'>;
   log: Log;
-  limits?: Partial<AgentLimits>;
 }
 
 /** Everything that all turns and completions of an agent share. */
@@ -107,8 +131,13 @@ export interface AgentShared {
   limits: AgentLimits;
   models: Models;
   scale: TokenScale;
+  fallbacks: FallbackModels;
+  /** Calls that may change files run one at a time in each folder. */
+  fileLock: KeyedLock;
   /** The bootstrap files as they are now. */
   bootstrapPrompt(): Promise<BootstrapPrompt>;
+  /** When and where a turn takes place, for the model. */
+  surroundingsOf(turn: Placed): string;
   /** The prompt and tools of a profile, prepared at its first use. */
   prepare(profile: Profile): PreparedProfile;
   /** The profile of a subagent whose parent has these tools. */

@@ -2,15 +2,15 @@
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { LaneHead, LaneStore } from '../contracts/lanes.ts';
+import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
-/** Crashes of a node during one message before it becomes a dead letter. */
-export const MAX_CRASHES = 20;
+/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. */
+export const MAX_LONE_CRASHES = 3;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
@@ -80,7 +80,7 @@ function maxAttempts(handler: LaneHandler): number {
 
 function whyExhausted(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
   if (!hasDeadLetters(head)) return undefined;
-  if (head.crashes >= MAX_CRASHES) {
+  if (head.loneCrashes >= MAX_LONE_CRASHES) {
     return new GatewayError('crashed', `The gateway crashed ${head.crashes} times on this message.`);
   }
   if (head.attempts >= attemptsAllowed) {
@@ -103,6 +103,15 @@ function judgeOutcome(head: LaneHead, outcome: LaneOutcome, signal: AbortSignal,
       return { do: 'release', delayMs: outcome.delayMs ?? 0, attempt: false };
     case 'retry':
       return judgeRetry(head, outcome.error, signal, deps, outcome.delayMs);
+    case 'waiting':
+      return (
+        judgeAborted(signal) ?? {
+          do: 'release',
+          delayMs: outcome.delayMs,
+          attempt: false,
+          error: outcome.error.message,
+        }
+      );
     default:
       return outcome satisfies never;
   }
@@ -129,12 +138,19 @@ function judgeRetry(
   deps: AttemptDeps,
   delayMs?: number,
 ): Verdict {
-  const abort = abortedBy(signal);
-  if (abort === 'lease_lost') return { do: 'nothing' };
-  if (abort === 'shutdown') return { do: 'release', delayMs: 0, attempt: false };
+  const aborted = judgeAborted(signal);
+  if (aborted !== undefined) return aborted;
   const attempt = hasDeadLetters(head);
   if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'dead_letter', error };
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
+}
+
+/** What becomes of a head whose attempt failed while its lane was taken away or its node stops. */
+function judgeAborted(signal: AbortSignal): Verdict | undefined {
+  const abort = abortedBy(signal);
+  if (abort === 'lease_lost') return { do: 'nothing' };
+  if (abort === 'shutdown') return { do: 'release', delayMs: 0, attempt: false };
+  return undefined;
 }
 
 function pauseFor(head: LaneHead, error: GatewayError): number {

@@ -8,7 +8,7 @@ import type {
   TurnEmitter,
 } from '../contracts/bus.ts';
 import type { AgentEvent, EventBody } from '../contracts/event.ts';
-import type { LaneKey } from '../contracts/lanes.ts';
+import type { LaneKey } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -89,7 +89,7 @@ class NodeEventBus implements EventBus {
     const event: AgentEvent = { ...body, sessionKey, at: this.#clock.epochMs() };
     if (from !== undefined) markSubagent(event, from.agentId);
     if (this.#link?.any) this.#link.send({ event });
-    this.#listeners.dispatch(event);
+    this.#dispatchUnnumbered(event);
   }
 
   turn(turn: TurnRun & { textSoFar?: string }): TurnEmitter {
@@ -106,13 +106,18 @@ class NodeEventBus implements EventBus {
     return { events: this.#rings.replay(sessionKey, lastEventId, this.#clock.epochMs()) };
   }
 
+  lastEventId(sessionKey: SessionKey): string {
+    return this.#rings.lastEventId(sessionKey);
+  }
+
   #openTurn(run: TurnRun, text: string): TurnRing {
     this.#rings.expire(this.#clock.monotonicMs());
     const known = this.#rings.ofTurn(run);
     if (known?.local && known.epoch === run.epoch) return known;
     const ring = this.#addRing(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
     if (this.#link?.any) this.#link.send({ state: { ...runOf(ring), seq: ring.lastSeq, text } });
-    if (known !== undefined) this.#showSnapshot(ring);
+    // A listener may have come between the start of this process and that of the resumed turn.
+    if (known !== undefined || text !== '') this.#showSnapshot(ring);
     return ring;
   }
 
@@ -159,7 +164,7 @@ class NodeEventBus implements EventBus {
   #applyEvent(event: AgentEvent): void {
     const { sessionKey, turnId, epoch, eventSeq } = event;
     if (turnId === undefined || epoch === undefined || eventSeq === undefined) {
-      this.#listeners.dispatch(event);
+      this.#dispatchUnnumbered(event);
       return;
     }
     const run = { sessionKey, turnId, epoch };
@@ -178,12 +183,18 @@ class NodeEventBus implements EventBus {
     this.#listeners.dispatch(event);
   }
 
+  /** What was kept of a deleted session is not for readers of a later one with its name. */
+  #dispatchUnnumbered(event: AgentEvent): void {
+    if (event.type === 'session_deleted') this.#rings.forget(event.sessionKey);
+    this.#listeners.dispatch(event);
+  }
+
   #applyState({ seq, text, ...run }: TurnRun & { seq: number; text: string }): void {
     const known = this.#rings.ofTurn(run);
     if (known !== undefined && known.epoch > run.epoch) return;
     if (known === undefined || known.epoch < run.epoch) {
       const ring = this.#addRing(run, { local: false, seq, text, whole: true });
-      if (known !== undefined) this.#showSnapshot(ring);
+      if (known !== undefined || text !== '') this.#showSnapshot(ring);
     } else if (!known.local && !known.whole && !known.ended && seq >= known.lastSeq) {
       known.restore(seq, text);
       this.#showSnapshot(known);

@@ -1,25 +1,26 @@
 /** Chooses how live events reach the other nodes. */
-import { createHash } from 'node:crypto';
-import type { Fanout } from '../contracts/bus.ts';
+import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** The environment variables that choose it. */
-export interface FanoutChoice {
-  NATS_URL?: string | undefined;
-  DATABASE_URL?: string | undefined;
+/** What the database offers to its nodes. */
+export interface DatabaseFanout {
+  /** Undefined on the embedded database, which has one node. */
+  fanout?: Fanout;
+  /** Throws `StoreError`. */
+  fanoutSecret(): Promise<FanoutSecret>;
 }
 
 /**
- * Gives NATS when it is configured, else `ofDatabase`, which the database itself offers (nothing on the embedded one); nodes of
- * one database share a subject. Never throws.
+ * Gives NATS when there is a `natsUrl`, else what the database itself offers; the nodes of one database share a subject and a
+ * key. Throws `StoreError`, and `GatewayError('bad_nats_url')`.
  */
 export async function chooseFanout(
-  { NATS_URL: url, DATABASE_URL: database }: FanoutChoice,
-  ofDatabase: Fanout | undefined,
+  natsUrl: string | undefined,
+  database: DatabaseFanout,
   log: Log,
 ): Promise<Fanout | undefined> {
-  if (url === undefined || database === undefined) return ofDatabase;
+  if (natsUrl === undefined || database.fanout === undefined) return database.fanout;
   const { createNatsFanout } = await import('./nats-fanout.ts');
-  const subject = `parley.${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
-  return createNatsFanout({ url, subject, log });
+  const { subject, key } = await database.fanoutSecret();
+  return createNatsFanout({ url: natsUrl, subject: `parley.${subject}`, key, log, epochNow: Date.now });
 }

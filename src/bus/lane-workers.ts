@@ -9,7 +9,7 @@ import type {
   LaneKey,
   LaneStep,
   LaneStore,
-} from '../contracts/lanes.ts';
+} from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import { attemptHead } from './attempt.ts';
 

@@ -1,6 +1,6 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
-import type { LaneClass, LaneKey, LaneStore } from '../contracts/lanes.ts';
+import type { LaneClass, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -112,6 +112,10 @@ class NodeMessageBus implements MessageBus {
   claimingNode(laneClass: LaneClass): string | undefined {
     if (this.#stopped !== undefined) return undefined;
     return this.#workers.hasCapacity(laneClass) ? this.#lease.node : undefined;
+  }
+
+  isLeased(): boolean {
+    return this.#lease.node !== undefined;
   }
 
   notifyStop(lane: LaneKey): void {

@@ -1,20 +1,30 @@
-/** The fan-out over NATS core: one subject, no storage, reconnecting by itself. */
+/** The fan-out over NATS core: one subject, no storage, reconnecting by itself, sealed against everybody else on that server. */
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
+import { createBatchSeal } from './batch-seal.ts';
+import type { Refusal } from './batch-seal.ts';
 
 /** Longest time for the first connection, in milliseconds. */
 const CONNECT_MS = 5_000;
 /** Pause between attempts to reconnect, in milliseconds. */
 const RECONNECT_MS = 1_000;
+/** Refused batches are logged at most this often, in milliseconds. */
+const TELL_EVERY_MS = 60_000;
 
 export interface NatsFanoutOptions {
-  /** `nats://[user[:password]@]host[:port]` or `nats://token@host`; several separated by commas share the first one's login. */
+  /**
+   * `nats://[user[:password]@]host[:port]` or `nats://token@host`; several separated by commas share the first one's login.
+   * With `tls://` for one of them, none is used without TLS and a certificate that this machine trusts.
+   */
   url: string;
   /** Names the nodes that belong together: the same for all nodes of one database, another for every other database. */
   subject: string;
+  /** The key those nodes share, 32 bytes: batches that were not sealed with it are dropped. */
+  key: Buffer;
   log: Log;
+  epochNow: () => number;
 }
 
 /** Login of the client; empty for an open server. */
@@ -28,6 +38,8 @@ export interface NatsLogin {
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;
   let connected = false;
+  const seal = createBatchSeal(options.key, options.epochNow);
+  const refusals = countRefusals(options);
 
   const followStatus = async (live: NatsConnection): Promise<void> => {
     for await (const status of live.status()) {
@@ -43,7 +55,7 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       // While it is away the client would keep everything for later: old events are worth nothing then.
       if (connection === undefined || !connected) return;
       try {
-        connection.publish(options.subject, batch);
+        connection.publish(options.subject, seal.seal(batch));
       } catch (error) {
         options.log.debug({ err: error }, 'nats_publish_failed');
       }
@@ -56,8 +68,10 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       followStatus(live).catch((error: unknown) => options.log.warn({ err: error }, 'nats_status_lost'));
       live.subscribe(options.subject, {
         callback: (error, message) => {
-          if (error === null) listener(message.string());
-          else options.log.warn({ err: error }, 'nats_subscription_failed');
+          if (error !== null) return options.log.warn({ err: error }, 'nats_subscription_failed');
+          const opened = seal.open(message.data);
+          if ('batch' in opened) listener(opened.batch);
+          else refusals.add(opened.refused);
         },
       });
       return async () => {
@@ -66,16 +80,38 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
         await live.close();
       };
     },
+
+    refused: () => refusals.total(),
+  };
+}
+
+/** Counts batches that were not taken, and says so at most once in a while. */
+function countRefusals({ log, epochNow }: NatsFanoutOptions) {
+  let total = 0;
+  let counts: Partial<Record<Refusal, number>> = {};
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return {
+    total: () => total,
+    add(why: Refusal): void {
+      total += 1;
+      counts[why] = (counts[why] ?? 0) + 1;
+      if (epochNow() - warnedAt < TELL_EVERY_MS) return;
+      warnedAt = epochNow();
+      log.warn(counts, 'nats_batches_refused');
+      counts = {};
+    },
   };
 }
 
 async function connect(url: string): Promise<NatsConnection> {
-  const { servers, login } = parseNatsUrl(url);
+  const { servers, login, tls } = parseNatsUrl(url);
   const nats = await import('@nats-io/transport-node');
   try {
     return await nats.connect({
       servers,
       ...login,
+      // An empty object means: with TLS or not at all.
+      ...(tls && { tls: {} }),
       name: 'parley',
       noEcho: true,
       timeout: CONNECT_MS,
@@ -83,30 +119,33 @@ async function connect(url: string): Promise<NatsConnection> {
       reconnectTimeWait: RECONNECT_MS,
     });
   } catch (cause) {
+    const remedy = tls
+      ? 'with tls:// the server must offer TLS and a certificate this machine trusts (NODE_EXTRA_CA_CERTS adds an authority)'
+      : 'check NATS_URL';
+    const why = cause instanceof Error ? cause.message : 'it does not answer';
     throw new GatewayError(
       'nats_unavailable',
-      `NATS at ${servers.join(', ')} does not answer: check NATS_URL.`,
-      {
-        retryable: true,
-        cause,
-      },
+      `NATS at ${servers.join(', ')} of NATS_URL cannot be used (${why}): ${remedy}.`,
+      { retryable: true, cause },
     );
   }
 }
 
 /** Splits `NATS_URL` into addresses and login. Throws `GatewayError('bad_nats_url')`, which does not repeat the URL. */
-export function parseNatsUrl(url: string): { servers: string[]; login: NatsLogin } {
+export function parseNatsUrl(url: string): { servers: string[]; login: NatsLogin; tls: boolean } {
   const urls = url.split(',').map(parseOne);
   const { username, password } = urls[0]!;
   const user = decodeURIComponent(username);
   const pass = decodeURIComponent(password);
   const servers = urls.map((part) => `${part.hostname}:${part.port === '' ? '4222' : part.port}`);
-  if (user === '') return { servers, login: {} };
-  return { servers, login: pass === '' ? { token: user } : { user, pass } };
+  const tls = urls.some(({ protocol }) => protocol === 'tls:');
+  if (user === '') return { servers, login: {}, tls };
+  return { servers, login: pass === '' ? { token: user } : { user, pass }, tls };
 }
 
 function parseOne(url: string): URL {
   const parsed = URL.parse(url.trim());
-  if (parsed !== null && parsed.hostname !== '') return parsed;
-  throw new GatewayError('bad_nats_url', 'NATS_URL is not of the form nats://host:4222.');
+  const isNats = parsed?.protocol === 'nats:' || parsed?.protocol === 'tls:';
+  if (parsed !== null && isNats && parsed.hostname !== '') return parsed;
+  throw new GatewayError('bad_nats_url', 'NATS_URL is not of the form nats://host:4222 or tls://host:4222.');
 }

@@ -1,5 +1,5 @@
 /** This process as a node: its lease is renewed in time, or given up before another node can claim its lanes. */
-import type { LaneStore } from '../contracts/lanes.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,9 +37,12 @@ export class NodeLease {
     this.#options = options;
   }
 
-  /** The id under which this process holds lanes now; undefined between a loss and the next registration. */
+  /**
+   * The id under which this process holds lanes now; undefined between a loss and the next registration. Compared with the
+   * clock at each call: after a pause of the process, work that was due comes before the watchdog's timer.
+   */
   get node(): string | undefined {
-    return this.#node;
+    return this.#options.clock.monotonicMs() < this.#validUntil ? this.#node : undefined;
   }
 
   /** Registers. Throws `StoreError` when the database cannot be reached. */

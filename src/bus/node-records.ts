@@ -1,7 +1,7 @@
 /** Records that nodes send each other over the fan-out, one JSON line each. */
 import { z } from 'zod';
 import type { AgentEvent } from '../contracts/event.ts';
-import type { LaneKey } from '../contracts/lanes.ts';
+import type { LaneKey } from '../contracts/store/lanes.ts';
 import type { SessionKey } from '../contracts/message.ts';
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));

@@ -1,5 +1,6 @@
 /** The rings of this node by session, bounded in number and bytes, and removed some time after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
+import { FIRST_EVENT_ID } from '../contracts/event.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { TurnRing, TurnRun } from './turn-ring.ts';
@@ -67,12 +68,15 @@ export class TurnRings {
     }
   }
 
-  /** Events after `lastEventId`; one snapshot when they are no longer kept. */
+  /** Events after `lastEventId`; one snapshot when they are no longer kept. After `FIRST_EVENT_ID` come all that are. */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#bySession.get(sessionKey) ?? [];
     const newest = rings.at(-1);
     if (lastEventId === undefined) {
       return newest === undefined || newest.ended ? [] : newest.since(newest.startSeq);
+    }
+    if (lastEventId === FIRST_EVENT_ID && rings.length > 0) {
+      return rings.flatMap((ring) => ring.since(ring.startSeq));
     }
     const place = parseEventId(lastEventId);
     const index =
@@ -83,6 +87,20 @@ export class TurnRings {
     return rings
       .slice(index)
       .flatMap((ring, further) => ring.since(further === 0 ? place.eventSeq : ring.startSeq));
+  }
+
+  /** The place of the newest event that is kept. */
+  lastEventId(sessionKey: SessionKey): string {
+    const newest = this.#bySession.get(sessionKey)?.at(-1);
+    return newest === undefined ? FIRST_EVENT_ID : `${newest.epoch}-${newest.lastSeq}`;
+  }
+
+  /** Removes everything of a session. */
+  forget(sessionKey: SessionKey): void {
+    for (const ring of this.#bySession.get(sessionKey) ?? []) {
+      ring.superseded = true;
+      this.#remove(ring);
+    }
   }
 
   #remove(ring: TurnRing | undefined): void {

@@ -1,8 +1,14 @@
 /** Access: grants, pairing codes, tokens, a channel's rules, and the policy that every ingress asks. */
 import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
+import type { GroupChat } from './store/group-chats.ts';
 
-export type Scope = 'chat' | 'admin';
+/**
+ * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` = have texts
+ * that begin with a command act as one, `admin` = everything, in every session.
+ */
+export const SCOPES = ['chat', 'approve', 'commands', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
 
 /** An authenticated HTTP caller; scopes come from the token's row only. */
 export interface Caller {
@@ -10,15 +16,39 @@ export interface Caller {
   scopes: Scope[];
 }
 
-export interface TokenRecord extends Caller {
-  name: string;
-  createdAt: Date;
+/** Whether the caller has the scope; `admin` implies the others. */
+export function hasScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** A person's right to write privately, or a group's right to be answered; ids are the platform's immutable ones. */
+/** Where a token is kept: the variable GATEWAY_TOKEN, the file `token` in the home, or with whoever was shown it. */
+export type TokenOrigin = 'env' | 'file' | 'cli';
+
+export interface TokenRecord extends Caller {
+  name: string;
+  origin: TokenOrigin;
+  createdAt: Date;
+  /** Undefined = never. */
+  expiresAt?: Date | undefined;
+  expired: boolean;
+  /** To within a few minutes; undefined = never. */
+  lastUsedAt?: Date | undefined;
+}
+
+/** A token to store; only its SHA-256 is known. */
+export interface NewToken {
+  hash: string;
+  name: string;
+  scopes: Scope[];
+}
+
+/**
+ * A person's right to write privately (`dm`), their rights as an owner besides, or a group's right to be answered; ids are the
+ * platform's immutable ones.
+ */
 export interface Grant {
   channel: string;
-  kind: 'dm' | 'group';
+  kind: 'dm' | 'group' | 'owner';
   id: string;
   grantedAt: Date;
 }
@@ -32,15 +62,16 @@ export interface PairingRecord {
 }
 
 /** The rows behind access. Throws only `StoreError`; clocks are the database's. */
-export interface AccessStore {
+export interface AccessStore extends TokenStore {
   hasGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   addGrant(channel: string, kind: Grant['kind'], id: string): Promise<void>;
   /** False when there was none. */
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   grants(): Promise<Grant[]>;
   /**
-   * Stores a code for a stranger unless one was made for them within `ttlMs` or the channel holds `maxPending` live
-   * ones; true when stored. One statement: two raced calls store one.
+   * Stores a code for a stranger unless one was made for them within `ttlMs`; true when stored. When the channel holds
+   * `maxPending` live ones, the oldest gives way if it is older than `yieldAfterMs` (default: none does). Two raced calls
+   * store one.
    */
   openPairing(request: {
     channel: string;
@@ -49,16 +80,49 @@ export interface AccessStore {
     codeHash: string;
     ttlMs: number;
     maxPending: number;
+    yieldAfterMs?: number | undefined;
   }): Promise<boolean>;
-  /** Turns a live code into a grant and uses it up; undefined when it is unknown, used or expired. */
-  approvePairing(codeHash: string): Promise<PairingRecord | undefined>;
+  /**
+   * Turns a live code into a grant and uses it up; undefined when it is unknown, used or expired. With `firstOwns` the person
+   * also becomes an owner when no grant has made one yet; of two raced calls one does.
+   */
+  approvePairing(
+    codeHash: string,
+    options?: { firstOwns: boolean },
+  ): Promise<(PairingRecord & { isOwner: boolean }) | undefined>;
   pairings(): Promise<PairingRecord[]>;
-  tokenByHash(hash: string): Promise<TokenRecord | undefined>;
-  /** Stores a token by its SHA-256; the same hash again only updates name and scopes. */
-  putToken(token: { hash: string; name: string; scopes: Scope[] }): Promise<TokenRecord>;
-  /** False when there was none. */
-  revokeToken(tokenId: string): Promise<boolean>;
+}
+
+/** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
+export interface TokenStore {
+  /** The valid tokens among these hashes, in one indexed read. */
+  tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
+  /** The valid token of this id; undefined when it expired or was revoked. */
+  token(tokenId: string): Promise<TokenRecord | undefined>;
+  /** All tokens that were not revoked, expired ones included, oldest first. */
   tokens(): Promise<TokenRecord[]>;
+  /** Stores a token of origin `cli`; the same hash again only updates name and scopes. `expiresInMs` undefined = never. */
+  putToken(token: NewToken & { expiresInMs?: number | undefined }): Promise<TokenRecord>;
+  /**
+   * Makes this token the only one of its origin: the one before it is dead, and its id, with all that belongs to it, is
+   * now this one's. Undefined when this very token was revoked: it stays dead.
+   */
+  replaceToken(origin: 'env' | 'file', token: NewToken): Promise<TokenRecord | undefined>;
+  /** Removes the tokens of an origin. */
+  removeTokens(origin: 'env' | 'file'): Promise<void>;
+  /** Stores a token if no other is valid; true when stored. Of two raced calls one stores. */
+  addFirstToken(origin: 'file' | 'cli', token: NewToken): Promise<boolean>;
+  /** Gives a token another secret; the one before it is dead. Undefined when there is no such token. */
+  rotateToken(tokenId: string, hash: string): Promise<TokenRecord | undefined>;
+  /** Changes what is given; `expiresInMs` null = never. Undefined when there is no such token. */
+  changeToken(
+    tokenId: string,
+    change: { scopes?: Scope[] | undefined; expiresInMs?: number | null | undefined },
+  ): Promise<TokenRecord | undefined>;
+  /** Kills a token for good: one of the environment or a file does not come back with a start. False when there was none. */
+  revokeToken(tokenId: string): Promise<boolean>;
+  /** Notes that a token was used now, unless that was noted within `everyMs`. */
+  noteTokenUse(tokenId: string, everyMs: number): Promise<void>;
 }
 
 /** Ids of the people and chats of a network, for its access rules in `config.json` and for `parley pair`. */
@@ -85,6 +149,10 @@ export function accessRules(ids: ChannelIds) {
     .boolean()
     .default(true)
     .describe('answer only when mentioned or replied to; `false` = every message');
+  const observe = z
+    .boolean()
+    .optional()
+    .describe('keep the last messages without a mention, for the next answer; `/observe` of an owner wins');
   return z.strictObject({
     dm: z
       .enum(['pairing', 'allowlist', 'open'])
@@ -94,9 +162,11 @@ export function accessRules(ids: ChannelIds) {
       ),
     allow: idsOf(ids, 'userId').describe('user ids that need no pairing'),
     groups: z
-      .record(idOf(ids, 'chatId'), z.strictObject({ mention }))
+      .record(idOf(ids, 'chatId'), z.strictObject({ mention, observe }))
       .default({})
-      .describe('`{"<chat id>": {"mention": true}}`: groups where the bot answers, and all their threads'),
+      .describe(
+        '`{"<chat id>": {"mention": true, "observe": false}}`: groups where the bot answers, and all their threads',
+      ),
   });
 }
 
@@ -129,6 +199,8 @@ export interface ChannelAccess extends z.output<ReturnType<typeof accessRules>> 
 /** The verdict on one message. `reply` is undefined when the right answer is silence. */
 export type Verdict =
   | { kind: 'allow'; owner: boolean }
+  /** The message starts no turn; it is kept for the next one in its group. */
+  | { kind: 'observe' }
   | { kind: 'deny'; reply?: string }
   | { kind: 'pairing'; reply: string };
 
@@ -138,14 +210,25 @@ export interface AccessPolicy {
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
+  /** Whether messages of a group are kept that do not name the bot. Throws only `StoreError`. */
+  observes(chat: GroupChat): Promise<boolean>;
+  /** Ids of a channel's groups in which the bot answers. Throws only `StoreError`. */
+  groups(channel: string): Promise<string[]>;
   /** The caller behind an `Authorization` header's value, or undefined. Compares digests only. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
+  /** The callers behind these values as they are now, without any cache; what is not valid is missing. */
+  recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
 }
 
 /** The rights of a schedule's creator, who does not write at the moment it is due. Throws only `StoreError`. */
 export interface CreatorAccess {
   /** The kind of chat at an address where its creator may write. */
   placeOf(address: Address): Promise<InboundMessage['place']>;
-  /** May this user (`telegram:42`, `token:<id>`) still have the gateway write to this address? */
+  /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. */
+  isOwner(userId: string): Promise<boolean>;
+  /**
+   * May this user (`telegram:42`, `token:<id>`) still have the gateway write to this address? In a group only an owner may:
+   * its other members come and go, and a schedule would outlive them.
+   */
   isStillAllowed(userId: string, address: Address, place: InboundMessage['place']): Promise<boolean>;
 }

@@ -1,7 +1,43 @@
 /** Approvals: dangerous calls wait for a human. The requests, who may decide them, and the outcomes. */
 import { z } from 'zod';
 import type { Address, SessionKey } from './message.ts';
-import type { ApprovalDecision } from './records.ts';
+import type { ApprovalDecision } from './store/records.ts';
+
+/** Longest arguments that a person can be asked about, as they are shown (`shownArgs`), in UTF-16 units. */
+export const MAX_ASKED_CHARS = 16_000;
+/** How often one call is asked about: again only when a file it names has changed since it was approved. */
+export const MAX_ASKED = 3;
+
+/** Files of the session that one call may name where a person must approve it, with those that these files name. */
+export const MAX_NAMED_FILES = 16;
+/** Longest file that is looked through for the names of others, in bytes. */
+export const MAX_SCRIPT_BYTES = 64 * 1024;
+/** Longest text of a named file that is shown whole in a question, in UTF-16 units. */
+export const MAX_SHOWN_FILE = 2_000;
+
+const filePlace = z.object({
+  /** Relative to the session's folder. */
+  path: z.string(),
+  /** The file whose text names it; absent = the call itself does. */
+  namedIn: z.string().optional(),
+});
+
+/** A file that a call names, itself or through another file, as it was at that moment. */
+const namedFile = z.union([
+  filePlace.extend({
+    bytes: z.number(),
+    /** Of its whole content, in hexadecimal. */
+    sha256: z.string(),
+    /** Its content, where that is a text short enough to be shown. */
+    text: z.string().optional(),
+    /** It, or the files that it names, are too many or too long to be looked through: others may run that nobody saw. */
+    mayNameMore: z.boolean().optional(),
+  }),
+  /** Not a plain file (a link, a pipe): `problem` says what it is. */
+  filePlace.extend({ problem: z.string() }),
+]);
+
+export type NamedFile = z.infer<typeof namedFile>;
 
 /** The subject of a request. It is stored with the request, and approving it can run nothing else. */
 export const approvalSubject = z.object({
@@ -11,7 +47,9 @@ export const approvalSubject = z.object({
   tool: z.string(),
   /** The validated arguments with which it will run. */
   args: z.unknown(),
-  /** SHA-256 over session, call, tool and arguments. */
+  /** The files that the arguments name, and those that these name, as they were when it was asked. */
+  files: z.array(namedFile).optional(),
+  /** SHA-256 over session, call, tool, arguments and the content of the files. */
   digest: z.string(),
   /** Reason of the request, as a sentence. */
   warning: z.string(),
@@ -54,6 +92,11 @@ export const MAX_LISTED_APPROVALS = 200;
 /** Reads approval requests. Throws only `StoreError`. */
 export interface ApprovalStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
+  /**
+   * True while a person is asked about a tool call of the session, or has approved one that has not begun, other than the
+   * call `callKey`. Files must not change meanwhile: what was shown is what runs.
+   */
+  asksOther(session: SessionKey, callKey: string): Promise<boolean>;
   /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
   pendingApprovals(filter: {
     session?: SessionKey | undefined;
@@ -70,6 +113,8 @@ export interface Decider {
   owner: boolean;
   /** The token, over HTTP. */
   tokenId?: string | undefined;
+  /** The token has the scope `approve`; without it, only what its own plans wait for is its to decide. */
+  approves?: boolean | undefined;
   /** The chat the decision comes from. */
   at?: { address: Address; place: 'private' | 'group' } | undefined;
   /** Made by a button, which counts only under its own request. */
@@ -94,6 +139,34 @@ export interface Approvals {
   decide(id: string, decision: ApprovalDecision, by: Decider): Promise<Decided>;
   /** Pending requests, oldest first. */
   pending(filter: Parameters<ApprovalStore['pendingApprovals']>[0]): Promise<ApprovalRecord[]>;
+}
+
+/**
+ * The arguments as a person reads them: JSON in lines, invisible and direction-changing characters as their code points,
+ * so that the text shown is the text that runs.
+ */
+export function shownArgs(args: unknown): string {
+  return visibleText(JSON.stringify(args, null, 2) ?? '');
+}
+
+/** A text with its invisible and direction-changing characters as code points; lines and tabs stay. */
+export function visibleText(text: string): string {
+  return text.replaceAll(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** The form of an id. Anything else is no request, and is neither looked up nor logged. */
+const APPROVAL_ID = /^[\w-]{1,50}$/;
+
+/** True for a text that may be the id of a request. */
+export function isApprovalId(text: string): boolean {
+  return APPROVAL_ID.test(text);
+}
+
+/** The delivery ref of a request's message. */
+export function approvalRef(id: string): string {
+  return `approval:${id}`;
 }
 
 /** The value of a request's button; at most 64 bytes (Telegram's limit). */

@@ -1,7 +1,7 @@
 /** The two buses: the message bus runs durable, ordered lanes; the event bus broadcasts live events and never waits for a listener. */
 import { GatewayError } from './errors.ts';
 import type { AgentEvent, EventBody } from './event.ts';
-import type { LaneClass, LaneHead, LaneKey, LaneStep } from './lanes.ts';
+import type { LaneClass, LaneHead, LaneKey, LaneStep } from './store/lanes.ts';
 import type { SessionKey } from './message.ts';
 
 /** Reason why a running head must end now: the `reason` of the handler's signal. */
@@ -27,6 +27,8 @@ export type LaneOutcome =
   | { kind: 'finished'; step: LaneStep }
   /** Try again after `delayMs`, counting an attempt. */
   | { kind: 'retry'; error: GatewayError; delayMs?: number }
+  /** Try again after `delayMs` without counting an attempt: the other side is away, and the message is not to blame. */
+  | { kind: 'waiting'; error: GatewayError; delayMs: number }
   /** `park` was committed: nothing more to do here. */
   | { kind: 'parked' }
   /** Release without counting an attempt, for `delayMs` (default 0): the answer to `shutdown`, and to a platform that asks for a pause. */
@@ -41,7 +43,7 @@ export interface LaneHandler {
    * write nothing, on `shutdown` give `released` as soon as nothing is half done.
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
-  /** Ends a head that used up its attempts (5) or crashes (20) or failed for good, and tells those who wait for it. */
+  /** Ends a head that used up its attempts (5) or lone crashes (3) or failed for good, and tells those who wait for it. */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
 
@@ -64,6 +66,8 @@ export interface MessageBus {
   runHeads(step: LaneStep): void;
   /** This node's id when it has capacity for one more head of the class, else undefined; `accept` takes it as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
+  /** False before `start`, after `stop`, and from the moment at which another node may hold the lanes. */
+  isLeased(): boolean;
   /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
   notifyStop(lane: LaneKey): void;
   /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */
@@ -108,6 +112,8 @@ export interface EventBus {
   subscribe(filter: EventFilter, listener: EventListener): () => void;
   /** Gives what a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far). */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
+  /** The place of the newest event of a session that is kept; `FIRST_EVENT_ID` when there is none. */
+  lastEventId(sessionKey: SessionKey): string;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -118,4 +124,14 @@ export interface Fanout {
   publish(batch: string): void;
   /** Calls `listener` with the batches of other nodes, each node's in the order it published them; gives the function that ends it. Throws `GatewayError` when it cannot connect. */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
+  /** Batches since the start that came from no node of this database; a fan-out that only such nodes reach has none. */
+  refused?(): number;
+}
+
+/** What the nodes of one database share to find and to trust each other elsewhere; random, and kept in the database. */
+export interface FanoutSecret {
+  /** A name no other database has: 32 hexadecimal digits. */
+  subject: string;
+  /** 32 bytes. */
+  key: Buffer;
 }

@@ -1,27 +1,37 @@
 /** Channels: adapters to one network each, and the manifests that describe them. */
 import type { Root } from 'mdast';
-import { z } from 'zod';
-import { accessRules, isId } from './access.ts';
+import type { z } from 'zod';
+import { accessRules } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
+import type { ConnectionStore } from './receive.ts';
 import type { GatewayApi } from './gateway-api.ts';
 import type { ChannelHealth } from './gateway-api.ts';
 import type { Log, SecretShape } from './log.ts';
+import type { Media, MediaKind } from './media.ts';
 import type { Button, Place, SentMessage } from './message.ts';
+import type { RateLimits } from './delivery.ts';
 import type { Receive } from './receive.ts';
 
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
   edit: boolean;
+  /** Own messages can be taken away. */
+  delete: boolean;
   draft: boolean;
   typing: boolean;
   reactions: boolean;
   buttons: boolean;
+  /** Files can be sent. */
   media: boolean;
+  /** Largest file that `sendFile` takes, in bytes; 0 without media. */
+  maxFileBytes: number;
+  /** Longest caption of a file, in the units of `Rendered.length`; 0 without media. */
+  maxCaption: number;
   threads: boolean;
   /** Longest message, in the units of `Rendered.length`. */
   maxLength: number;
-  /** Least time between two edits in one chat, in milliseconds; the network determines it. */
-  editIntervalMs(chatId: string): number;
+  /** How often the network takes calls. */
+  rates: RateLimits;
   /** How long one `typing` call lasts, in milliseconds; 0 without typing. */
   typingMs: number;
 }
@@ -42,8 +52,27 @@ export interface OutboundPart extends Place {
   /** Send `body.plain` without markup. */
   plain?: boolean;
   replyTo?: string | undefined;
+  /** The message of the same answer before this one, if any. */
+  after?: SentMessage | undefined;
   buttons: Button[];
   /** The same for every attempt to send this part: platforms that support it use it to send only once. */
+  nonce: string;
+}
+
+/** A file to put on screen, as a message of its own. */
+export interface OutboundFile extends Place {
+  kind: MediaKind;
+  name: string;
+  mimeType: string;
+  bytes: number;
+  /** Absolute, on this node. */
+  path: string;
+  /** At most `capabilities.maxCaption` long. */
+  caption?: Rendered | undefined;
+  replyTo?: string | undefined;
+  /** The message of the same answer before this one, if any. */
+  after?: SentMessage | undefined;
+  /** As in `OutboundPart`. */
   nonce: string;
 }
 
@@ -52,6 +81,13 @@ export interface ChannelIdentity {
   id: string;
   name: string;
 }
+
+/**
+ * A platform that refuses the bot token may accept it again, so a channel goes on asking: like after any failure until the
+ * token was refused for `DEAD_AFTER_MS`, when the channel is `dead`, and every `DEAD_INTERVAL_MS` from then on.
+ */
+export const DEAD_AFTER_MS = 600_000;
+export const DEAD_INTERVAL_MS = 3_600_000;
 
 /** An adapter to one network. Methods throw only `ChannelError`. */
 export interface Channel {
@@ -65,10 +101,32 @@ export interface Channel {
   start(receive: Receive): Promise<void>;
   /** Ends receiving and closes what `start` opened; twice is fine. Never throws. */
   stop(): Promise<void>;
-  /** Puts a new message on screen. Works without `start`: any node may send. */
+  /**
+   * Puts a new message on screen. Works without `start`: any node may send. Where the platform knows the nonce from an
+   * earlier attempt, that message is the answer and shows this text now.
+   */
   send(part: OutboundPart): Promise<SentMessage>;
-  /** Replaces a message's text; the same text twice is no error. Present iff `capabilities.edit`. */
-  edit?(sent: SentMessage, part: OutboundPart): Promise<void>;
+  /**
+   * Puts a file on screen as a message of its own, as its kind asks or, where the platform refuses it so, as a plain file.
+   * Works without `start`. Throws `ChannelError('rejected')` for a file that the platform refuses in every form.
+   * Present iff `capabilities.media`.
+   */
+  sendFile?(file: OutboundFile): Promise<SentMessage>;
+  /**
+   * The bytes of a file that came with a message. Present where messages bring files. Throws `ChannelError`, or
+   * `GatewayError('too_large')`.
+   */
+  download?(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Replaces a message's text; the same text twice is no error. Gives `sent` itself, or another object with the same id
+   * and what the platform tells only now (the real id of a deferred reply). Present iff `capabilities.edit`.
+   */
+  edit?(sent: SentMessage, part: OutboundPart): Promise<SentMessage>;
+  /**
+   * Takes an own message away; one that is gone already is no error. Throws `ChannelError('rejected')` for one that the
+   * platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
+   */
+  delete?(sent: SentMessage, place: Place): Promise<void>;
   /** Pure: the document in this channel's markup. */
   render(doc: Root): Rendered;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */
@@ -80,6 +138,7 @@ export interface Channel {
 export interface ChannelDeps {
   log: Log;
   gateway: GatewayApi;
+  connections: ConnectionStore;
 }
 
 /** Longest setting of an edit interval, in milliseconds: with a longer one a reply would not visibly grow. */
@@ -164,110 +223,4 @@ export function configureChannel(
     secrets: manifest.secrets(env).flatMap((secret) => secret || []),
     create: (deps) => manifest.create({ env, settings }, deps),
   };
-}
-
-/** Names with another meaning in addresses, in user ids, or beside the channels in `access`. */
-const RESERVED_NAMES = ['system', 'token', 'owners'];
-
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-const isPattern = (value: unknown): boolean => value instanceof RegExp;
-
-/** Checks of a manifest's fields, each with what to write: types are not checked when the gateway runs. */
-const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
-  name: [isText, "a text such as 'matrix', the first part of the channel's addresses"],
-  label: [isText, "the network's name for people, such as 'Matrix'"],
-  needs: [isText, "the variable that switches the channel on, such as 'MATRIX_TOKEN', or 'nothing'"],
-  env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
-  settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
-  ids: [
-    (value) => value === undefined || hasIds(value),
-    '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',
-  ],
-  secretShapes: [
-    (value) => Array.isArray(value) && value.every(isSecretShape),
-    'a list of { pattern: /…/, replacement: "…" }, or [] for none',
-  ],
-  isOn: [isFunction, 'a function of `env` that is true when the channel is switched on'],
-  secrets: [isFunction, 'a function of `env` that gives the secret values'],
-  create: [isFunction, 'a function that loads index.ts and makes the channel'],
-};
-
-/** Fields of manifests that are missing or of a wrong type, one sentence each; nothing else may read such a list. */
-export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
-  return manifests.flatMap((manifest, index) => {
-    const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
-    const channel = typeof fields.name === 'string' ? fields.name : `number ${index + 1} of the list`;
-    return Object.entries(FIELDS)
-      .filter(([field, [isRight]]) => !isRight(fields[field]))
-      .map(([field, [, write]]) => {
-        const problem = fields[field] === undefined ? 'is missing' : 'has the wrong type';
-        return `channel ${channel}: ${field} ${problem}: write ${write}`;
-      });
-  });
-}
-
-function isStrictObject(schema: unknown): boolean {
-  if (!(schema instanceof z.ZodObject)) return false;
-  const issues = schema.safeParse({ 'no such field': 1 }).error?.issues ?? [];
-  return issues.some(({ code }) => code === 'unrecognized_keys');
-}
-
-function hasIds(value: unknown): boolean {
-  const { userId, chatId, description }: Record<string, unknown> = { ...Object(value) };
-  return isPattern(userId) && isPattern(chatId) && isText(description);
-}
-
-function isSecretShape(value: unknown): boolean {
-  const { pattern, replacement }: Record<string, unknown> = { ...Object(value) };
-  return isPattern(pattern) && typeof replacement === 'string';
-}
-
-/**
- * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
- * environment variables of the gateway itself.
- */
-export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
-  const owners = new Map(taken.map((variable) => [variable, 'the gateway itself']));
-  return manifests.flatMap((manifest, index) => {
-    const errors = ownErrors(manifest);
-    if (manifests.slice(0, index).some(({ name }) => name === manifest.name))
-      errors.push('its name is taken by another channel of the list: choose a name of its own');
-    for (const variable of Object.keys(manifest.env.shape)) {
-      const owner = owners.get(variable);
-      if (owner !== undefined) errors.push(`env: ${variable} belongs to ${owner} already: rename it`);
-      else owners.set(variable, `the channel ${manifest.name}`);
-    }
-    return errors.map((error) => `channel ${manifest.name}: ${error}`);
-  });
-}
-
-function ownErrors({ name, env, settings, ids }: ChannelManifest): string[] {
-  const errors: string[] = [];
-  if (!/^[a-z][a-z0-9]{0,31}$/.test(name) || RESERVED_NAMES.includes(name))
-    errors.push(
-      `its name must be a lower-case letter, then letters and digits, and none of ${RESERVED_NAMES.join(', ')}`,
-    );
-  for (const variable of requiredFields(env))
-    errors.push(`env: ${variable} must be optional or have a default, because the channel may be off`);
-  for (const field of requiredFields(settings)) errors.push(`settings: ${field} must have a default`);
-  for (const field of ['userId', 'chatId'] as const) {
-    const problem = ids === undefined ? undefined : patternProblem(ids[field]);
-    if (problem !== undefined) errors.push(`ids.${field} ${problem}`);
-  }
-  return errors;
-}
-
-/** Fields of a schema that cannot be left out. */
-function requiredFields(schema: z.ZodObject): string[] {
-  return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
-}
-
-/** Reason why a pattern cannot be used to recognise ids; undefined when it can. */
-function patternProblem({ source, flags }: RegExp): string | undefined {
-  if (!source.startsWith('^') || !source.endsWith('$'))
-    return 'must match the whole id: begin it with ^ and end it with $';
-  if (/[gym]/.test(flags)) return 'must not have the flags g, m or y';
-  if (isId('', { source, flags })) return 'must not match an empty text';
-  return undefined;
 }

@@ -1,8 +1,11 @@
 /** Commands: messages that begin with `/`, bypass the queue and need no model. */
+import { hasScope } from './access.ts';
+import type { Caller, Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
-import type { SessionStore } from './ledger.ts';
+import type { SessionStore } from './store/ledger.ts';
 import type { Address, SessionKey } from './message.ts';
-import type { SessionRecord } from './records.ts';
+import type { PassedOn } from './receive.ts';
+import type { SessionRecord } from './store/records.ts';
 
 /** One use of a command. */
 export interface CommandCall {
@@ -13,6 +16,8 @@ export interface CommandCall {
   senderId: string;
   /** The sender's user id across chats: `telegram:42`, `token:<id>`. */
   userId: string;
+  /** Whose memories the sender may see and change: `userId`, or an end user that a client named. */
+  memoryOwner: string;
   /** Display only. */
   senderName?: string | undefined;
   /** In a private chat no one else reads the reply; absent = others may. */
@@ -24,6 +29,11 @@ export interface CommandCall {
   /** The token of the sender, over HTTP. */
   tokenId?: string | undefined;
 }
+
+/** What config.json binds a person in a chat to; undefined = nothing. */
+export type BoundTo = (
+  call: Pick<CommandCall, 'address' | 'userId'>,
+) => { profile: string; model?: string | undefined } | undefined;
 
 /** A command as the channels list it. */
 export interface CommandListing {
@@ -39,7 +49,17 @@ export interface CommandListing {
 export interface Command extends CommandListing {
   /** Accepted, but not listed: an app sends it by itself (Telegram's Start button). */
   unlisted?: boolean | undefined;
+  /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, not even that. */
+  scope?: Scope | undefined;
   run(call: CommandCall): Promise<string>;
+  /** What the agent is to answer instead; undefined = `run` answers. Throws as `run` does. */
+  passOn?(call: CommandCall): Promise<PassedOn | undefined>;
+}
+
+/** The scope that the caller lacks for a command; undefined when it may use it. */
+export function missingScope(caller: Caller, { scope }: Pick<Command, 'scope'>): Scope | undefined {
+  const needed: Scope[] = scope === 'chat' ? [] : ['commands', ...(scope === undefined ? [] : [scope])];
+  return needed.find((one) => !hasScope(caller, one));
 }
 
 /**

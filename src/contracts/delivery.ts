@@ -1,6 +1,8 @@
-/** The live message of a turn, as the agent sees it, and messages in the middle of a turn. */
-import type { LaneStep } from './lanes.ts';
-import type { Address, SentMessage } from './message.ts';
+/** The live message of a turn, as the agent sees it, messages in the middle of a turn, and how often a platform may be called. */
+import type { NotedParts } from './store/ledger.ts';
+import type { LaneStep } from './store/lanes.ts';
+import type { Attachment } from './media.ts';
+import type { Address, Place, SentMessage } from './message.ts';
 import type { Plan } from './plan.ts';
 
 /** What a live message needs to know of its turn. */
@@ -10,14 +12,14 @@ export interface LiveTurnStart {
   replyTo?: string | undefined;
   /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
+  /** Another process held the turn before, and a last call of it may still reach the platform: what is shown is not certain. */
+  takenOver?: boolean;
   /** Text from before a crash. */
   textSoFar: string;
-  /** T5: stores the platform ids of the parts before they are used further. */
-  note(sent: SentMessage[]): Promise<void>;
+  /** T5: stores the platform ids of the parts of `ref` (the turn, the card of its plan) before they are used further. */
+  note: (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
   /** The current plan of the turn: its card may be on screen from before a crash. */
   plan?: Plan | undefined;
-  /** As `note`, for the card of the turn's plan. */
-  noteCard(ref: string, sent: SentMessage[]): Promise<void>;
 }
 
 export interface LiveTurn {
@@ -35,9 +37,11 @@ export interface LiveMessages {
 
 /** The tool that sends messages during a turn. */
 export const MESSAGE_TOOL = 'message';
-/** Messages that one turn may send with it. */
+/** The tool that sends files during a turn. */
+export const SEND_FILE_TOOL = 'send_file';
+/** Messages and files that one turn may send with them. */
 export const MAX_POSTS = 10;
-/** Longest of them, in UTF-16 units. */
+/** Longest text of one of them, in UTF-16 units. */
 export const MAX_POST_CHARS = 4_000;
 
 export interface PostRequest {
@@ -46,7 +50,11 @@ export interface PostRequest {
   turnId: string;
   /** An address of the session. */
   address: Address;
+  /** With a file, its caption. */
   content: string;
+  /** Kept in the session's folder `folder`. */
+  file?: Attachment | undefined;
+  folder?: string | undefined;
 }
 
 export type PostResult =
@@ -57,7 +65,10 @@ export type PostResult =
   /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }
   /** The address is not the session's. */
-  | { kind: 'foreign' };
+  | { kind: 'foreign' }
+  /** Its chat takes no files, or none as large; `limit` in bytes. */
+  | { kind: 'no_files' }
+  | { kind: 'too_large'; limit: number };
 
 /** Commits a message and starts its delivery. Throws only `StoreError`. */
 export type Post = (request: PostRequest) => Promise<PostResult>;
@@ -66,4 +77,36 @@ export type Post = (request: PostRequest) => Promise<PostResult>;
 export interface PostStore {
   /** Stores the message and queues its delivery in one statement; over HTTP the stored message is the delivery. */
   post(request: PostRequest, limit: number, node?: string): Promise<PostResult & LaneStep>;
+}
+
+/** Limit of one place. Places with the same `key` share it. */
+export interface PlaceRate {
+  key: string;
+  /** Least time between two edits of growing answers, in milliseconds; also the time in which one call of `burst` comes back. */
+  editIntervalMs: number;
+  /** Calls at once after a quiet time. Edits use none of them: first messages and finals do. */
+  burst: number;
+  /** How many of `burst`, and of `window`, only finals may use. */
+  reserved: number;
+  /** At most so many calls in any time of this length, where the platform counts like that. */
+  window?: { calls: number; ms: number } | undefined;
+  /** False for calls that the platform does not count against the bot, such as Discord's replies to interactions. */
+  countsForBot: boolean;
+}
+
+/** Limits of one bot. */
+export interface RateLimits {
+  /** Calls a second over all places: at first, and the most that the scheduler may learn. */
+  callsPerSecond: { start: number; most: number };
+  /** Pure: the limit of calls to a place. `first` is the first message of the answer, where it is on screen already. */
+  of(place: Place, first: SentMessage | undefined): PlaceRate;
+}
+
+/** Limits of a platform whose chats are all alike: one call per interval each, and a final at any time. */
+export function steadyRates(options: { callsPerSecond: number; editIntervalMs: number }): RateLimits {
+  const { callsPerSecond, editIntervalMs } = options;
+  return {
+    callsPerSecond: { start: callsPerSecond, most: callsPerSecond },
+    of: ({ chatId }) => ({ key: chatId, editIntervalMs, burst: 2, reserved: 1, countsForBot: true }),
+  };
 }

@@ -25,6 +25,16 @@ export class GatewayError extends Error {
   }
 }
 
+/** A field of a request that cannot be honoured here. `field` is its name in the contracts; the message says why, without the name. */
+export class FieldError extends GatewayError {
+  readonly field: string;
+
+  constructor(field: string, message: string, details: ErrorDetails = {}) {
+    super('unsupported_value', message, details);
+    this.field = field;
+  }
+}
+
 /** The configuration is invalid; the message lists every error by the name of its variable or file. */
 export class ConfigError extends GatewayError {}
 
@@ -41,7 +51,7 @@ export type ChannelErrorCode =
   | 'bad_markup'
   /** The chat moved; `ChannelError.movedTo` names the new chat id. */
   | 'chat_moved'
-  /** The bot token is wrong or revoked: the channel is dead until the configuration changes. */
+  /** The platform refuses the bot token; it is asked again, since it may accept it later (`DEAD_AFTER_MS`). */
   | 'unauthorized'
   /** Another process holds the connection (Telegram's 409). */
   | 'conflict'
@@ -58,15 +68,18 @@ export class ChannelError extends GatewayError {
   readonly movedTo: string | undefined;
   /** With `rate_limited`: the pause is for the whole bot, not for the one chat (Discord's `global`). */
   readonly global: boolean;
+  /** With `rate_limited`: no call was made, because the platform had announced the limit; no sign of being too fast. */
+  readonly local: boolean;
 
   constructor(
     code: ChannelErrorCode,
     message: string,
-    details: ErrorDetails & { movedTo?: string; global?: boolean } = {},
+    details: ErrorDetails & { movedTo?: string; global?: boolean; local?: boolean } = {},
   ) {
     super(code, message, details);
     this.movedTo = details.movedTo;
     this.global = details.global ?? false;
+    this.local = details.local ?? false;
   }
 }
 
@@ -79,6 +92,12 @@ export type ProviderErrorCode =
   | 'context_overflow'
   /** The server is down, refuses, or is overloaded. */
   | 'unavailable'
+  /** The server asks for a pause (429); `retryAfterMs` says how long, where the server does. */
+  | 'rate_limited'
+  /** The account at the server has nothing left to spend: no retry helps until somebody pays. */
+  | 'quota_exceeded'
+  /** The server refused the key. */
+  | 'unauthorized'
   /** The server does not know the model; the message names the command that fetches it. */
   | 'unknown_model'
   /** The request is not one this model can serve (no tools, no thinking, malformed). */
@@ -115,4 +134,59 @@ export function toGatewayError(error: unknown, code = 'internal'): GatewayError 
   if (error instanceof GatewayError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new GatewayError(code, message, { cause: error });
+}
+
+/** Who reads an error: somebody who runs the gateway (an owner, an admin token), or anybody who writes to it. */
+export type ErrorReader = 'operator' | 'person';
+
+/** An owner reads as an operator where nobody else does: in a private chat, or over HTTP with an admin token. */
+export function readerOf({
+  owner,
+  place,
+}: {
+  owner: boolean;
+  place?: 'private' | 'group' | undefined;
+}): ErrorReader {
+  return owner && place === 'private' ? 'operator' : 'person';
+}
+
+/** What people read of a failed model call: nothing about servers, addresses and settings. */
+const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, string>> = {
+  timeout_first_chunk: 'The model did not begin to answer in time. Please try again.',
+  timeout_chunk: 'The model fell silent in the middle of its answer. Please try again.',
+  context_overflow: 'This is too long for the model. Send a shorter message, or begin afresh with /new.',
+  unavailable: 'The model is not available right now. Please try again later.',
+  rate_limited: 'The model accepts no more requests right now.',
+  quota_exceeded: 'The quota for the model is used up. The person who runs this gateway has to renew it.',
+  unauthorized: 'The model refuses this gateway. The person who runs it has to check its key.',
+  unknown_model: 'There is no such model here. Choose another one.',
+  bad_request: 'The model cannot serve this request.',
+  bad_response: 'The answer of the model was broken. Please try again.',
+  aborted: 'The model call was stopped.',
+};
+
+/**
+ * The one place where an error becomes words for a reader. Operators read the message, which names addresses and settings;
+ * people read what happened, and when to try again. Never throws.
+ */
+export function wordError(error: GatewayError, reader: ErrorReader): string {
+  if (reader === 'operator') return error.message;
+  if (error instanceof ProviderError) {
+    const { code, retryAfterMs } = error;
+    const later = retryAfterMs === undefined ? '' : ` Try again in ${inWords(retryAfterMs)}.`;
+    const sentence = MODEL_FAILURES[code];
+    return later === '' ? sentence : sentence.replace(/ Please try again[^.]{0,200}\./, '') + later;
+  }
+  if (error instanceof StoreError)
+    return 'The gateway cannot reach its database right now. Please try again later.';
+  if (error instanceof ConfigError) return 'The gateway is not configured for this.';
+  return error.message;
+}
+
+/** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */
+export function inWords(ms: number): string {
+  const seconds = Math.max(1, Math.ceil(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;
 }

@@ -1,16 +1,33 @@
 /** The events of the gateway: one union, `type` in snake_case, the same in process and on the wire. */
+import type { Attachment } from './media.ts';
 import type { SessionKey } from './message.ts';
 import type { Plan, PlanStep } from './isomorphic/plan-types.ts';
-import type { Usage } from './provider.ts';
-import type { Todo } from './notes.ts';
+import type { ToolCall, Usage } from './provider.ts';
+import type { Todo } from './store/notes.ts';
 
-export type TurnEndReason = 'completed' | 'stopped' | 'max_iterations' | 'failed' | 'interrupted';
+/**
+ * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or the
+ * content filter of its server ended the answer.
+ */
+export type TurnEndReason =
+  | 'completed'
+  | 'cut_off'
+  | 'filtered'
+  | 'stopped'
+  | 'max_iterations'
+  | 'failed'
+  | 'interrupted';
+
+/** True for a turn that has its answer, be it cut off. */
+export function isAnswered(reason: TurnEndReason): boolean {
+  return reason === 'completed' || reason === 'cut_off';
+}
 
 /** What happened. `msgId` is unique per model call (B-37). */
 export type EventBody =
   | { type: 'message_received'; content: string; seq: number; senderName?: string | undefined }
   /** A message in the middle of a turn, besides its answer; it is stored among the session's messages. */
-  | { type: 'message_sent'; seq: number; content: string }
+  | { type: 'message_sent'; seq: number; content: string; attachments?: readonly Attachment[] }
   | { type: 'turn_started' }
   /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
   | { type: 'thinking_started'; msgId: string; title?: string | undefined }
@@ -27,6 +44,8 @@ export type EventBody =
   | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
   | { type: 'plan_ready'; plan: Plan }
   | { type: 'plan_revised'; plan: Plan; reason: string }
+  /** A person has changed the plan, or a run of it has begun. Outside a turn, too. */
+  | { type: 'plan_edited'; plan: Plan }
   /** A plan ends with `plan_completed` or `plan_cancelled`; a later run of its turn emits the end again after `plan_ready`. */
   | { type: 'plan_completed' }
   | { type: 'plan_paused' }
@@ -40,6 +59,8 @@ export type EventBody =
   | { type: 'budget_warning'; remaining: number; total: number }
   | { type: 'approval_needed'; approvalId: string; warningMessage?: string }
   | { type: 'approval_decided'; approvalId: string; decision: 'approved' | 'denied' }
+  /** The turn waits for its caller, who runs these tools. */
+  | { type: 'tool_results_needed'; calls: ToolCall[] }
   /** The whole list, at most `MAX_TODOS` items. */
   | { type: 'todo_changed'; items: Pick<Todo, 'text' | 'status'>[] }
   | { type: 'mode_changed'; mode: string }
@@ -54,6 +75,8 @@ export type EventBody =
   /** Information for the user: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
   | { type: 'notice'; code: string; text: string }
   | { type: 'heartbeat_tick' }
+  /** The session and everything that belongs to it is gone; always its last event. */
+  | { type: 'session_deleted' }
   | { type: 'cron_executed'; scheduleId: string }
   /** The text of the turn so far, sent when single deltas are no longer available. */
   | { type: 'snapshot'; text: string }
@@ -82,3 +105,6 @@ export function sseId(event: EventEnvelope): string | undefined {
     ? undefined
     : `${event.epoch}-${event.eventSeq}`;
 }
+
+/** The place before every event of a session: a replay from it gives all that are still kept. */
+export const FIRST_EVENT_ID = '0-0';

@@ -3,33 +3,95 @@ import type { Caller } from './access.ts';
 import type { ApprovalRecord, Decided } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing } from './command.ts';
-import type { StopResult } from './lanes.ts';
+import type { FileApi } from './file-api.ts';
+import type { InlineFile } from './media.ts';
+import type { StopResult } from './store/lanes.ts';
+import type { McpState } from './mcp/servers.ts';
 import type { SessionKey } from './message.ts';
+import type { CallerOptions, ChatChunk, ChatMessage, Embeddings, EmbedRequest, Usage } from './provider.ts';
 import type { FollowChatMigration } from './message.ts';
-import type { Todo } from './notes.ts';
-import type { PlanAction, PlanAnswer, PlanRecord } from './plan-store.ts';
-import type { ChatChunk, ChatMessage, Usage } from './provider.ts';
-import type { Receive } from './receive.ts';
-import type { ApprovalDecision, MessageRecord, SessionRecord } from './records.ts';
+import type { SettingsReport } from './settings.ts';
+import type { Todo } from './store/notes.ts';
+import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
+import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
+import type { Receipt, Receive } from './receive.ts';
+import type {
+  ApprovalDecision,
+  MessageRecord,
+  SessionRecord,
+  TurnFailure,
+  WaitingCalls,
+} from './store/records.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
 
-/** A completion without a session: the given messages are the whole context, only `pure` tools run, nothing is stored but usage. */
+/**
+ * A completion without a session: the given messages are the whole context, nothing is stored but usage. Without tools of
+ * the caller's the gateway's `pure` ones run; otherwise only those are offered, and their calls end the answer.
+ */
 export interface StatelessRequest {
-  messages: ChatMessage[];
+  messages: StatelessMessage[];
   /** `default`, a profile id, or a model name. */
   model: string;
-  temperature?: number | undefined;
-  maxTokens?: number | undefined;
+  options?: CallerOptions | undefined;
+  /** Report the likelihood of each token, with that many alternatives. */
+  topLogprobs?: number | undefined;
 }
+
+/** A message with the files that its user sent; they are kept nowhere. */
+export type StatelessMessage = ChatMessage & { files?: InlineFile[] };
 
 /** State of a turn, for channels that wait for its end. */
 export interface TurnStatus {
   state: 'queued' | 'running' | 'parked' | 'done';
   reason?: string | undefined;
+  failure?: TurnFailure | undefined;
   final?: MessageRecord | undefined;
   /** Sum of all model calls of a finished turn. */
   usage?: Usage | undefined;
+  /** Set while it waits for its caller's tools. */
+  waitsFor?: WaitingCalls | undefined;
+}
+
+/** Results of the tools that a caller runs, and what the rest of the answer is to be like. */
+export interface ToolAnswers {
+  results: readonly { toolCallId: string; content: string }[];
+  options?: CallerOptions | undefined;
+}
+
+/** The turn that goes on, and what was answered before it stopped. */
+export interface ContinuedTurn {
+  turnId: string;
+  before: { text: string; usage: Usage };
+  /** The number of answers of the model so far. */
+  part: number;
+  /** The same results had come before. */
+  repeated: boolean;
+}
+
+/** The plans of sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
+export interface PlanApi {
+  /** The plans of a session that are no runs of others, newest first. */
+  list(caller: Caller, key: SessionKey): Promise<NumberedPlan[] | undefined>;
+  read(caller: Caller, planId: string): Promise<PlanRecord | undefined>;
+  /** Throws `GatewayError`: `plan_changed` for a plan of another version, `plan_unchanged` for an impossible change. */
+  change(
+    caller: Caller,
+    planId: string,
+    version: number,
+    edits: readonly StepEdit[],
+  ): Promise<Plan | undefined>;
+  /** Drops a plan that is only stored. Throws as `change` does. */
+  cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
+  /**
+   * Starts a run of the plan with a message whose id this is. Throws `GatewayError`: `already_running`, `plan_changed`,
+   * `plan_unchanged`, `not_an_http_session`.
+   */
+  run(
+    caller: Caller,
+    planId: string,
+    asked: { messageId: string; mode?: ExecutionMode | undefined; version?: number | undefined },
+  ): Promise<{ receipt: Receipt; session: SessionKey } | undefined>;
 }
 
 /** Methods throw only `GatewayError`. */
@@ -39,29 +101,41 @@ export interface GatewayApi {
   chatMoved: FollowChatMigration;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
+  /** The commands that this caller may use. */
+  commandsFor(caller: Caller): readonly CommandListing[];
+  /** Ids of a channel's groups in which the bot answers. */
+  groups(channel: string): Promise<string[]>;
+  /** Turns that this gateway runs at a time. */
+  readonly turnConcurrency: number;
   /** The caller behind an `Authorization` header's value, or undefined. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
+  /** The callers behind these values as they are now, past any cache; what is not valid is missing. */
+  recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
   sessions(caller: Caller, options: { limit: number; before?: Date | undefined }): Promise<SessionRecord[]>;
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Sessions the caller's token owns, counted up to `limit`. */
+  sessionCount(caller: Caller, limit: number): Promise<number>;
   /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'forbidden')`. */
   updateSession(
     caller: Caller,
     key: SessionKey,
     change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
   ): Promise<SessionRecord | undefined>;
-  /** Deletes the session; false when there is none that the caller may see. */
+  /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */
   deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;
   messages(
     caller: Caller,
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[] | undefined>;
+  files: FileApi;
   /** The newest plan of a session, and its todo list. */
   plan(
     caller: Caller,
     key: SessionKey,
   ): Promise<{ newest: PlanRecord | undefined; todos: Todo[] } | undefined>;
+  plans: PlanApi;
   /** Approval requests that the caller may decide, oldest first. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
@@ -77,17 +151,45 @@ export interface GatewayApi {
     stepId?: string,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
+  /**
+   * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
+   * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
+   */
+  answerTools(caller: Caller, key: SessionKey, answers: ToolAnswers): Promise<ContinuedTurn | undefined>;
+  /** Throws `FieldError` for an option that the model of the session, or of the choice, cannot honour; also `ProviderError`. */
+  checkOptions(
+    caller: Caller,
+    asked: { key: SessionKey; choice: { profileId?: string; model?: string }; options: CallerOptions },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Vectors of texts; the usage is stored. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`. */
+  embed(caller: Caller, request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
+  /** The newest message that this caller sent to the session; `sentAt` in epoch milliseconds. */
+  newestOwnMessage(
+    caller: Caller,
+    key: SessionKey,
+  ): Promise<{ turnId: string; seq: number; content: string; sentAt: number } | undefined>;
+  /** Those of these turns that are queued or running. */
+  unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   schedules: ScheduleApi;
-  /** `default`, the profile ids, then the provider's models. Throws `ProviderError` when the model server is unreachable. */
-  models(signal: AbortSignal): Promise<string[]>;
+  /**
+   * What the caller may name as `model`: `default`, the profiles it may use, then, for admins, the models of the servers,
+   * else the one it would get. Throws `ProviderError` when the model server is unreachable.
+   */
+  models(caller: Caller, signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
   resolveModel(model: string, signal: AbortSignal): Promise<{ profileId?: string; model?: string }>;
+  /** Throws `GatewayError('forbidden')` for a model or a profile that the caller may not choose. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;
   replay(key: SessionKey, lastEventId: string | undefined): EventReplay;
+  /** The place of the newest event of the session: `replay` from it gives all that come after. */
+  lastEventId(key: SessionKey): string;
   /** Usage of models: an admin sees everything, another token its own. */
   usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
   health(): Promise<HealthReport>;
+  /** The file of the settings, what counts of it, and what does not. For admins. */
+  settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
   /** Prometheus text. */
   metrics(): Promise<string>;
 }
@@ -106,8 +208,12 @@ export interface HealthReport {
   model: { state: 'up' | 'down'; detail?: string };
   /** By name; `label` is the network's name as people write it. */
   channels: Record<string, ChannelHealth & { label: string }>;
+  /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */
+  mcp: Record<string, { state: McpState; tools: number }>;
   /** `degraded` while a file of a profile is invalid and its last valid content is used. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
+  /** `degraded` while `config.json` is invalid and its last valid content is used. */
+  settings: SettingsReport & { state: 'up' | 'degraded' };
   pending: number;
   running: number;
   version: string;

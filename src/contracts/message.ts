@@ -1,6 +1,9 @@
 /** Inbound and outbound messages, and the keys of chats and sessions. */
 import { GatewayError } from './errors.ts';
-import type { TextSource } from './risk.ts';
+import type { Attachment, Media } from './media.ts';
+import { sourcesOfQuote } from './quoted.ts';
+import type { Quoted } from './quoted.ts';
+import type { Source } from './risk.ts';
 
 /** A chat or thread: `channel:chatId[:threadId]`, split at the first colon. */
 export type Address = `${string}:${string}`;
@@ -15,19 +18,12 @@ export interface Place {
   threadId?: string | undefined;
 }
 
-/** A file that came with a message or goes with an answer; `url` is the channel's own reference. */
-export interface Media {
-  kind: 'image' | 'audio' | 'video' | 'file';
-  name?: string;
-  mimeType?: string;
-  bytes?: number;
-  url: string;
-}
-
 /** One message on a platform; `id` is what `edit` needs, `metadata` is read only by the channel that wrote it. */
 export interface SentMessage {
   id: string;
   metadata?: Record<string, string> | undefined;
+  /** No text longer than this was ever shown in it while it grew, in UTF-16 units of markup; set by the delivery. */
+  shows?: number | undefined;
 }
 
 /** A message from a person (or from `system`: subagent results, cron, heartbeat), parsed once by its channel. */
@@ -36,25 +32,39 @@ export interface InboundMessage extends Place {
   id: string;
   /** Immutable id of the sender, from the transport, never from text; `token:<id>` on HTTP. */
   senderId: string;
+  /** Another bot wrote it, or a webhook: it has no rights, and is answered only when it names this bot in a group. */
+  fromBot?: boolean | undefined;
   /** For display only: no decision may depend on it. */
   senderName?: string | undefined;
+  /** The person whom a client of the HTTP API serves, as a digest of the name it gives: has memories, and no rights. */
+  endUser?: string | undefined;
   content: string;
   /** Epoch milliseconds, the platform's clock. */
   timestamp: number;
   media: Media[];
   replyTo?: string | undefined;
+  /** What the message replies to; its text is never the sender's instruction. */
+  quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
   place: 'private' | 'group';
   /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
+  /** Who wrote a forwarded text, as the platform names them; display only. */
+  forwardedFrom?: string | undefined;
+  /** The prompt of an MCP server that the sender has chosen: the content is its text, not theirs. */
+  prompt?: { server: string; name: string } | undefined;
   /** Value of a pressed button, as it was sent; then there is no text. */
   button?: string | undefined;
+  /** The message under which it was pressed, where the platform tells. */
+  buttonUnder?: SentMessage | undefined;
   /** In a group: the bot was mentioned, replied to, or called by a command for it. */
   mentioned: boolean;
   /** A message already on screen that becomes the answer (a deferred Discord reply). */
   placeholder?: SentMessage | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
+  /** Of a `system` message: the sources that its text was made from. Channels never set it. */
+  sources?: readonly Source[] | undefined;
   /** Read only by the channel that wrote it. */
   metadata?: Record<string, string> | undefined;
 }
@@ -66,12 +76,20 @@ export interface Button {
   style?: 'normal' | 'confirm' | 'danger';
 }
 
-/** A message to deliver; `turnId` joins it to the live message already on screen. */
+/** A file that goes out, as it was kept in the session's folder. */
+export interface SentMedia extends Attachment {
+  /** Markdown; shown under the file, or after it where it is too long for that. */
+  caption?: string | undefined;
+}
+
+/** A message to deliver: its text, then its files; `turnId` joins it to the live message already on screen. */
 export interface OutboundMessage extends Place {
   content: string;
   turnId?: string | undefined;
   replyTo?: string | undefined;
-  media: Media[];
+  media: SentMedia[];
+  /** The folder of the session that they were kept in. */
+  folder?: string | undefined;
   buttons: Button[];
   isError?: boolean;
 }
@@ -82,6 +100,24 @@ export interface DeliveryPayload {
   /** Key of this delivery when it rewrites the message that an earlier delivery of the same `ref` sent. */
   key?: string | undefined;
   message: OutboundMessage;
+  /**
+   * Messages in the chat that show what `ref` names: those that are not its stored parts are second copies, sent before a
+   * crash, and are taken away. With this there is no text to deliver.
+   */
+  copies?: SentMessage[] | undefined;
+  /** The delivery shows the card of this plan as it is when it is delivered, and no text. */
+  planId?: string | undefined;
+}
+
+/** The delivery that takes second copies of what `ref` shows away; the same for a repeat. */
+export function removalOf(
+  ref: string,
+  { channel, chatId, threadId }: Place,
+  copies: SentMessage[],
+): DeliveryPayload {
+  const key = `${ref}:copy:${copies.map(({ id }) => id).join(':')}`;
+  const message = { channel, chatId, threadId, content: '', media: [], buttons: [] };
+  return { ref, key, message, copies };
 }
 
 /** The address of a place: `telegram:42`, `telegram:-100:7`. */
@@ -97,13 +133,45 @@ export function userIdOf({ channel, senderId }: Pick<InboundMessage, 'channel' |
   return channel === 'http' ? senderId : `${channel}:${senderId}`;
 }
 
-/** Source of a message's text when it is not the sender's own or others can write in the chat. */
-export function sourceOf(message: InboundMessage): TextSource | undefined {
-  if (message.channel === 'system' && message.senderId.startsWith('agent:')) return 'local';
-  if (message.forwarded === true) return 'forwarded';
-  if (message.place === 'group') return 'group';
-  // The name of a file was chosen by whoever made the file, and the model reads it beside the text.
-  return message.media.some(({ name }) => name !== undefined) ? 'local' : undefined;
+/** Whose memories the answer to a message may use: the sender's own, or those of the end user whom a client named. */
+export function memoryOwnerOf(message: Pick<InboundMessage, 'channel' | 'senderId' | 'endUser'>): string {
+  const userId = userIdOf(message);
+  return message.endUser === undefined ? userId : `${userId}:user:${message.endUser}`;
+}
+
+/** Sources of a message's text: empty when it is the sender's own, quotes nobody else, and nobody else can write in the chat. */
+export function sourcesOfMessage(message: InboundMessage): Source[] {
+  const quoted = message.quoted === undefined ? [] : sourcesOfQuote(message.quoted);
+  return [...new Set([...ownSources(message), ...quoted])];
+}
+
+/** Those of the message without what it quotes. */
+function ownSources(message: InboundMessage): Source[] {
+  const group: Source[] = message.place === 'group' ? ['group'] : [];
+  if (message.channel === 'system') {
+    const unknown: Source[] = message.senderId.startsWith('agent:') ? ['local'] : [];
+    return [...group, ...(message.sources ?? unknown)];
+  }
+  const forwarded: Source[] = message.forwarded === true ? ['forwarded'] : [];
+  // A file's name and content are its maker's, and the model reads them beside the text. A recording for this chat is the
+  // sender's own speech.
+  const files: Source[] = message.media.some(({ kind }) => kind !== 'voice') ? ['local'] : [];
+  const ofServer: Source[] = message.prompt === undefined ? [] : [`mcp:${message.prompt.server}`];
+  return [...group, ...forwarded, ...files, ...ofServer];
+}
+
+/**
+ * Who typed the text of a message, apart from what it quotes and its files: a person by their user id, a task of a person
+ * that the clock started by the id of its message. Undefined for text that a model or a bot wrote, or that others have a part
+ * in.
+ */
+export function authorOf(message: InboundMessage): string | undefined {
+  const others = ownSources({ ...message, media: [] }).filter((source) => source !== 'group');
+  if (others.length > 0) return undefined;
+  if (message.fromBot === true) return undefined;
+  if (message.channel !== 'system') return userIdOf(message);
+  const byModel = message.senderId.startsWith('agent:') || message.place === 'group';
+  return byModel ? undefined : `system:${message.id}`;
 }
 
 /** Splits an address at its first colon, and the chat from its thread at the next. Throws `GatewayError('bad_address')`. */

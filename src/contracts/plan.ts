@@ -7,6 +7,7 @@ export {
   boundReason,
   cancelPlan,
   correctionsLeft,
+  endedEarly,
   isOpenPlan,
   MAX_CORRECTIONS,
   MAX_REASON_CHARS,
@@ -17,12 +18,16 @@ export type {
   Plan,
   PlanState,
   PlanStep,
+  StepEdit,
   StepExecutor,
   StepStatus,
 } from './isomorphic/plan-types.ts';
 
 /** Most steps of a new plan (N-23). */
 export const MAX_PLAN_STEPS = 15;
+
+/** Longest goal that the model gives to a plan, in UTF-16 units. */
+export const MAX_GOAL_CHARS = 1_000;
 
 /** Every mode, in the order lists show them (S-42). */
 export const MODES: readonly ExecutionMode[] = ['planner', 'teacher', 'agentic'];
@@ -68,6 +73,8 @@ export type PlanFact =
   | { type: 'refused'; stepId: string; reason: string }
   /** A user skipped the step. */
   | { type: 'step_skipped'; stepId: string }
+  /** People have changed steps that had not begun; `plan` is the plan with the changes in it. */
+  | { type: 'edited'; plan: Plan }
   | { type: 'paused' }
   | { type: 'resumed' }
   | { type: 'completed' }

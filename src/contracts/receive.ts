@@ -1,36 +1,65 @@
-/** How channels pass messages to the gateway: `receive`, its options and receipts, system messages and buttons. */
+/** How channels pass messages to the gateway, and what is kept of their connections so that none is missed. */
 import type { Caller } from './access.ts';
-import type { AcceptResult } from './ledger.ts';
+import type { CallerOptions } from './provider.ts';
+import type { AcceptResult } from './store/ledger.ts';
+import type { PlanToRun } from './store/plan-store.ts';
 import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { ExecutionMode } from './plan.ts';
+import type { Source } from './risk.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
   /** Committed; `turnId` answers it. `position` messages of the session are before it. */
   | { kind: 'accepted'; turnId: string; seq: number; position: number }
   /** Received before; the ids are those of the first time. */
-  | { kind: 'duplicate'; turnId: string; seq: number }
+  /** `differs`: what was accepted under this id before says something else. */
+  | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
   /** Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if any. */
   | { kind: 'handled'; reply?: string }
   /** Not accepted; `reply` says why and what to do, and is undefined when no reply is due (a stranger in a group). */
   | {
       kind: 'refused';
-      code: 'denied' | 'pairing' | 'rate_limited' | 'queue_full' | 'too_large' | 'empty';
+      code:
+        | 'denied'
+        | 'forbidden'
+        | 'pairing'
+        | 'rate_limited'
+        | 'queue_full'
+        | 'too_large'
+        | 'empty'
+        | 'tools_pending'
+        | 'planning_off';
       reply?: string;
+      /** When it may be sent again, in milliseconds. */
+      retryAfterMs?: number | undefined;
     };
 
 /** Options of a channel for one message; chat channels need none. */
 export interface ReceiveOptions {
-  /** `run` answers without planning (`stream:false`); default `runStream`. */
-  entry?: 'runStream' | 'run';
+  /** `run` answers without planning (`stream:false`), `plan` only plans; default `runStream`. */
+  entry?: 'runStream' | 'run' | 'plan';
   /** Model or profile for this turn only. */
   model?: string | undefined;
   profileId?: string | undefined;
   /** Execution mode for this turn instead of that of the session (S-05). */
   mode?: ExecutionMode | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** What the caller asks of the answer. */
+  options?: CallerOptions | undefined;
+  /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
+  awaitsAnswer?: boolean | undefined;
   /** The authenticated caller over HTTP. */
   caller?: Caller;
+}
+
+/** What a command or a press becomes, when the agent is to answer it: a message of its sender. */
+export interface PassedOn {
+  content: string;
+  options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan'>;
+  /** The content is the text of this prompt of an MCP server, not the sender's own. */
+  prompt?: InboundMessage['prompt'];
 }
 
 /**
@@ -52,6 +81,8 @@ export interface SystemMessage {
   content: string;
   /** Where the text comes from: that of a group is not trusted like a user's own. Default `private`. */
   place?: InboundMessage['place'] | undefined;
+  /** The sources that the text was made from; unset = unknown for a subagent, none for the others. */
+  sources?: readonly Source[] | undefined;
   /** Epoch milliseconds. */
   timestamp: number;
   /** Default `runStream`. */
@@ -62,7 +93,7 @@ export interface SystemMessage {
 
 /** The system message as an inbound message for its session's lane. */
 export function systemInbound(system: SystemMessage): InboundMessage {
-  const { id, session, address, senderId, senderName, content, timestamp, place } = system;
+  const { id, session, address, senderId, senderName, content, timestamp, place, sources } = system;
   const { chatId, threadId } = parseAddress(address);
   return {
     channel: 'system',
@@ -77,6 +108,7 @@ export function systemInbound(system: SystemMessage): InboundMessage {
     place: place ?? 'private',
     mentioned: true,
     sessionKey: session,
+    ...(sources !== undefined && { sources }),
   };
 }
 
@@ -97,7 +129,65 @@ export interface Press {
 }
 
 /**
- * Acts on a button of its own kind and gives the reply for the user, at most 200 characters; undefined for any other
- * button. Its effect is committed when it resolves. Throws only `StoreError`.
+ * Acts on a button of its own kind; undefined for any other button. Its effect is committed when it resolves. Throws only
+ * `StoreError`.
  */
-export type PressHandler = (press: Press) => Promise<string | undefined>;
+export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
+
+/** What came of a press. */
+export interface PressAnswer {
+  /** For the user who pressed, at most 200 characters. */
+  reply: string;
+  /** The delivery that shows this button, when the user may decide what it is about. */
+  shownBy?: string | undefined;
+  /** The press is passed on to the agent as this message of whoever pressed. */
+  passedOn?: PassedOn | undefined;
+}
+
+/** A session with the platform that can be continued. */
+export interface PlatformSession {
+  id: string;
+  /** Number of the last event that is stored; the platform repeats everything after it. */
+  sequence: number;
+  /** What else continuing it needs; only the channel that wrote it reads it, and checks it first. */
+  detail: Record<string, unknown>;
+}
+
+/** What is known of a connection. Times are epoch milliseconds. */
+export interface ConnectionRecord {
+  session?: PlatformSession | undefined;
+  /** Everything that the platform dispatched before this moment is stored. */
+  heardAt?: number | undefined;
+  /** Sessions begun on `day` (UTC, `2026-01-31`). */
+  day?: string | undefined;
+  begunOnDay: number;
+  /** When the newest session was begun. */
+  begunAt?: number | undefined;
+  /** Sessions in a row that ended soon after they were begun. */
+  shortSessions: number;
+}
+
+/** A chat in which messages may have been missed. */
+export interface HeardChat {
+  address: Address;
+  /** Epoch milliseconds. */
+  changedAt: number;
+}
+
+/** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
+export interface ConnectionStore {
+  connection(key: string): Promise<ConnectionRecord | undefined>;
+  /** Keeps a session and how far it is stored; neither the sequence of a session nor `heardAt` goes back. */
+  saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;
+  /** Counts a session that is about to begin; false when another was begun since `previous` was read. */
+  countSession(
+    key: string,
+    begin: Required<Pick<ConnectionRecord, 'begunAt' | 'day' | 'shortSessions'>>,
+    previous: number | undefined,
+  ): Promise<boolean>;
+  /** A channel's chats whose session changed since a time, newest first, and how many there are in all. */
+  heardChats(
+    channel: string,
+    range: { since: number; limit: number },
+  ): Promise<{ chats: HeardChat[]; total: number }>;
+}

@@ -1,11 +1,19 @@
 /** Schedules: what they are, how the store keeps them so that each slot fires once, and how users make them. */
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
+import type { Source } from './risk.ts';
 
-/** Schedules with a next run that one session may have. */
-export const MAX_SCHEDULES = 50;
-/** The same for all users. */
-export const MAX_SYSTEM_SCHEDULES = 1_000;
+/** Most schedules with a next run. */
+export interface ScheduleLimits {
+  /** Of one session. */
+  perSession: number;
+  /** Of one user or token, in all sessions. */
+  perUser: number;
+  /** Of all; the last tenth is for owners. */
+  total: number;
+}
+/** The limits where the configuration sets none. */
+export const SCHEDULE_LIMITS: ScheduleLimits = { perSession: 20, perUser: 60, total: 200 };
 /** Schedules without a next run that stay listed in a session; older ones are deleted. */
 export const KEPT_OVER = 20;
 /** Shortest time between two runs of a schedule, in milliseconds. */
@@ -17,7 +25,8 @@ export const MAX_TASK_LENGTH = 4_000;
 export type ScheduleTiming =
   | { kind: 'cron'; expression: string; timeZone: string }
   | { kind: 'every'; everyMs: number }
-  | { kind: 'at'; at: number };
+  /** `inMs`: it was given as a time from then, which a clock that is set back must not lengthen. */
+  | { kind: 'at'; at: number; inMs?: number | undefined };
 
 export interface ScheduleRecord {
   id: string;
@@ -31,6 +40,8 @@ export interface ScheduleRecord {
   timing: ScheduleTiming;
   /** The task for the agent. */
   task: string;
+  /** Sources of what was read before the task was written; the turns that it starts are tainted by them. */
+  sources: readonly Source[];
   /** The next slot; undefined when none is left. */
   nextAt?: Date | undefined;
   /** Time of the last run; undefined = never. */
@@ -40,17 +51,25 @@ export interface ScheduleRecord {
 
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
-  /** Stores a schedule unless the session or the gateway has its maximum; a repeated id changes nothing. */
+  /** The time by the database's clock, which decides what is due: that of this machine may differ. */
+  now(): Promise<Date>;
+  /** Stores a schedule unless a limit is reached (default: `SCHEDULE_LIMITS`); a repeated id changes nothing. */
   addSchedule(
     schedule: Omit<ScheduleRecord, 'createdAt' | 'lastAt'>,
-  ): Promise<'added' | 'session_full' | 'gateway_full'>;
+    limits?: ScheduleLimits,
+  ): Promise<'added' | 'session_full' | 'user_full' | 'gateway_full'>;
   /** Those of a session, of a creator, or all: first those with a next run, then the others, newest first. */
   schedules(filter: ScheduleFilter): Promise<ScheduleRecord[]>;
   schedule(id: string): Promise<ScheduleRecord | undefined>;
   /** False when there was none. */
   removeSchedule(id: string): Promise<boolean>;
-  /** Milliseconds until the next slot of all schedules, 0 when one is due; undefined when none is left. */
+  /**
+   * Milliseconds until the next slot of all schedules, 0 when one is due; undefined when none is left. A slot that is
+   * further away than its interval, because the clock was set back, is moved to one interval from now.
+   */
   untilNextSlot(): Promise<number | undefined>;
+  /** Cron lines that were made or have run at a time that is still to come: the clock was set back since. */
+  aheadOfClock(): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Moves a schedule from `slot` to its next one; false when another process has done it. */
@@ -86,6 +105,8 @@ export interface ScheduleRequest {
   /** `system` may make none: a scheduled task cannot schedule another. */
   creatorId: string;
   task: string;
+  /** Sources of what was read before a model wrote the task; unset = a person wrote it. */
+  sources?: readonly Source[] | undefined;
   when: ScheduleWhen;
 }
 

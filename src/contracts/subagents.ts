@@ -1,18 +1,24 @@
 /** Subagents: how tools spawn them, their bounds, and how the store keeps them. */
-import type { Fence, LaneKey, LaneStep } from './lanes.ts';
-import type { TurnPayload } from './ledger.ts';
+import type { Fence, LaneKey, LaneStep } from './store/lanes.ts';
+import type { TurnPayload } from './store/ledger.ts';
 import type { SessionKey, Address, InboundMessage } from './message.ts';
 import { MESSAGE_TOOL } from './delivery.ts';
-import { SWITCH_PROFILE } from './profile.ts';
-import type { ContextRecord, JournalRow } from './records.ts';
-import type { TextSource } from './risk.ts';
+import { PLAN_TOOL, SWITCH_PROFILE } from './profile.ts';
+import type { ContextRecord, JournalRow } from './store/records.ts';
+import type { Source } from './risk.ts';
 import type { ModelUsage } from './usage.ts';
 import { createHash } from 'node:crypto';
 
 /** The tool that spawns subagents; subagents do not have it, so there is one level only. */
 export const SPAWN_TOOL = 'spawn_agent';
 /** Tools that no subagent has, whatever its profile says: only the main agent writes to the chat and changes the session. */
-export const NOT_FOR_SUBAGENTS: readonly string[] = [SPAWN_TOOL, MESSAGE_TOOL, 'cron', SWITCH_PROFILE];
+export const NOT_FOR_SUBAGENTS: readonly string[] = [
+  SPAWN_TOOL,
+  MESSAGE_TOOL,
+  'cron',
+  SWITCH_PROFILE,
+  PLAN_TOOL,
+];
 /** Subagents of one turn that run at once, and background subagents of one session. */
 export const MAX_SUBAGENTS_AT_ONCE = 4;
 /** Subagents one turn may spawn. */
@@ -36,7 +42,14 @@ export interface SpawnRequest {
 
 /** Outcome of a spawn: the result of a subagent, or the id of one that runs in the background. */
 export type SpawnOutcome =
-  | { kind: 'finished'; agentId: string; text: string; completedNormally: boolean }
+  | {
+      kind: 'finished';
+      agentId: string;
+      text: string;
+      completedNormally: boolean;
+      /** Sources of everything that the subagent has read. */
+      sources: readonly Source[];
+    }
   | { kind: 'started'; agentId: string }
   /** A limit was reached, or the profile is unknown; `text` says which. */
   | { kind: 'refused'; text: string };
@@ -86,14 +99,18 @@ export interface SubagentPayload extends AgentKey {
   /** Address of the answer to its result. */
   address: Address;
   userId: string;
+  /** Whose memories it reads and writes; absent = the user's. */
+  memoryOwner?: string | undefined;
+  /** The folder of the session's files. */
+  folder: string;
   place: InboundMessage['place'];
   profileId: string;
   model?: string | undefined;
   /** Tools of the turn; a subagent may use no others. */
   tools: string[];
   task: string;
-  /** Sources of untrusted text that the task may contain. */
-  source?: TextSource | undefined;
+  /** Sources of everything that was read before the task was written. */
+  sources: readonly Source[];
   /** End of its time, in epoch milliseconds. */
   deadline: number;
 }

@@ -1,20 +1,31 @@
 /** Delivery: shows a turn's text in the channels, growing while the turn runs and exact when it has ended. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { EventBus, LaneHandler, LaneRunner } from '../contracts/bus.ts';
+import type { EventBus, LaneHandler, LaneRunner, MessageBus } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import { MAX_POSTS } from '../contracts/delivery.ts';
-import type { LiveMessages, LiveTurn, LiveTurnStart, Post, PostStore } from '../contracts/delivery.ts';
+import type {
+  LiveMessages,
+  LiveTurn,
+  LiveTurnStart,
+  Post,
+  PostResult,
+  PostStore,
+} from '../contracts/delivery.ts';
+import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
+import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf, parseAddress } from '../contracts/message.ts';
-import type { FollowChatMigration } from '../contracts/message.ts';
+import type { FollowChatMigration, SentMessage } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { watchForLateCalls } from './late-calls.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
 import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
+import { PartNotes } from './part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
 import { PlanCards } from './plans/plan-cards.ts';
 import { Scheduler } from './scheduler.ts';
@@ -23,13 +34,21 @@ import { ShownTexts } from './shown-texts.ts';
 export interface DeliveryDeps {
   /** The channels that are switched on, by name; may be filled later. */
   channels: Map<string, Channel>;
-  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'sessionOf' | 'planOf'>;
-  lanes: Pick<LaneStore, 'finish'>;
+  ledger: Pick<
+    Ledger,
+    'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'enqueue' | 'sessionOf' | 'planOf' | 'turn'
+  >;
+  lanes: Pick<LaneStore, 'finish' | 'stop'>;
+  plans: Pick<PlanStore, 'plan'>;
   events: Pick<EventBus, 'subscribe' | 'emit'>;
+  /** The files that go out. */
+  files: Pick<OutgoingFiles, 'copy'>;
   log: Log;
   clock?: Clock;
   /** In [0, 1); spreads retries. */
   random?: () => number;
+  /** Nothing is shown while this node does not hold its lanes; a turn whose chat is closed to the bot is stopped. */
+  bus: Pick<MessageBus, 'isLeased' | 'notifyStop' | 'claimingNode' | 'runHeads'>;
   /** Called for a chat that has a new id (a group that became a supergroup). */
   followMigration: FollowChatMigration;
 }
@@ -59,7 +78,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const schedulers = new Map<string, Scheduler>();
   const shown = new ShownTexts();
   const cards = new PlanCards();
-  const sentParts = (ref: string) => ledger.sentParts(ref);
+  const notes = new PartNotes({ ledger, bus: deps.bus, log });
+  const sentParts = async (ref: string) => notes.known(ref, await ledger.sentParts(ref));
   const own = { ambiguousSends: 0, dead: 0 };
   const yieldToEventLoop = () => immediate();
   const onAmbiguousSend = () => void own.ambiguousSends++;
@@ -67,9 +87,21 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const schedulerOf = (channel: Channel): Scheduler => {
     const known = schedulers.get(channel.name);
     if (known !== undefined) return known;
-    const made = new Scheduler(clock, (chatId) => channel.capabilities.editIntervalMs(chatId));
+    const made = new Scheduler(clock, channel.capabilities.rates, () => deps.bus.isLeased());
     schedulers.set(channel.name, made);
     return made;
+  };
+
+  /** Stops the turn as `/stop` does: nobody can read its answer. */
+  const stopUnread = async ({ turnId, address }: LiveTurnStart): Promise<void> => {
+    try {
+      const session = await ledger.sessionOf(address);
+      const { stopped } = await deps.lanes.stop(session, { fresh: false });
+      deps.bus.notifyStop(`in:${session}`);
+      log.info({ turnId, address, stopped }, 'unread_turn_stopped');
+    } catch (error) {
+      log.warn({ err: toGatewayError(error), turnId, address }, 'unread_turn_not_stopped');
+    }
   };
 
   const open = (start: LiveTurnStart): LiveTurn => {
@@ -78,17 +110,32 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const follows = channel?.edit !== undefined || channel?.typing !== undefined;
     if (channel === undefined || !follows) return { settle: () => Promise.resolve() };
     const scheduler = schedulerOf(channel);
-    const message = new LiveMessage(start, {
-      channel,
-      scheduler,
-      clock,
-      log,
-      yieldToEventLoop,
-      onAmbiguousSend,
-    });
+    const place = parseAddress(start.address);
+    const note = (ref: string, sent: SentMessage[]) => notes.save(place, ref, sent, start.note);
+    const placeholders = notes.known(start.turnId, start.placeholders);
+    if (placeholders.length > start.placeholders.length)
+      void storeLate(note, start.turnId, placeholders, log);
+    let blocked = false;
+    const message = new LiveMessage(
+      { ...start, placeholders },
+      {
+        channel,
+        scheduler,
+        clock,
+        log,
+        yieldToEventLoop,
+        note,
+        onAmbiguousSend,
+        onCallEnded: watchForLateCalls(deps, start),
+        onBlocked: () => {
+          if (!blocked) void stopUnread(start);
+          blocked = true;
+        },
+      },
+    );
     // A turn that continues after it was parked has left a card behind, which must not be edited any more.
     void cards.release(start.turnId);
-    const card = new PlanCard(start, { channel, scheduler, sentParts, log, onAmbiguousSend });
+    const card = new PlanCard(start, { channel, scheduler, clock, sentParts, note, log, onAmbiguousSend });
     const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {
       card.apply(event);
       message.apply(event);
@@ -115,9 +162,17 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     channels,
     schedulerOf,
     ledger,
+    notes,
     lanes: deps.lanes,
+    files: deps.files,
     removeShown: (ref) => shown.remove(ref),
-    card: { planOf: (turnId) => ledger.planOf(turnId), sentParts, cards, log },
+    card: {
+      planOf: (turnId) => ledger.planOf(turnId),
+      plan: async (id) => (await deps.plans.plan(id))?.plan,
+      sentParts,
+      cards,
+      log,
+    },
     log,
     random,
     yieldToEventLoop,
@@ -152,6 +207,29 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   };
 }
 
+/** Why a chat does not take a file; undefined where it does. A channel that is off takes it once it is on again. */
+function fileRefusal(
+  { bytes }: Attachment,
+  channel: Pick<Channel, 'capabilities'> | undefined,
+): PostResult | undefined {
+  if (channel === undefined) return undefined;
+  const { media, maxFileBytes } = channel.capabilities;
+  if (!media) return { kind: 'no_files' };
+  return bytes > maxFileBytes ? { kind: 'too_large', limit: maxFileBytes } : undefined;
+}
+
+/** Stores what only this process knew; when that fails, the next note has it, too. Never throws. */
+async function storeLate(
+  note: (ref: string, sent: SentMessage[]) => Promise<void>,
+  turnId: string,
+  sent: SentMessage[],
+  log: Log,
+): Promise<void> {
+  await note(turnId, sent).catch((error: unknown) => {
+    log.warn({ err: toGatewayError(error), turnId }, 'late_note_failed');
+  });
+}
+
 /** A reply that cannot be shown live harms only itself. */
 function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
   try {
@@ -163,8 +241,17 @@ function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
 }
 
 /** Makes `Post`: a message in the middle of a turn is committed when it resolves, then delivered like any answer. */
-export function createPost(posts: PostStore, bus: LaneRunner): Post {
+export function createPost(
+  posts: PostStore,
+  bus: LaneRunner,
+  channels: ReadonlyMap<string, Pick<Channel, 'capabilities'>>,
+): Post {
   return async (request) => {
+    const { channel } = parseAddress(request.address);
+    // Over HTTP the stored message is the delivery, and takes what a session holds.
+    const refusal =
+      request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
+    if (refusal !== undefined) return refusal;
     const { heads, ...result } = await posts.post(request, MAX_POSTS, bus.claimingNode('out'));
     bus.runHeads({ heads });
     return result;

@@ -10,7 +10,8 @@ import type { Clock } from '../lib/clock.ts';
 import { LiveText } from './live-text.ts';
 import type { OutdatedChunk } from './live-text.ts';
 import { nonceOf } from './nonce.ts';
-import type { LiveEdit, Scheduler } from './scheduler.ts';
+import type { LiveEdit } from './place-queue.ts';
+import type { Scheduler } from './scheduler.ts';
 import { Typing } from './typing.ts';
 
 /** Longest wait of `settle` for a call in flight, in milliseconds. */
@@ -19,6 +20,14 @@ export const SETTLE_MS = 10_000;
 /** After this many failed calls in a row the reply stops growing; the final delivery shows all of it. */
 export const MAX_LIVE_FAILURES = 3;
 
+/**
+ * The longest text, in UTF-16 units, that a message is noted to show when it shows this much: an edit within that needs no
+ * note, and a process that goes on in the message after a crash waits until its own text has passed what may be on screen.
+ */
+export function notedLength(shown: number): number {
+  return Math.ceil(shown * 1.25) + 20;
+}
+
 export interface LiveMessageDeps {
   channel: Channel;
   scheduler: Scheduler;
@@ -26,8 +35,14 @@ export interface LiveMessageDeps {
   log: Log;
   /** Lets others run while a long text is cut. */
   yieldToEventLoop: () => Promise<void>;
+  /** T5. Throws `StoreError`; `FencedError` when nothing more may be shown. */
+  note: (ref: string, sent: SentMessage[]) => Promise<void>;
   /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
+  /** Called when a call has ended, with the milliseconds it took: a late one may have come after another node's final text. */
+  onCallEnded: (tookMs: number) => void;
+  /** Called, perhaps more than once, when nobody can read the reply. */
+  onBlocked: () => void;
 }
 
 export class LiveMessage implements LiveTurn, LiveEdit {
@@ -39,6 +54,10 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   readonly #sent: SentMessage[];
   /** Text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
+  /** Longest text that the process before may have shown in each message; it shall not shrink before the eyes of its readers. */
+  readonly #before: number[];
+  /** Monotonic time of the last change on screen by this process. */
+  #shownAt: number | undefined;
   #plain = false;
   /** Set once earlier answers to the chat are on screen: a message sent before would appear above them. */
   #begun: boolean;
@@ -51,6 +70,8 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
   #cancelWake: (() => void) | undefined;
+  /** Ends the wait for enough text for a first message. */
+  #cancelFirst: (() => void) | undefined;
 
   constructor(start: LiveTurnStart, deps: LiveMessageDeps) {
     const { channel } = deps;
@@ -58,11 +79,12 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     this.#start = start;
     this.#place = parseAddress(start.address);
     this.#sent = [...start.placeholders];
+    this.#before = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
     const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
     this.#text = new LiveText(target, start.textSoFar);
-    this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler);
+    this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler, deps.onBlocked);
   }
 
   /** Applies one event of the turn. A token costs an append; everything else waits for the chat's next call. */
@@ -75,9 +97,11 @@ export class LiveMessage implements LiveTurn, LiveEdit {
       if (!this.#text.apply(event, nowMs)) return;
       this.#wakeForActivity(nowMs);
     }
-    if (!this.#begun || this.#editRequested) return;
-    this.#editRequested = true;
-    this.#deps.scheduler.requestEdit(this.#place.chatId, this);
+    this.#requestEdit();
+  }
+
+  get shownAt(): number | undefined {
+    return this.#shownAt;
   }
 
   /** True when its first message is on screen already. */
@@ -88,44 +112,61 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   /** Lets its first message be sent. */
   begin(): void {
     this.#begun = true;
-    if (!this.#frozen) this.#deps.scheduler.requestEdit(this.#place.chatId, this);
+    this.#requestEdit();
   }
 
-  /** Brings the first outdated message up to date; true when there is more to show. */
-  async show(): Promise<boolean> {
+  /** Brings the first outdated message up to date. */
+  async show(): ReturnType<LiveEdit['show']> {
     const { channel, clock, yieldToEventLoop } = this.#deps;
     this.#editRequested = false;
     const over = Promise.withResolvers<void>();
     this.#inFlight = over.promise;
     try {
-      if (this.#frozen) return false;
+      if (this.#frozen) return 'nothing';
+      // What arrives together is shown together: a short answer is then one call.
+      if (this.#shownAt === undefined) await yieldToEventLoop();
       const screen = { shown: this.#shown, count: this.#sent.length };
       const next = await this.#text.nextOutdated(screen, clock.monotonicMs(), yieldToEventLoop);
-      if (next === undefined || this.#frozen) return false;
+      if (next === undefined || this.#frozen) return 'nothing';
       const { index, chunk } = next;
       const known = this.#sent[index];
+      if (!next.more && chunk.text.length < (this.#before[index] ?? 0)) return 'nothing';
+      const startedMs = clock.monotonicMs();
       try {
-        if (known === undefined) this.#sent.push(await channel.send(this.#partOf(next)));
-        else await channel.edit?.(known, this.#partOf(next));
+        const part = this.#partOf(next);
+        if (known !== undefined && chunk.text.length > (known.shows ?? 0))
+          await this.#note(index, known, chunk.text);
+        const sent = known === undefined ? await channel.send(part) : await channel.edit?.(known, part);
         this.#shown[index] = chunk.text;
+        this.#before[index] = 0;
+        this.#shownAt = clock.monotonicMs();
         // The id is stored before any edit builds on it: after a crash the reply goes on in this message.
-        if (known === undefined) await this.#start.note([...this.#sent]);
+        if (sent !== undefined && sent !== known) await this.#note(index, sent, chunk.text);
         this.#failures = 0;
         this.#typing.noteShown();
-        return next.more && !this.#frozen;
+        return next.more && !this.#frozen ? 'more' : 'shown';
       } catch (error) {
         this.#handleFailure(error, next);
-        return !this.#frozen;
+        return this.#frozen ? 'shown' : 'more';
+      } finally {
+        this.#deps.onCallEnded(clock.monotonicMs() - startedMs);
       }
     } finally {
       over.resolve();
     }
   }
 
+  /** T5, with the longest text that may be on screen before the next note. */
+  async #note(index: number, sent: SentMessage, text: string): Promise<void> {
+    this.#sent[index] = { ...sent, shows: notedLength(text.length) };
+    await this.#deps.note(this.#start.turnId, [...this.#sent]);
+  }
+
   async settle(): Promise<void> {
     this.#frozen = true;
-    this.#deps.scheduler.cancelEdit(this.#place.chatId, this);
+    this.#deps.scheduler.cancelEdit(this);
     this.#cancelWake?.();
+    this.#cancelFirst?.();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(SETTLE_MS, resolve);
     const over = Promise.all([this.#inFlight, this.#typing.end()]).then(() => (this.#certain = true));
@@ -135,18 +176,39 @@ export class LiveMessage implements LiveTurn, LiveEdit {
 
   /** Text that each message shows, where that is certain: the final delivery leaves alone what is right already. */
   get shown(): readonly (string | undefined)[] {
-    return this.#certain ? [...this.#shown] : [];
+    return this.#certain && this.#start.takenOver !== true ? [...this.#shown] : [];
+  }
+
+  /** Asks for a call as soon as there is something to show; the first one waits for a text worth a notification. */
+  #requestEdit(): void {
+    if (this.#frozen || this.#editRequested) return;
+    if (this.#shownAt === undefined) {
+      const { clock } = this.#deps;
+      const nowMs = clock.monotonicMs();
+      const at = this.#text.firstMessageAt(nowMs);
+      if (at === undefined || !this.#begun) return;
+      if (at > nowMs) {
+        this.#cancelFirst ??= clock.after(at - nowMs, () => {
+          this.#cancelFirst = undefined;
+          this.#requestEdit();
+        });
+        return;
+      }
+    }
+    if (!this.#begun) return;
+    this.#editRequested = true;
+    this.#deps.scheduler.requestEdit({ place: this.#place, first: this.#sent[0] }, this);
   }
 
   /** Requests an edit for the time at which a tool or subagent has run long enough for a line: no event comes then. */
   #wakeForActivity(nowMs: number): void {
-    const { clock, scheduler } = this.#deps;
+    const { clock } = this.#deps;
     const at = this.#cancelWake === undefined ? this.#text.nextLineAt(nowMs) : undefined;
     if (at === undefined) return;
     this.#cancelWake = clock.after(at - nowMs, () => {
       this.#cancelWake = undefined;
       this.#wakeForActivity(clock.monotonicMs());
-      if (this.#begun) scheduler.requestEdit(this.#place.chatId, this);
+      this.#requestEdit();
     });
   }
 
@@ -156,6 +218,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
       body: chunk,
       plain: this.#plain,
       replyTo: index === 0 ? this.#start.replyTo : undefined,
+      after: this.#sent[index - 1],
       buttons: [],
       nonce: nonceOf(this.#start.turnId, index),
     };
@@ -172,6 +235,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
       return;
     }
     if (code === 'outcome_unknown' && index >= this.#sent.length) this.#deps.onAmbiguousSend();
+    if (code === 'blocked') this.#deps.onBlocked();
     this.#failures++;
     this.#frozen = code !== 'unavailable' || this.#failures >= MAX_LIVE_FAILURES;
     const { channel, chatId } = this.#place;

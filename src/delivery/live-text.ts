@@ -8,6 +8,15 @@ import type { RenderTarget } from './text/cut.ts';
 /** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
 
+/** A first message is sent with so many UTF-16 units of text, or a sentence: its notification shows no more than it. */
+export const FIRST_CHARS = 30;
+
+/** A first message is sent this long after the first token however short it is, in milliseconds. */
+export const FIRST_AFTER_MS = 700;
+
+/** The end of a sentence, with something after it; not that of a number in a list. */
+const SENTENCE = /\p{L}["'»”)]?[.!?…]+\s|[。！？]/u;
+
 /** Longest notice below a growing reply, in UTF-16 units. */
 const MAX_NOTICE = 400;
 
@@ -33,6 +42,8 @@ export class LiveText {
   /** Messages below this are settled and shown: they are never compared again. */
   #firstOpen = 0;
   #notice: string | undefined;
+  /** Monotonic time at which there was text for the first time. */
+  #firstTextAt: number | undefined;
   readonly #activity = new Activity();
 
   constructor(target: RenderTarget, textSoFar: string) {
@@ -76,6 +87,16 @@ export class LiveText {
     this.#length += delta.length;
     this.#notice = undefined;
     return true;
+  }
+
+  /** Monotonic time from which there is enough for a first message; undefined while there is nothing to show. */
+  firstMessageAt(nowMs: number): number | undefined {
+    if (this.#notice !== undefined || this.#activity.lines(nowMs) !== undefined) return nowMs;
+    if (this.#length === 0) return undefined;
+    this.#firstTextAt ??= nowMs;
+    if (this.#length >= FIRST_CHARS) return nowMs;
+    const text = [...this.#calls.map((call) => call.text), ...this.#deltas].join('');
+    return SENTENCE.test(text) ? nowMs : this.#firstTextAt + FIRST_AFTER_MS;
   }
 
   /** Monotonic time at which the next line about a running tool or subagent appears. */

@@ -1,39 +1,46 @@
 /** The `out:` lanes: the final text replaces what grew on screen, or is sent (T7). */
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { LaneAbort } from '../contracts/bus.ts';
-import type { Channel } from '../contracts/channel.ts';
+import type { Channel, Rendered } from '../contracts/channel.ts';
 import { ChannelError, FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { LaneHead, LaneStep, LaneStore } from '../contracts/lanes.ts';
-import type { DeliveryPayload, Ledger } from '../contracts/ledger.ts';
-import { backoffMs } from '../lib/backoff.ts';
+import type { LaneHead, LaneStep, LaneStore } from '../contracts/store/lanes.ts';
+import type { DeliveryPayload, Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
+import type { OutgoingFiles } from '../contracts/media.ts';
+import { addressOf } from '../contracts/message.ts';
 import type { SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
+import { parseMarkdown } from '../lib/markdown.ts';
+import { filesRef, sendFiles } from './files/send-files.ts';
 import { chunksOf } from './text/chunker.ts';
 import { payloadShape, readPayload } from './payload.ts';
+import type { PartNotes } from './part-notes.ts';
 import { PartDelivery } from './part-delivery.ts';
+import {
+  ApologyShown,
+  apologyFor,
+  isRefusal,
+  MAX_AMBIGUOUS_SENDS,
+  missedText,
+  pauseMs,
+  waitFor,
+  wakeUpAfter,
+} from './giving-up.ts';
 import { lastCard } from './plans/plan-cards.ts';
-import type { LastCardDeps } from './plans/plan-cards.ts';
+import type { LastCardDeps, PartsOf } from './plans/plan-cards.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** First wait after a platform failed, in milliseconds; each further one is twice as long, up to the cap. */
-export const RETRY_BASE_MS = 2_000;
-export const RETRY_CAP_MS = 600_000;
-
-/** With the waits above a platform may be unavailable for about a day before a delivery is given up. */
-export const MAX_DELIVERY_ATTEMPTS = 150;
-
-/** Sends of one delivery whose answers may be lost: each of them may be visible twice. */
-export const MAX_AMBIGUOUS_ATTEMPTS = 5;
-
-/** Text of a message that the final answer no longer needs: not every platform can delete messages. */
+/** Text of a message that is no longer needed and cannot be taken away. */
 const SURPLUS_TEXT = '…';
 
 export interface OutDeps {
   channels: Map<string, Channel>;
   schedulerOf(channel: Channel): Scheduler;
-  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'sessionOf'>;
+  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'enqueue'>;
+  notes: PartNotes;
   lanes: Pick<LaneStore, 'finish'>;
+  /** The files that go out. */
+  files: Pick<OutgoingFiles, 'copy'>;
   /** Removes and gives the texts that a turn's messages are certain to show. */
   removeShown: (ref: string) => readonly (string | undefined)[];
   /** Brings the card of a turn's plan up to date. */
@@ -53,7 +60,7 @@ export interface OutDeps {
 /** Makes the handler of `out:` lanes. */
 export function createOut(deps: OutDeps): LaneHandler {
   return {
-    maxAttempts: MAX_DELIVERY_ATTEMPTS,
+    maxAttempts: MAX_AMBIGUOUS_SENDS,
     async handle(head, signal) {
       try {
         return { kind: 'finished', step: await deliver(deps, head, signal) };
@@ -69,8 +76,11 @@ export function createOut(deps: OutDeps): LaneHandler {
       }
     },
     async onDeadLetter(head, error) {
-      const step = await deps.lanes.finish(head, error.message);
+      const unreported = !(error instanceof ApologyShown) && !isWakeUp(head);
+      const step = await deps.lanes.finish(head, error.message, unreported);
       await reportDead(deps, head, error);
+      // Whoever blocked the bot reads of it with the next answer; a wake-up would be refused, too.
+      if (unreported && error.code !== 'blocked') await wakeUp(deps, head);
       return step;
     },
   };
@@ -78,34 +88,66 @@ export function createOut(deps: OutDeps): LaneHandler {
 
 /** Puts every part on screen with exactly its text, each id stored before the next part (T7). */
 async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
-  const { ref, message } = readPayload(head);
+  const { ref, message, copies, planId } = readPayload(head);
   const channel = deps.channels.get(message.channel);
   if (channel === undefined) {
     const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
     throw new GatewayError('channel_off', text, { retryable: true });
   }
-  const known = await deps.ledger.sentParts(ref);
+  const known = deps.notes.known(ref, await deps.ledger.sentParts(ref));
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const chunks = await chunksOf(message.content, target, deps.yieldToEventLoop);
-  const surplus = await chunksOf(SURPLUS_TEXT, target, deps.yieldToEventLoop);
-  const partsOf = (of: string, known: SentMessage[], shown: readonly (string | undefined)[] = []) =>
+  const cut = (text: string) => chunksOf(text, target, deps.yieldToEventLoop);
+  const chunks = await cut(message.content);
+  const instead = target.render(parseMarkdown(SURPLUS_TEXT));
+  const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
       channel,
       scheduler: deps.schedulerOf(channel),
       signal,
-      message,
+      message: about,
       ref: of,
       known,
       shown,
-      noteSent: (sent: SentMessage[]) => deps.ledger.noteSent(head, of, sent),
+      after,
+      log: deps.log,
+      noteSent: (sent: SentMessage[]) =>
+        deps.notes.save(message, of, sent, (ref, parts) => deps.ledger.noteSent(head, ref, parts)),
       onChatMoved: deps.onChatMoved,
     });
-  const card = await lastCard(deps.card, { ref, message }, channel, partsOf);
+  if (head.unreported > 0) {
+    const missed = `${ref}:missed`;
+    const about = { ...message, turnId: undefined, replyTo: undefined };
+    const shown = await deps.ledger.sentParts(missed);
+    const sentence = shown.length > 0 ? [] : await cut(missedText(head.unreported));
+    await tellMissed(deps, head, partsOf(missed, shown, { about }), sentence);
+  }
+  if (copies !== undefined) {
+    const unknown = copies.filter((copy) => known.every(({ id }) => id !== copy.id));
+    await partsOf(ref, unknown).takeAway(0, instead);
+    return await deps.ledger.finishDelivery(head, ref, known);
+  }
+  const card = await lastCard(deps.card, { message, planId }, channel, partsOf);
+  if (planId !== undefined) {
+    await card?.deliver();
+    return await deps.ledger.finishDelivery(head, ref, await deps.ledger.sentParts(ref));
+  }
   if (card?.first === true) await card.deliver();
-  const parts = partsOf(ref, known, deps.removeShown(ref));
-  for (const [index, chunk] of chunks.entries()) await parts.put(index, chunk, index === chunks.length - 1);
-  for (let index = chunks.length; index < known.length; index++) {
-    for (const chunk of surplus) await parts.replace(index, chunk);
+  const parts = partsOf(ref, known, { shown: deps.removeShown(ref) });
+  for (const [index, chunk] of chunks.entries()) {
+    const last = index === chunks.length - 1;
+    await parts.put(index, chunk, last).catch(async (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      await apologise(parts, index, await cut(apologyFor(message.turnId ?? ref)), error);
+    });
+  }
+  await parts.takeAway(chunks.length, instead);
+  if (message.media.length > 0) {
+    const files = filesRef(ref);
+    const known = deps.notes.known(files, await deps.ledger.sentParts(files));
+    const after = parts.sent.at(-1);
+    const more = { after, about: after === undefined ? message : { ...message, replyTo: undefined } };
+    const { files: kept, log } = deps;
+    await sendFiles({ channel, head, message, parts: partsOf(files, known, more), cut, files: kept, log });
   }
   // The answer first: the card can wait.
   if (card?.first === false) await card.deliver();
@@ -114,33 +156,70 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   return step;
 }
 
+/** Tells the chat of answers that it has missed. A platform that refuses the sentence still gets the answer after it. */
+async function tellMissed(
+  deps: OutDeps,
+  head: LaneHead,
+  parts: PartDelivery,
+  [sentence]: Rendered[],
+): Promise<void> {
+  if (sentence === undefined) return;
+  await parts.put(0, sentence, false).catch((error: unknown) => {
+    if (!isRefusal(error)) throw error;
+    deps.log.warn({ ...logFields(head), err: error }, 'missed_answers_not_reported');
+  });
+}
+
+/** Shows an apology in place of a part that was refused in every form. Throws `ApologyShown`, or the refusal of the part. */
+async function apologise(
+  parts: PartDelivery,
+  index: number,
+  [sentence]: Rendered[],
+  refusal: ChannelError,
+): Promise<void> {
+  if (sentence === undefined) throw refusal;
+  await parts.put(index, sentence, false).catch((error: unknown) => {
+    throw isRefusal(error) ? refusal : error;
+  });
+  throw new ApologyShown(refusal);
+}
+
 /** Outcome of a head that could not be delivered now. Throws the error that makes it a dead letter. */
 function outcomeOf(deps: OutDeps, head: LaneHead, error: GatewayError): LaneOutcome {
   // Another node owns the head, or this one is closing: nothing is half done, and nothing more may be written.
   if (error instanceof FencedError || error instanceof LaneAbort || error.code === 'closing')
     return { kind: 'released' };
-  if (!(error instanceof ChannelError)) {
-    if (error.retryable) return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
-    throw error;
-  }
-  switch (error.code) {
+  switch (error instanceof ChannelError ? error.code : undefined) {
     case 'rate_limited':
-      return { kind: 'released', delayMs: error.retryAfterMs ?? retryDelayMs(deps, head) };
+      return { kind: 'released', delayMs: error.retryAfterMs ?? pauseMs(head, deps.random) };
     case 'outcome_unknown':
       deps.onAmbiguousSend();
-      if (head.attempts + 1 >= MAX_AMBIGUOUS_ATTEMPTS)
-        throw new ChannelError(error.code, error.message, { cause: error });
-      return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
+      return { kind: 'retry', error, delayMs: pauseMs(head, deps.random) };
     case 'unavailable':
     case 'conflict':
-      return { kind: 'retry', error, delayMs: retryDelayMs(deps, head) };
+    // A token that is refused may be accepted again: the channel goes on asking, and so does this.
+    case 'unauthorized':
+      return waitFor(head, error, deps.random);
     default:
-      throw error.retryable ? new ChannelError(error.code, error.message, { cause: error }) : error;
+      if (error.retryable) return waitFor(head, error, deps.random);
+      throw error;
   }
 }
 
-function retryDelayMs(deps: OutDeps, head: LaneHead): number {
-  return backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS, deps.random);
+/** Queues what tells the chat of the dead letter; without it the chat reads of it with its next answer. */
+async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
+  try {
+    const payload = wakeUpAfter(head);
+    await deps.ledger.enqueue(addressOf(payload.message), payload);
+  } catch (thrown) {
+    deps.log.warn({ ...logFields(head), err: toGatewayError(thrown) }, 'dead_letter_wake_up_failed');
+  }
+}
+
+/** True for a delivery that has nothing of its own that anybody could miss. */
+function isWakeUp({ payload }: LaneHead): boolean {
+  const message = payloadShape.safeParse(payload).data?.message;
+  return message?.content === '' && message.media.length === 0;
 }
 
 /** Reports a delivery that was given up to its session; a failure to do so must not block the lane. */

@@ -1,10 +1,11 @@
 /** Sends or edits the parts of one final answer, each exactly once, and works around refusals of the platform. */
-import type { Channel, OutboundPart, Rendered } from '../contracts/channel.ts';
+import type { Channel, OutboundFile, OutboundPart, Rendered } from '../contracts/channel.ts';
 import { ChannelError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
 import type { OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
 import { nonceOf } from './nonce.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { CallTarget, Scheduler } from './scheduler.ts';
 
 export interface PartDeliveryOptions {
   channel: Channel;
@@ -14,11 +15,17 @@ export interface PartDeliveryOptions {
   ref: string;
   /** Parts on screen already. */
   known: SentMessage[];
+  /** The message on screen before the first of them. */
+  after?: SentMessage | undefined;
   /** Texts they are certain to show; undefined where that is not known. */
   shown: readonly (string | undefined)[];
+  log: Log;
   noteSent: (sent: SentMessage[]) => Promise<void>;
   onChatMoved: (move: ChatMigration) => void;
 }
+
+/** Where a part goes, and what makes it the same part at each attempt. */
+type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce'>;
 
 /** Recoveries that are tried once in a delivery. */
 interface Recovered {
@@ -27,22 +34,25 @@ interface Recovered {
   gone: boolean;
 }
 
+/** A file to show: what of it does not depend on where. */
+export type FilePart = Pick<OutboundFile, 'kind' | 'name' | 'mimeType' | 'bytes' | 'path' | 'caption'>;
+
 export class PartDelivery {
   readonly #options: PartDeliveryOptions;
   readonly #recovered: Recovered = { moved: false, place: false, gone: false };
   #place: Place;
   #replyTo: string | undefined;
   #sent: SentMessage[];
-  /** Index of the part that the growing reply may already have sent under the same nonce, its answer lost. */
-  readonly #doubtful: number;
+  /** Messages that took no edit, and show a part of the answer beside the new one. */
+  #abandoned: SentMessage[] = [];
 
   constructor(options: PartDeliveryOptions) {
     const { channel, chatId, threadId, replyTo } = options.message;
     this.#options = options;
     this.#place = { channel, chatId, threadId };
     this.#replyTo = replyTo;
-    this.#sent = [...options.known];
-    this.#doubtful = options.message.turnId === undefined ? -1 : options.known.length;
+    // What they showed while they grew no longer matters.
+    this.#sent = options.known.map(({ shows: _shows, ...sent }) => sent);
   }
 
   /** The ids of all parts on screen. */
@@ -59,7 +69,25 @@ export class PartDelivery {
         return;
       } catch (error) {
         if (!(error instanceof ChannelError) || !this.#recover(error, index, plain)) throw error;
-        plain ||= error.code === 'bad_markup';
+        plain ||= error.code === 'bad_markup' || error.code === 'rejected';
+      }
+    }
+  }
+
+  /** True for a part that is on screen. */
+  has(index: number): boolean {
+    return this.#sent[index] !== undefined;
+  }
+
+  /** Sends a file as the part after those on screen, and stores its id. Throws `ChannelError`, `StoreError`. */
+  async putFile(index: number, file: FilePart): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#send(index, (place) => this.#options.channel.sendFile?.({ ...place, ...file }));
+      } catch (error) {
+        const isPlace =
+          error instanceof ChannelError && (error.code === 'place_gone' || error.code === 'chat_moved');
+        if (!isPlace || !this.#recover(error, index, true)) throw error;
       }
     }
   }
@@ -69,41 +97,86 @@ export class PartDelivery {
     const known = this.#sent[index];
     if (known === undefined) return;
     try {
-      await this.#edit(known, this.#part(index, { body, plain: false, buttons: [] }));
+      await this.#edit(index, known, this.#part(index, { body, plain: false, buttons: [] }));
     } catch (error) {
       if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
     }
   }
 
-  async #show(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Promise<void> {
-    const { channel, scheduler, signal } = this.#options;
-    const part = this.#part(index, look);
-    const known = this.#sent[index];
-    if (known !== undefined) {
-      const isRight = this.#options.shown[index] === part.body.text && part.buttons.length === 0;
-      if (!isRight) await this.#edit(known, part);
-      return;
+  /**
+   * Takes the messages from `index` on away, the last one first, and those that took no edit; what the platform keeps
+   * shows `instead`. A refusal for good is only logged: the answer is on screen. Throws `ChannelError`, `StoreError` for what is tried again.
+   */
+  async takeAway(index: number, instead: Rendered): Promise<void> {
+    for (const surplus of [...this.#sent.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
+      try {
+        if (await this.#delete(surplus)) this.#sent = this.#sent.filter((sent) => sent !== surplus);
+        else await this.replace(this.#sent.indexOf(surplus), instead);
+      } catch (error) {
+        if (!(error instanceof ChannelError) || error.retryable) throw error;
+        const { channel, chatId } = this.#place;
+        const { ref, log } = this.#options;
+        log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_stays');
+      }
     }
-    const sent = await scheduler.final(this.#place.chatId, () => channel.send(part), signal);
+  }
+
+  /** False for a message that cannot be taken away: the channel cannot, or the platform keeps this one. */
+  async #delete(surplus: SentMessage): Promise<boolean> {
+    const { channel, scheduler, signal } = this.#options;
+    if (channel.delete === undefined) return false;
+    try {
+      const place = this.#place;
+      await scheduler.final(this.#target, async () => channel.delete?.(surplus, place), signal);
+      return true;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'rejected') return false;
+      throw error;
+    }
+  }
+
+  async #show(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Promise<void> {
+    const known = this.#sent[index];
+    if (known === undefined)
+      return await this.#send(index, (place) => this.#options.channel.send({ ...place, ...look }));
+    const part = this.#part(index, look);
+    const isRight = this.#options.shown[index] === part.body.text && part.buttons.length === 0;
+    if (!isRight) await this.#edit(index, known, part);
+  }
+
+  async #send(index: number, send: (place: PartPlace) => Promise<SentMessage> | undefined): Promise<void> {
+    const { scheduler, signal, noteSent } = this.#options;
+    const place = this.#partPlace(index);
+    const sent = await scheduler.final(this.#target, async () => send(place), signal);
+    if (sent === undefined) return;
     this.#sent.push(sent);
-    await this.#options.noteSent(this.sent);
-    // A platform that knows the nonce answers with the message as it was first sent: edit it to the final text.
-    if (index === this.#doubtful && !this.#recovered.gone) await this.#edit(sent, part);
+    await noteSent(this.sent);
   }
 
   /** A channel that cannot edit shows its parts as they were sent. */
-  async #edit(known: SentMessage, part: OutboundPart): Promise<void> {
+  async #edit(index: number, known: SentMessage, part: OutboundPart): Promise<void> {
     const { channel, scheduler, signal } = this.#options;
     if (channel.edit === undefined) return;
-    await scheduler.final(this.#place.chatId, async () => channel.edit?.(known, part), signal);
+    const sent = await scheduler.final(this.#target, async () => channel.edit?.(known, part), signal);
+    if (sent === undefined || sent === known) return;
+    this.#sent[index] = sent;
+    await this.#options.noteSent(this.sent);
+  }
+
+  get #target(): CallTarget {
+    return { place: this.#place, first: this.#sent[0] };
   }
 
   #part(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): OutboundPart {
+    return { ...this.#partPlace(index), ...look };
+  }
+
+  #partPlace(index: number): PartPlace {
     const ref = this.#recovered.gone ? `${this.#options.ref}:again:` : this.#options.ref;
     return {
       ...this.#place,
-      ...look,
       replyTo: index === 0 ? this.#replyTo : undefined,
+      after: this.#sent[index - 1] ?? this.#options.after,
       nonce: nonceOf(ref, index),
     };
   }
@@ -112,7 +185,9 @@ export class PartDelivery {
   #recover(error: ChannelError, index: number, plain: boolean): boolean {
     switch (error.code) {
       case 'bad_markup':
-        return !plain;
+      case 'rejected':
+        // What is refused as it is may be fine plain; what is refused as an edit may be fine as a new message.
+        return !plain || (index < this.#sent.length && this.#startAnew(index));
       case 'place_gone':
         return this.#leavePlace();
       case 'message_gone':
@@ -133,11 +208,11 @@ export class PartDelivery {
     return first;
   }
 
-  /** The message is gone: this part and all after it are sent as new ones. */
+  /** The message is gone, or takes no edit: this part and all after it are sent as new ones. */
   #startAnew(index: number): boolean {
     const first = !this.#recovered.gone;
     this.#recovered.gone = true;
-    this.#sent = this.#sent.slice(0, index);
+    if (first) this.#abandoned = this.#sent.splice(index);
     return first;
   }
 

@@ -1,8 +1,20 @@
 /** Payload of an `out:` head, checked where it leaves the store. */
 import { z } from 'zod';
 import { GatewayError } from '../contracts/errors.ts';
-import type { LaneHead } from '../contracts/lanes.ts';
-import type { DeliveryPayload } from '../contracts/ledger.ts';
+import { mediaShape } from '../contracts/media.ts';
+import type { LaneHead } from '../contracts/store/lanes.ts';
+import type { DeliveryPayload } from '../contracts/store/ledger.ts';
+
+const sentMedia = z.object({
+  kind: mediaShape.shape.kind,
+  name: z.string(),
+  mimeType: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+  file: z.string(),
+  seconds: z.number().optional(),
+  caption: z.string().optional(),
+});
 
 /** Shape of the payload. */
 export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
@@ -15,15 +27,8 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
     content: z.string(),
     turnId: z.string().optional(),
     replyTo: z.string().optional(),
-    media: z.array(
-      z.object({
-        kind: z.enum(['image', 'audio', 'video', 'file']),
-        name: z.string().optional(),
-        mimeType: z.string().optional(),
-        bytes: z.number().optional(),
-        url: z.string(),
-      }),
-    ),
+    media: z.array(sentMedia),
+    folder: z.string().optional(),
     buttons: z.array(
       z.object({
         label: z.string(),
@@ -33,6 +38,10 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
     ),
     isError: z.boolean().optional(),
   }),
+  planId: z.string().optional(),
+  copies: z
+    .array(z.object({ id: z.string(), metadata: z.record(z.string(), z.string()).optional() }))
+    .optional(),
 });
 
 /** Reads a head's payload. Throws `GatewayError('bad_payload')`, which no retry can fix. */

@@ -1,137 +1,108 @@
-/** Schedules the calls to one bot's platform: finals first, edits newest-only, one at a time in a chat, never too fast. */
+/** Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one at a time in a place, never too fast. */
 import { ChannelError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { Place, SentMessage } from '../contracts/message.ts';
+import type { RateLimits } from '../contracts/delivery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { RateLimit } from './rate-limit.ts';
+import { BotLimits, DEFAULT_PAUSE_MS } from './bot-limits.ts';
+import type { CountedCall } from './bot-limits.ts';
+import { PlaceLimit } from './place-limit.ts';
+import { isBefore, PlaceQueue } from './place-queue.ts';
+import type { Final, LiveEdit, Offer } from './place-queue.ts';
 
-/** Calls one bot makes per second at most: below Telegram's ~30 and Discord's 50; a platform that refuses lowers it. */
-export const CALLS_PER_SECOND = 25;
-
-/** Calls that may go out at once after a quiet moment: with the rate above never more than 29 in any second. */
-const BOT_BURST = 4;
-
-/** A final may follow an edit at once: the chat pauses afterwards. Not for a while after the platform has refused a call. */
-const FINAL_BURST = 1;
-const AFTER_REFUSAL_MS = 600_000;
-
-/** This many chats refused within this time mean that the bot as a whole is too fast. */
-const REFUSED_CHATS = 3;
-const REFUSED_WITHIN_MS = 5_000;
-
-/** A final waits in place for pauses up to this long in all; a longer one is left to its lane. */
+/** A final waits in its place for pauses up to this long in all; a longer one is left to its lane. */
 export const MAX_FINAL_WAIT_MS = 60_000;
 
-/** Pause after a refusal that names no time. */
-const DEFAULT_PAUSE_MS = 3_000;
+/** A final counts as waiting, so that edits leave it room, when its place takes it within this time. */
+const FINAL_SOON_MS = 1_000;
 
-/** Something on screen that can bring itself up to date. */
-export interface LiveEdit {
-  /**
-   * Makes at most one call that shows the newest state; true when there is more to show. Throws only
-   * `ChannelError('rate_limited')`: it is asked again after the pause.
-   */
-  show(): Promise<boolean>;
+/** Interval of the look whether this node holds its lanes again, while calls wait for that. */
+const LEASE_CHECK_MS = 250;
+
+/** Where a call goes: `first` is the first message of the answer, where it is on screen already. */
+export interface CallTarget {
+  place: Place;
+  first?: SentMessage | undefined;
 }
-
-interface Final {
-  order: number;
-  waitedMs: number;
-  signal: AbortSignal;
-  call(): Promise<false>;
-  fail(error: GatewayError): void;
-}
-
-interface Chat {
-  id: string;
-  limit: RateLimit;
-  busy: boolean;
-  finals: Final[];
-  /** Edits asked for, with the order they were asked in. */
-  edits: Map<LiveEdit, number>;
-}
-
-/** The next call of a chat: its oldest final, else its oldest edit. */
-type Choice = { chat: Chat; order: number } & (
-  | { final: Final; edit: undefined }
-  | { final: undefined; edit: LiveEdit }
-);
 
 export class Scheduler {
-  /** All calls, and those answered "too fast": for the metrics. */
-  readonly counts = { calls: 0, refused: 0 };
   readonly #clock: Clock;
-  readonly #editIntervalMs: (chatId: string) => number;
-  readonly #bot = new RateLimit(1_000 / CALLS_PER_SECOND);
-  readonly #chats = new Map<string, Chat>();
-  readonly #refusals = new Map<string, number>();
-  #afterRefusalUntil = 0;
+  readonly #rates: RateLimits;
+  readonly #isLeased: () => boolean;
+  readonly #limits: BotLimits;
+  readonly #queues = new Map<string, PlaceQueue>();
+  /** The queue of every edit that waits. */
+  readonly #queueOf = new Map<LiveEdit, PlaceQueue>();
   #order = 0;
   #wake: { at: number; cancel: () => void } | undefined;
 
-  constructor(clock: Clock, editIntervalMs: (chatId: string) => number) {
+  /** `isLeased`: whether this node holds its lanes; without them another node may have shown something newer. */
+  constructor(clock: Clock, rates: RateLimits, isLeased: () => boolean) {
     this.#clock = clock;
-    this.#editIntervalMs = editIntervalMs;
+    this.#rates = rates;
+    this.#isLeased = isLeased;
+    this.#limits = new BotLimits(rates);
   }
 
-  /** Number of chats that are remembered: those with work, and those whose rate limit is in use. */
-  get chats(): number {
-    return this.#chats.size;
+  /** All calls, and those answered "too fast": for the metrics. */
+  get counts(): Readonly<BotLimits['counts']> {
+    return this.#limits.counts;
   }
 
-  /** Calls `edit.show` once more when its chat may be called next. Cheap to repeat. Never throws. */
-  requestEdit(chatId: string, edit: LiveEdit): void {
-    const chat = this.#chat(chatId);
-    if (chat.edits.has(edit)) return;
-    chat.edits.set(edit, this.#order++);
+  /** Number of places that are remembered: those with work, and those whose rate limit is in use. */
+  get places(): number {
+    return this.#queues.size;
+  }
+
+  /** Calls `edit.show` once more when its place may be called next. Cheap to repeat. Never throws. */
+  requestEdit(target: CallTarget, edit: LiveEdit): void {
+    if (this.#queueOf.has(edit)) return;
+    this.#enqueue(this.#queue(target), edit);
     this.#startCalls();
   }
 
   /** Takes the request back; a call in flight goes on. */
-  cancelEdit(chatId: string, edit: LiveEdit): void {
-    this.#chats.get(chatId)?.edits.delete(edit);
+  cancelEdit(edit: LiveEdit): void {
+    this.#queueOf.get(edit)?.edits.delete(edit);
+    this.#queueOf.delete(edit);
   }
 
   /**
-   * Makes a call that must happen, before any edit and in order within its chat; "too fast" is waited out in place.
+   * Makes a call that must happen, before any edit and in order within its place; "too fast" is waited out there.
    * Throws what `call` throws, `rate_limited` once the waits pass `MAX_FINAL_WAIT_MS`, the signal's reason before the call.
    */
-  final<T>(chatId: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  final<T>(target: CallTarget, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const chat = this.#chat(chatId);
+    const queue = this.#queue(target);
     const final: Final = {
       order: this.#order++,
       waitedMs: 0,
       signal,
-      async call() {
-        resolve(await call());
-        return false;
-      },
+      call: async () => resolve(await call()),
       fail: reject,
     };
     const leave = () => {
-      if (!chat.finals.includes(final)) return;
-      chat.finals = chat.finals.filter((other) => other !== final);
+      if (!queue.finals.includes(final)) return;
+      queue.finals = queue.finals.filter((other) => other !== final);
       reject(toGatewayError(signal.reason));
     };
     signal.addEventListener('abort', leave, { once: true });
-    chat.finals.push(final);
+    queue.finals.push(final);
     if (signal.aborted) leave();
     else this.#startCalls();
     return promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
   /** Makes a call that may be left out (typing) if the limits allow it now; true unless it failed for good. Never throws. */
-  async tryOptional(chatId: string, call: () => Promise<void>): Promise<boolean> {
+  async tryOptional(target: CallTarget, call: () => Promise<void>): Promise<boolean> {
     const now = this.#clock.monotonicMs();
-    const paused = (this.#chats.get(chatId)?.limit.pausedUntil ?? 0) > now;
-    if (paused || this.#bot.readyAt(0) > now) return true;
-    this.#bot.count(now);
-    this.counts.calls++;
+    const counted = this.#isLeased() ? this.#limits.countOptional(this.#queue(target).limit, now) : undefined;
+    if (counted === undefined) return true;
     try {
       await call();
       return true;
     } catch (error) {
       if (!isRefusal(error)) return false;
-      this.#applyRefusal(this.#chat(chatId), error);
+      this.#limits.refuse(counted, error, this.#clock.monotonicMs());
       return true;
     }
   }
@@ -141,113 +112,123 @@ export class Scheduler {
     this.#wake?.cancel();
     this.#wake = undefined;
     const closing = new GatewayError('closing', 'The gateway is shutting down.', { retryable: true });
-    for (const chat of this.#chats.values()) for (const final of chat.finals) final.fail(closing);
-    this.#chats.clear();
+    for (const queue of this.#queues.values()) for (const final of queue.finals) final.fail(closing);
+    this.#queues.clear();
+    this.#queueOf.clear();
   }
 
-  #chat(id: string): Chat {
-    let chat = this.#chats.get(id);
-    if (chat === undefined) {
-      chat = {
-        id,
-        limit: new RateLimit(this.#editIntervalMs(id)),
-        busy: false,
-        finals: [],
-        edits: new Map(),
-      };
-      this.#chats.set(id, chat);
+  #queue({ place, first }: CallTarget): PlaceQueue {
+    const rate = this.#rates.of(place, first);
+    let queue = this.#queues.get(rate.key);
+    if (queue === undefined) {
+      queue = new PlaceQueue(new PlaceLimit(rate));
+      this.#queues.set(rate.key, queue);
     }
-    return chat;
+    return queue;
+  }
+
+  #enqueue(queue: PlaceQueue, edit: LiveEdit): void {
+    if (this.#queueOf.has(edit)) return;
+    queue.edits.set(edit, this.#order++);
+    this.#queueOf.set(edit, queue);
   }
 
   /** Starts every call whose time has come, and sets the timer for the next one. */
   #startCalls(): void {
     for (;;) {
       const now = this.#clock.monotonicMs();
-      const botReady = this.#bot.readyAt(BOT_BURST);
-      if (botReady > now) {
-        this.#wakeAt(botReady);
+      if (!this.#isLeased()) {
+        // A process that was paused wakes with its calls due, but another node may have shown something newer. Whoever asked
+        // for them is told by its own signal; what is still wanted once the lanes are back is shown then.
+        if ([...this.#queues.values()].some((queue) => !queue.isEmpty)) this.#wakeAt(now + LEASE_CHECK_MS);
         return;
       }
-      const { choice, next } = this.#choose(now);
-      if (choice === undefined) {
-        if (next !== undefined) this.#wakeAt(next);
+      const { offer, nextAt, finalSoon } = this.#choose(now);
+      if (offer === undefined) {
+        if (nextAt !== undefined) this.#wakeAt(nextAt);
         return;
       }
-      this.#bot.count(now);
-      const { chat, final, edit } = choice;
-      chat.limit.count(now);
-      chat.busy = true;
-      this.counts.calls++;
-      if (final !== undefined) chat.finals.shift();
-      else chat.edits.delete(edit);
-      const call = final === undefined ? edit.show() : final.call();
-      call.then(
-        (more) => this.#ended(choice, more),
-        (error: unknown) => this.#failed(choice, error),
-      );
+      this.#start(offer, this.#limits.count(offer.queue.limit, offer.kind, now, finalSoon));
     }
   }
 
-  /** The call that goes next: the oldest final, else the edit that has waited longest; else when to look again. */
-  #choose(now: number): { choice: Choice | undefined; next: number | undefined } {
-    let choice: Choice | undefined;
-    let next: number | undefined;
-    for (const chat of this.#chats.values()) {
-      const [final] = chat.finals;
-      const [entry] = chat.edits;
-      if (chat.busy) continue;
-      if (final === undefined && entry === undefined) {
-        if (chat.limit.isFresh(now)) this.#chats.delete(chat.id);
-        continue;
-      }
-      const readyAt = chat.limit.readyAt(
-        final !== undefined && now >= this.#afterRefusalUntil ? FINAL_BURST : 0,
-      );
-      if (readyAt > now) {
-        next = Math.min(next ?? readyAt, readyAt);
-        continue;
-      }
-      const offer = nextCall(chat, final, entry);
-      if (offer !== undefined && (choice === undefined || isBefore(offer, choice))) choice = offer;
+  /** The most urgent call whose time has come; else when to look again. */
+  #choose(now: number): { offer: Offer | undefined; nextAt: number | undefined; finalSoon: boolean } {
+    const offers = this.#offers(now);
+    const finalSoon = offers.some(
+      ({ offer, readyAt }) => offer.kind === 'final' && readyAt <= now + FINAL_SOON_MS,
+    );
+    let chosen: Offer | undefined;
+    let nextAt: number | undefined;
+    let waiting = false;
+    for (const { offer, readyAt: placeReadyAt } of offers) {
+      const botReadyAt = this.#limits.botReadyAt(offer.queue.limit, offer.kind, now, finalSoon);
+      const readyAt = Math.max(placeReadyAt, botReadyAt);
+      waiting ||= placeReadyAt <= now && botReadyAt > now;
+      if (readyAt > now) nextAt = Math.min(nextAt ?? readyAt, readyAt);
+      else if (chosen === undefined || isBefore(offer, chosen)) chosen = offer;
     }
-    return { choice, next };
+    if (waiting || chosen === undefined) this.#limits.noteWaiting(now, waiting);
+    return { offer: chosen, nextAt, finalSoon };
   }
 
-  #ended({ chat, edit }: Choice, more: boolean): void {
-    if (more && edit !== undefined) chat.edits.set(edit, this.#order++);
-    chat.busy = false;
+  /** The next call of every place, and when the place takes it. Forgets the places that have nothing to remember. */
+  #offers(now: number): { offer: Offer; readyAt: number }[] {
+    const offers: { offer: Offer; readyAt: number }[] = [];
+    for (const queue of this.#queues.values()) {
+      const { limit, offer } = queue;
+      if (offer !== undefined)
+        offers.push({ offer, readyAt: this.#limits.placeReadyAt(limit, offer.kind, now) });
+      else if (!queue.busy && limit.isFresh(now)) this.#queues.delete(limit.key);
+    }
+    return offers;
+  }
+
+  #start({ queue, final, edit }: Offer, counted: CountedCall): void {
+    queue.busy = true;
+    if (edit === undefined) {
+      queue.finals.shift();
+      final.call().then(
+        () => {
+          this.#limits.pass(counted);
+          this.#ended(queue);
+        },
+        (error: unknown) => this.#finalFailed(queue, counted, final, error),
+      );
+      return;
+    }
+    this.cancelEdit(edit);
+    edit.show().then(
+      (shown) => {
+        if (shown === 'nothing') this.#limits.giveBack(counted, this.#clock.monotonicMs());
+        else this.#limits.pass(counted);
+        if (shown === 'more') this.#enqueue(queue, edit);
+        this.#ended(queue);
+      },
+      (error: unknown) => {
+        if (isRefusal(error)) {
+          this.#limits.refuse(counted, error, this.#clock.monotonicMs());
+          this.#enqueue(queue, edit);
+        } else this.#limits.pass(counted);
+        this.#ended(queue);
+      },
+    );
+  }
+
+  #ended(queue: PlaceQueue): void {
+    queue.busy = false;
     this.#startCalls();
   }
 
-  #failed({ chat, final, edit }: Choice, error: unknown): void {
+  #finalFailed(queue: PlaceQueue, counted: CountedCall, final: Final, error: unknown): void {
     const refusal = isRefusal(error) ? error : undefined;
-    if (refusal !== undefined) this.#applyRefusal(chat, refusal);
-    if (final === undefined) {
-      if (refusal !== undefined) chat.edits.set(edit, this.#order++);
-    } else {
-      final.waitedMs += refusal?.retryAfterMs ?? DEFAULT_PAUSE_MS;
-      if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
-      else if (refusal !== undefined && final.waitedMs <= MAX_FINAL_WAIT_MS) chat.finals.unshift(final);
-      else final.fail(refusal ?? toGatewayError(error));
-    }
-    chat.busy = false;
-    this.#startCalls();
-  }
-
-  /** Pauses the chat, or the whole bot when the refusal is global or several chats are refused at once. */
-  #applyRefusal(chat: Chat, error: ChannelError): void {
-    const now = this.#clock.monotonicMs();
-    const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
-    this.counts.refused++;
-    this.#afterRefusalUntil = now + AFTER_REFUSAL_MS;
-    this.#refusals.set(chat.id, now);
-    for (const [id, at] of this.#refusals) if (now - at > REFUSED_WITHIN_MS) this.#refusals.delete(id);
-    if (error.global || this.#refusals.size >= REFUSED_CHATS) {
-      this.#refusals.clear();
-      this.#bot.slowDown(now, pauseMs);
-    }
-    if (!error.global) chat.limit.slowDown(now, pauseMs);
+    if (refusal === undefined) this.#limits.pass(counted);
+    else this.#limits.refuse(counted, refusal, this.#clock.monotonicMs());
+    final.waitedMs += refusal?.retryAfterMs ?? DEFAULT_PAUSE_MS;
+    if (final.signal.aborted) final.fail(toGatewayError(final.signal.reason));
+    else if (refusal !== undefined && final.waitedMs <= MAX_FINAL_WAIT_MS) queue.finals.unshift(final);
+    else final.fail(refusal ?? toGatewayError(error));
+    this.#ended(queue);
   }
 
   #wakeAt(at: number): void {
@@ -259,20 +240,6 @@ export class Scheduler {
     });
     this.#wake = { at, cancel };
   }
-}
-
-function nextCall(
-  chat: Chat,
-  final: Final | undefined,
-  entry: [LiveEdit, number] | undefined,
-): Choice | undefined {
-  if (final !== undefined) return { chat, final, edit: undefined, order: final.order };
-  return entry && { chat, final: undefined, edit: entry[0], order: entry[1] };
-}
-
-function isBefore(a: Choice, b: Choice): boolean {
-  if ((a.final === undefined) !== (b.final === undefined)) return a.final !== undefined;
-  return a.order < b.order;
 }
 
 function isRefusal(error: unknown): error is ChannelError {

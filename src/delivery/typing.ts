@@ -1,5 +1,6 @@
 /** Shows "typing…" while a turn runs and its reply does not grow. */
 import type { Channel } from '../contracts/channel.ts';
+import { ChannelError } from '../contracts/errors.ts';
 import type { Place } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -15,6 +16,7 @@ export class Typing {
   readonly #place: Place;
   readonly #clock: Clock;
   readonly #scheduler: Scheduler;
+  readonly #onBlocked: () => void;
   readonly #until: number;
   #cancel: (() => void) | undefined;
   #ended = false;
@@ -22,7 +24,9 @@ export class Typing {
   /** Monotonic time at which the screen last changed: a growing text needs no "typing…". */
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler) {
+  /** `onBlocked` is called when nobody can read the reply. */
+  constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler, onBlocked: () => void) {
+    this.#onBlocked = onBlocked;
     this.#channel = channel;
     this.#place = place;
     this.#clock = clock;
@@ -53,9 +57,14 @@ export class Typing {
   }
 
   async #call(): Promise<void> {
-    const works = await this.#scheduler.tryOptional(this.#place.chatId, async () =>
-      this.#channel.typing?.(this.#place),
-    );
+    const works = await this.#scheduler.tryOptional({ place: this.#place }, async () => {
+      try {
+        await this.#channel.typing?.(this.#place);
+      } catch (error) {
+        if (error instanceof ChannelError && error.code === 'blocked') this.#onBlocked();
+        throw error;
+      }
+    });
     if (!works) this.#ended = true;
   }
 }

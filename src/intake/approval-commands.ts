@@ -1,9 +1,9 @@
 /** Decisions on approval requests in chats: by a button, or by `/approve` and `/deny`. */
-import { readButtonValue } from '../contracts/approvals.ts';
+import { approvalRef, readButtonValue } from '../contracts/approvals.ts';
 import type { Approvals, Decider } from '../contracts/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
-import type { ApprovalDecision } from '../contracts/records.ts';
+import type { ApprovalDecision } from '../contracts/store/records.ts';
 import { describeDecided } from './approvals.ts';
 
 /** Makes the handler of the buttons under a request. */
@@ -12,7 +12,9 @@ export function createApprovalButtons(approvals: Approvals): PressHandler {
     const decision = readButtonValue(value);
     if (decision === undefined) return undefined;
     const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
-    return describeDecided(await approvals.decide(decision.id, decision.decision, by));
+    const decided = await approvals.decide(decision.id, decision.decision, by);
+    const entitled = decided.kind === 'decided' || decided.kind === 'settled' || decided.kind === 'expired';
+    return { reply: describeDecided(decided), ...(entitled && { shownBy: approvalRef(decision.id) }) };
   };
 }
 
@@ -21,6 +23,7 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
   const make = (name: string, description: string, decision: ApprovalDecision): Command => ({
     name,
     description,
+    scope: 'approve',
     argument: { name: 'id', description: 'Id of the request; default: the one asked here', required: false },
     run: (call) => decide(approvals, call, decision),
   });
@@ -35,6 +38,13 @@ async function decide(approvals: Approvals, call: CommandCall, decision: Approva
   const [waiting] = call.args === '' ? await approvals.pending({ session, limit: 1 }) : [];
   const id = call.args === '' ? waiting?.id : call.args;
   if (id === undefined) return 'There is no pending request here.';
-  const by: Decider = { userId, name: call.senderName, owner, tokenId, at: { address, place } };
+  const by: Decider = {
+    userId,
+    name: call.senderName,
+    owner,
+    tokenId,
+    approves: true,
+    at: { address, place },
+  };
   return describeDecided(await approvals.decide(id, decision, by));
 }

@@ -1,7 +1,8 @@
 /** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
+import { isApprovalId } from '../contracts/approvals.ts';
 import type { ApprovalRecord, Approvals, ApprovalStore, Decided, Decider } from '../contracts/approvals.ts';
 import type { MessageBus } from '../contracts/bus.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 
 export interface ApprovalsDeps {
@@ -16,6 +17,7 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
   return {
     pending: (filter) => store.pendingApprovals(filter),
     async decide(id, decision, by) {
+      if (!isApprovalId(id)) return { kind: 'unknown' };
       const record = await store.approval(id);
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
       if (refusal !== undefined) {
@@ -49,11 +51,13 @@ function outcomeOf(record: ApprovalRecord): Decided | undefined {
 
 /**
  * Owners may decide every request. Others may decide a request in the private chat it was sent to, where no one else can
- * press or write, or in a session that their own token created.
+ * press or write, or in a session that their own token created, if it has the scope `approve`.
  */
-function isEntitled(record: ApprovalRecord, { owner, tokenId, userId, at }: Decider): boolean {
+function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, at }: Decider): boolean {
   if (owner) return true;
-  if (tokenId !== undefined) return record.ownerTokenId === tokenId;
+  if (tokenId !== undefined) {
+    return record.ownerTokenId === tokenId && (approves === true || record.plan !== undefined);
+  }
   if (at?.place !== 'private' || at.address !== record.address) return false;
   return record.userId === userId || record.userId === 'system';
 }

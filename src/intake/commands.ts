@@ -1,10 +1,15 @@
 /** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
+import { readerOf } from '../contracts/errors.ts';
+import type { ErrorReader } from '../contracts/errors.ts';
 import type { MessageBus } from '../contracts/bus.ts';
-import type { Command, CommandListing } from '../contracts/command.ts';
-import type { LaneStore, StopResult } from '../contracts/lanes.ts';
-import type { SessionStore } from '../contracts/ledger.ts';
+import type { BoundTo, Command, CommandCall, CommandListing } from '../contracts/command.ts';
+import type { LaneStore, StopResult } from '../contracts/store/lanes.ts';
+import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
 import { oneLine } from '../lib/text.ts';
 import type { SessionKey } from '../contracts/message.ts';
+import type { SettingsReport } from '../contracts/settings.ts';
+import { describeSources, taints } from '../contracts/risk.ts';
 import type { SubagentStore, RunningSubagent } from '../contracts/subagents.ts';
 
 export interface CommandDeps {
@@ -15,9 +20,14 @@ export interface CommandDeps {
   /** Epoch milliseconds. */
   epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
-  defaultModel(profileId: string | undefined): Promise<string>;
+  defaultModel(profileId: string | undefined, reader: ErrorReader): Promise<string>;
+  /** The binding of config.json for whoever writes a command, if any. */
+  boundTo: BoundTo;
   /** Errors in the files of the profiles. */
   profileErrors(): readonly string[];
+  /** The MCP servers of this gateway. */
+  mcp(): readonly McpServerStatus[];
+  settingsReport(): SettingsReport;
 }
 
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
@@ -46,6 +56,8 @@ export function createCommands(deps: CommandDeps, more: readonly Command[] = [])
     {
       name: 'stop',
       description: 'Stop the running answer and drop queued messages',
+      // The same as POST /v1/sessions/:key/stop.
+      scope: 'chat',
       run: async ({ session }) =>
         describeStop(await stopSession(deps, session, false), 'Nothing is running.'),
     },
@@ -60,7 +72,7 @@ export function createCommands(deps: CommandDeps, more: readonly Command[] = [])
     {
       name: 'status',
       description: 'Show what is running and what is queued',
-      run: ({ session }) => describeStatus(deps, session),
+      run: (call) => describeStatus(deps, call),
     },
     ...more,
     { name: 'help', description: 'List the commands', run: () => Promise.resolve(help(all)) },
@@ -111,23 +123,51 @@ function describeStop(result: StopResult, nothing: string): string {
   return agents.join(' ') || nothing;
 }
 
-async function describeStatus(deps: CommandDeps, session: SessionKey): Promise<string> {
+async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<string> {
   const { ledger, subagents } = deps;
+  const { session } = call;
+  const reader = readerOf(call);
   const [record, queue, agents] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     subagents.working(session),
   ]);
+  const bound = record?.profileChosen === true ? undefined : deps.boundTo(call);
+  const profileId = bound?.profile ?? record?.profileId ?? 'default';
   const waiting = queue.waiting === 0 ? 'nothing is waiting' : `${queue.waiting} waiting`;
   return [
     `${queue.busy ? 'Answering' : 'Idle'}, ${waiting}.`,
-    `Model: ${record?.model ?? (await deps.defaultModel(record?.profileId))}`,
-    `Profile: ${record?.profileId ?? 'default'}`,
+    `Model: ${record?.model ?? bound?.model ?? (await deps.defaultModel(profileId, reader))}`,
+    `Profile: ${profileId}${bound === undefined ? '' : ' (bound in config.json)'}`,
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,
+    ...(taints(record?.sources ?? [])
+      ? [`Text of others it has read: ${describeSources(record?.sources ?? [])}`]
+      : []),
     ...agents.map((agent) => agentLine(agent, deps.epochNow())),
+    ...deps.mcp().flatMap((server) => serverLines(server, reader)),
     ...(deps.profileErrors().length === 0 ? [] : ['Some profiles have errors: /profile lists them.']),
+    ...(reader === 'operator' ? settingsLines(deps.settingsReport()) : []),
   ].join('\n');
+}
+
+/** One line for everybody; what is wrong, and what is left out, for operators. */
+function serverLines(server: McpServerStatus, reader: ErrorReader): string[] {
+  const { name, state, tools, error, notices } = server;
+  const many = tools.length === 1 ? '1 tool' : `${tools.length} tools`;
+  const details = reader === 'operator' ? [...(error === undefined ? [] : [error]), ...notices] : [];
+  return [`MCP server ${name}: ${state}, ${many}`, ...details.map((detail) => `  ${detail}`)];
+}
+
+/** What whoever runs the gateway should know of its file of settings. */
+function settingsLines({ errors, needsRestart }: SettingsReport): string[] {
+  const broken = 'The settings have errors; their last valid content stays in use:';
+  return [
+    ...(errors.length === 0 ? [] : [broken, ...errors.map((error) => `- ${error}`)]),
+    ...(needsRestart.length === 0
+      ? []
+      : [`Changed settings that need a restart: ${needsRestart.join(', ')}`]),
+  ];
 }
 
 function agentLine({ profileId, task, deadline }: RunningSubagent, now: number): string {

@@ -2,27 +2,42 @@
 import type { Caller, AccessPolicy } from '../contracts/access.ts';
 import type { Approvals, Decider } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
-import type { CommandListing } from '../contracts/command.ts';
+import { hasScope } from '../contracts/access.ts';
+import { missingScope } from '../contracts/command.ts';
+import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
+import type { FileLimits, FileTypeOf, PersonLimit } from '../contracts/file-api.ts';
+import type { KeptFiles } from '../contracts/media.ts';
 import type { GatewayApi } from '../contracts/gateway-api.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import type { FollowChatMigration } from '../contracts/message.ts';
-import type { PlanStore } from '../contracts/plan-store.ts';
+import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
-import type { SessionRecord } from '../contracts/records.ts';
-import type { TodoStore } from '../contracts/notes.ts';
+import type { SessionRecord } from '../contracts/store/records.ts';
+import type { SubagentStore } from '../contracts/subagents.ts';
+import { sleep } from '../lib/sleep.ts';
+import type { TodoStore } from '../contracts/store/notes.ts';
+import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import type { UsageStore } from '../contracts/usage.ts';
+import { answerTools } from './caller-tools.ts';
 import { isAdmin, maySee } from './ownership.ts';
 import { readQueueMode } from './queue-command.ts';
-import { stopSession } from './commands.ts';
+import { checkChoice, choosable } from './choice.ts';
+import type { CommandDeps } from './commands.ts';
+import type { ChoiceDeps } from './choice.ts';
+import { listingOf, stopSession } from './commands.ts';
+import type { CheckTokenBudget } from './token-budget.ts';
+import { createFileApi } from './file-api.ts';
 import { createScheduleApi } from './schedule-api.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
 import { readMode } from '../contracts/plan.ts';
-import { refuseWhilePlanRuns } from './modes.ts';
-import { actOnPlan } from './plan-control.ts';
+import { refuseWhilePlanRuns } from './plans/modes.ts';
+import type { ChangePlanDeps } from './plans/change-plan.ts';
+import { createPlanApi } from './plans/plan-api.ts';
+import { actOnPlan } from './plans/plan-control.ts';
 
 /** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
@@ -30,31 +45,52 @@ const MAX_PAGE = 200;
 /** Longest time for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 10_000;
 
+/** Longest time that a deletion waits for the session's work to end, and the pause between two looks at it. */
+const MAX_END_MS = 3_000;
+const END_CHECK_MS = 20;
+
 export interface GatewayApiDeps {
   receive: Receive;
   chatMoved: FollowChatMigration;
-  commands: readonly CommandListing[];
+  commands: readonly Command[];
+  turnConcurrency: number;
   lanes: Pick<LaneStore, 'stop'>;
-  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon'>;
-  accessPolicy: Pick<AccessPolicy, 'authenticate'>;
+  subagents: Pick<SubagentStore, 'working'>;
+  bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
+  accessPolicy: Pick<AccessPolicy, 'authenticate' | 'recheck' | 'groups'>;
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
-  plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
+  plans: PlanStore;
+  classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
+  files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'discard'>;
+  fileLimits: FileLimits;
+  filesPerPerson: PersonLimit;
+  keptFiles: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
+  fileTypeOf: FileTypeOf;
   schedules: Schedules;
   usage: UsageStore;
-  profileIds: () => readonly string[];
+  checkTokenBudget: CheckTokenBudget;
+  profiles: ChoiceDeps['profiles'];
   /** Completions without a session. */
-  agent: Pick<GatewayApi, 'complete'>;
+  agent: Pick<GatewayApi, 'complete' | 'embed'> & {
+    /** Throws `FieldError` for an option that the model cannot honour. */
+    checkOptions(
+      asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & { session: SessionRecord | undefined },
+      signal: AbortSignal,
+    ): Promise<void>;
+  };
   models: {
-    list: GatewayApi['models'];
+    list(signal: AbortSignal): Promise<string[]>;
+    describe: CommandDeps['defaultModel'];
     resolve: GatewayApi['resolveModel'];
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   };
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
+  settings: GatewayApi['settings'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
@@ -63,11 +99,26 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     const record = await deps.ledger.session(key);
     return record !== undefined && maySee(caller, record) ? record : undefined;
   };
+  const choice: ChoiceDeps = {
+    profiles: deps.profiles,
+    defaultModel: (id) => deps.models.describe(id, 'person'),
+  };
+  /** Throws `GatewayError` for a model that the caller may not choose, or once its tokens are used up. */
+  const checkCall = async (caller: Caller, model: string, signal: AbortSignal): Promise<void> => {
+    if (isAdmin(caller)) return;
+    await checkChoice(choice, caller, undefined, await deps.models.resolve(model, signal));
+    await deps.checkTokenBudget(`token:${caller.tokenId}`);
+  };
   return {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
-    commands: deps.commands,
+    commands: listingOf(deps.commands),
+    commandsFor: (caller) =>
+      listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),
+    groups: (channel) => deps.accessPolicy.groups(channel),
+    turnConcurrency: deps.turnConcurrency,
     authenticate: (authorization) => deps.accessPolicy.authenticate(authorization),
+    recheck: (authorizations) => deps.accessPolicy.recheck(authorizations),
     resolveModel: (model, signal) => deps.models.resolve(model, signal),
     async stop(caller, key) {
       return (await visible(caller, key)) === undefined ? undefined : await stopSession(deps, key, false);
@@ -77,10 +128,11 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return await deps.ledger.sessions({ limit: Math.min(limit, MAX_PAGE), before, ownerTokenId });
     },
     session: visible,
+    sessionCount: ({ tokenId }, limit) => deps.ledger.sessionCount(tokenId, limit),
     async updateSession(caller, key, change) {
-      if ((await visible(caller, key)) === undefined) return undefined;
-      if (!isAdmin(caller) && (change.profileId !== undefined || change.model !== undefined))
-        throw ownersOnly();
+      const before = await visible(caller, key);
+      if (before === undefined) return undefined;
+      await checkChoice(choice, caller, before, change);
       const checked = await checkedChange(change, deps);
       if (checked.mode !== undefined) await refuseWhilePlanRuns(deps, key);
       const changed = await deps.ledger.updateSession(key, checked);
@@ -88,19 +140,35 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return changed;
     },
     async deleteSession(caller, key) {
-      if ((await visible(caller, key)) === undefined) return false;
+      const record = await visible(caller, key);
+      if (record === undefined) return false;
       await stopSession(deps, key, true);
-      return await deps.ledger.deleteSession(key);
+      await untilIdle(deps, key);
+      const gone = await deps.ledger.deleteSession(key);
+      if (gone) deps.events.emit(key, { type: 'session_deleted' });
+      // What cannot be removed now is removed by the next sweep: the store has noted the folder.
+      if (gone) await deps.files.remove(record.folder);
+      return gone;
     },
     async messages(caller, key, { limit, before }) {
       if ((await visible(caller, key)) === undefined) return undefined;
       return await deps.ledger.messages(key, { limit: Math.min(limit, MAX_PAGE), before });
     },
+    files: createFileApi({
+      files: deps.files,
+      limits: deps.fileLimits,
+      personLimit: deps.filesPerPerson,
+      kept: deps.keptFiles,
+      typeOf: deps.fileTypeOf,
+      visible,
+      make: ({ tokenId }, key) => deps.ledger.updateSession(key, {}, { ownerTokenId: tokenId }),
+    }),
     async plan(caller, key) {
       if ((await visible(caller, key)) === undefined) return undefined;
       const [newest, todos] = await Promise.all([deps.plans.latestPlan(key), deps.todos.todos(key)]);
       return { newest, todos };
     },
+    plans: createPlanApi(deps, visible),
     approvals: (caller, { limit }) =>
       deps.approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
     decide: (caller, approvalId, decision) => deps.approvals.decide(approvalId, decision, deciderOf(caller)),
@@ -111,10 +179,27 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
     },
     turn: (turnId) => deps.ledger.turn(turnId),
-    models: (signal) => deps.models.list(signal),
-    complete: (caller, request, signal) => deps.agent.complete(caller, request, signal),
+    async answerTools(caller, key, answers) {
+      return (await visible(caller, key)) && (await answerTools(deps, key, answers));
+    },
+    async checkOptions(caller, { key, choice: asked, options }, signal) {
+      const session = await visible(caller, key);
+      await deps.agent.checkOptions({ session, choice: asked, options }, signal);
+    },
+    async embed(caller, request, signal) {
+      await checkCall(caller, request.model, signal);
+      return await deps.agent.embed(caller, request, signal);
+    },
+    newestOwnMessage: (caller, key) => deps.ledger.newestFrom(key, `token:${caller.tokenId}`),
+    unfinishedTurns: (turnIds) => deps.ledger.unfinishedTurns(turnIds),
+    models: async (caller, signal) => await choosable(choice, caller, await deps.models.list(signal)),
+    async *complete(caller, request, signal) {
+      await checkCall(caller, request.model, signal);
+      yield* deps.agent.complete(caller, request, signal);
+    },
     subscribe: (filter, listener) => deps.events.subscribe(filter, listener),
     replay: (key, lastEventId) => deps.events.replay(key, lastEventId),
+    lastEventId: (key) => deps.events.lastEventId(key),
     async usage(caller, span, by) {
       const query = isAdmin(caller) ? span : { ...span, userId: `token:${caller.tokenId}` };
       const [{ groups, more }, total] = await Promise.all([
@@ -125,22 +210,37 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     },
     health: deps.health,
     metrics: deps.metrics,
+    settings: deps.settings,
   };
+}
+
+/**
+ * Waits until a stopped session's turn and subagents have ended: rows that are deleted under them would leave their model
+ * calls running to the end. A node that died cannot end them, so the wait is bounded.
+ */
+async function untilIdle(deps: Pick<GatewayApiDeps, 'ledger' | 'subagents'>, key: SessionKey): Promise<void> {
+  const until = performance.now() + MAX_END_MS;
+  while (performance.now() < until) {
+    const [queue, agents] = await Promise.all([deps.ledger.queue(key), deps.subagents.working(key)]);
+    if (!queue.busy && agents.length === 0) return;
+    await sleep(END_CHECK_MS);
+  }
 }
 
 function deciderOf(caller: Caller): Decider {
   const { tokenId } = caller;
-  return { userId: `token:${tokenId}`, name: 'the HTTP API', owner: isAdmin(caller), tokenId };
+  const approves = hasScope(caller, 'approve');
+  return { userId: `token:${tokenId}`, name: 'the HTTP API', owner: isAdmin(caller), tokenId, approves };
 }
 
 type SessionChange = Parameters<GatewayApi['updateSession']>[2];
 
 async function checkedChange(
   change: SessionChange,
-  deps: Pick<GatewayApiDeps, 'profileIds' | 'models'>,
+  deps: Pick<GatewayApiDeps, 'profiles' | 'models'>,
 ): Promise<Parameters<Ledger['updateSession']>[1]> {
   const { profileId, model, mode, queueMode } = change;
-  const profileIds = deps.profileIds();
+  const profileIds = deps.profiles().map(({ id }) => id);
   if (profileId !== undefined && !profileIds.includes(profileId)) {
     throw new GatewayError(
       'unknown_profile',
@@ -156,11 +256,6 @@ async function checkedChange(
     ...(mode && { mode: readMode(mode) }),
     ...(queueMode !== undefined && { queueMode: readQueueMode(queueMode) }),
   };
-}
-
-function ownersOnly(): GatewayError {
-  const text = 'Only a token with the scope "admin" can change the profile or the model of a session.';
-  return new GatewayError('forbidden', text);
 }
 
 function clipName(name: string): string {

@@ -3,28 +3,48 @@ import type { AccessPolicy } from '../contracts/access.ts';
 import type { ApprovalStore, Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { Command } from '../contracts/command.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import type { MemoryStore } from '../contracts/notes.ts';
-import type { PlanStore } from '../contracts/plan-store.ts';
+import type { MemoryStore } from '../contracts/store/notes.ts';
+import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
+import type { Settings } from '../contracts/settings.ts';
+import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+import type { UsageStore } from '../contracts/usage.ts';
 import { createApprovalCommands } from './approval-commands.ts';
 import { createApprovals } from './approvals.ts';
 import { createCommands } from './commands.ts';
 import type { CommandDeps } from './commands.ts';
 import { createMemoryCommands } from './memory-commands.ts';
-import { createPlanButtons, createPlanCommands } from './plan-control.ts';
+import type { ChangePlanDeps } from './plans/change-plan.ts';
+import { createChangeByReply } from './plans/plan-reply.ts';
+import { createPlanningCheck } from './plans/planning-off.ts';
+import type { ModeDeps } from './plans/modes.ts';
+import type { PlanningDeps } from './plans/planning-off.ts';
+import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
+import type { ChoiceDeps } from './choice.ts';
+import { observeCommand } from './groups/observe-command.ts';
 import { queueCommand } from './queue-command.ts';
+import type { IntakeLimits } from './rate-limiter.ts';
 import { createReceive } from './receive.ts';
+import { createTokenBudget } from './token-budget.ts';
+import type { CheckTokenBudget } from './token-budget.ts';
+import { trustCommand } from './trust-command.ts';
 
-export { listingOf } from './commands.ts';
 export { createGatewayApi } from './gateway-api.ts';
 export { createLeader } from './leader.ts';
 export { createFollowChatMigration } from './chat-migration.ts';
+export { bindingErrors, bindingOf, bindingsRule, bindTurns, unknownBoundProfiles } from './bindings.ts';
+export { limitsRule } from './rate-limiter.ts';
 export { createSendSystemMessage } from './system-messages.ts';
 
-export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultModel' | 'profileErrors'> {
+export interface IntakeOptions
+  extends
+    Omit<ChoiceDeps, 'defaultModel' | 'profiles'>,
+    Pick<ChangePlanDeps, 'classify'>,
+    Pick<ModeDeps, 'modelOf'>,
+    Pick<CommandDeps, 'subagents' | 'profileErrors' | 'mcp' | 'settingsReport' | 'defaultModel' | 'boundTo'> {
   accessPolicy: AccessPolicy;
   bus: MessageBus;
   events: EventBus;
@@ -33,6 +53,12 @@ export interface IntakeOptions extends Pick<CommandDeps, 'subagents' | 'defaultM
   approvals: ApprovalStore;
   plans: PlanStore;
   memories: MemoryStore;
+  usage: UsageStore;
+  /** Their `limits` as they are now. */
+  settings: Settings<{ limits: IntakeLimits }>;
+  groupChats: GroupChatStore;
+  profiles: () => readonly (ReturnType<ChoiceDeps['profiles']>[number] &
+    ReturnType<PlanningDeps['profiles']>[number])[];
   /** Commands of other modules. */
   commands: readonly Command[];
   log: Log;
@@ -43,30 +69,56 @@ export interface Intake {
   receive: Receive;
   approvals: Approvals;
   commands: readonly Command[];
+  checkTokenBudget: CheckTokenBudget;
 }
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
   const { bus, ledger, lanes, log, plans, events } = options;
+  const { usage, settings } = options;
+  const tokensPerDay = () => settings.current().limits.tokensPerDay;
+  const checkTokenBudget = createTokenBudget({ tokensPerDay, usage, epochNow: Date.now });
   const approvals = createApprovals({ store: options.approvals, lanes, bus, log });
-  const planControl = { plans, approvals, ledger, lanes, bus };
+  const checkPlanning = createPlanningCheck({ ledger, profiles: options.profiles });
+  const { classify, modelOf, profiles } = options;
+  const planControl = {
+    plans,
+    approvals,
+    ledger,
+    lanes,
+    bus,
+    events,
+    classify,
+    checkPlanning,
+    profiles,
+    modelOf,
+  };
   const commands = createCommands({ ...options, epochNow: Date.now }, [
     ...options.commands,
     ...createMemoryCommands(options.memories),
     ...createApprovalCommands(approvals),
-    ...createPlanCommands({ ...planControl, events }),
+    ...createPlanCommands(planControl),
     queueCommand({ ledger }),
+    trustCommand({ ledger }),
+    observeCommand(options),
   ]);
   const receive = createReceive({
     commands,
     approvals,
     buttons: [createPlanButtons(planControl)],
+    checkPlanning,
+    changeByReply: createChangeByReply(planControl),
     accessPolicy: options.accessPolicy,
+    groupChats: options.groupChats,
     ledger,
     bus,
     events,
+    checkTokenBudget,
+    profiles: options.profiles,
+    defaultModel: (id) => options.defaultModel(id, 'person'),
     log,
+    messageRate: () => settings.current().limits,
     monotonicNow: () => performance.now(),
   });
-  return { receive, approvals, commands };
+  return { receive, approvals, commands, checkTokenBudget };
 }

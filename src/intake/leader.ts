@@ -3,9 +3,11 @@ import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
-import type { LaneHead, LaneStore } from '../contracts/lanes.ts';
+import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { pause } from '../lib/sleep.ts';
+import { pauseOn, systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Receive } from '../contracts/receive.ts';
 
@@ -22,6 +24,7 @@ export interface LeaderDeps {
   bus: LaneRunner;
   receive: Receive;
   log: Log;
+  clock?: Clock;
 }
 
 /** Runs the channels of which one node at a time may receive. */
@@ -46,12 +49,7 @@ export function createLeader(deps: LeaderDeps): Leader {
     },
     health: (channel) => (led.has(channel.name) ? undefined : waiting.get(channel.name)) ?? channel.health(),
     async enter(channel, signal) {
-      const identity = await identify(
-        channel,
-        signal,
-        (health) => waiting.set(channel.name, health),
-        deps.log,
-      );
+      const identity = await identify(channel, signal, (health) => waiting.set(channel.name, health), deps);
       if (identity === undefined) return;
       // This is the state until this node is elected; another node may stay elected for as long as it runs.
       waiting.set(channel.name, {
@@ -83,19 +81,20 @@ async function queueForLeadership(
       const error = toGatewayError(thrown);
       report({ state: 'degraded', detail: error.message });
       deps.log.error({ err: error, channel: channel.name }, 'leader_queue_failed');
-      await pause(backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
+      await pauseOn(deps.clock ?? systemClock, backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
     }
   }
 }
 
-/** Identifies the token, asking until the platform answers; undefined when it is refused or the gateway stops. */
+/** Identifies the token, asking until the platform accepts it; undefined when the gateway stops. */
 async function identify(
   channel: Channel,
   signal: AbortSignal,
   report: (health: ChannelHealth) => void,
-  log: Log,
+  { log, clock = systemClock }: LeaderDeps,
 ): Promise<string | undefined> {
   report({ state: 'starting' });
+  let refusedSince: number | undefined;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(IDENTIFY_TIMEOUT_MS)]);
@@ -107,10 +106,13 @@ async function identify(
       if (signal.aborted) return undefined;
       const error = toGatewayError(thrown);
       const refused = error instanceof ChannelError && error.code === 'unauthorized';
-      report({ state: refused ? 'dead' : 'degraded', detail: error.message });
+      const now = clock.monotonicMs();
+      if (refused) refusedSince ??= now;
+      const dead = refusedSince !== undefined && now - refusedSince >= DEAD_AFTER_MS;
+      report({ state: dead ? 'dead' : 'degraded', detail: error.message });
       log.error({ err: error, channel: channel.name }, refused ? 'channel_refused' : 'channel_unreachable');
-      if (refused) return undefined;
-      await pause(error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS), signal);
+      const soonMs = error.retryAfterMs ?? backoffMs(attempt, 1_000, IDENTIFY_CAP_MS);
+      await pauseOn(clock, dead ? DEAD_INTERVAL_MS : soonMs, signal);
     }
   }
   return undefined;
@@ -125,26 +127,27 @@ async function lead(
 ): Promise<LaneOutcome> {
   const name = head.lane.split(':')[1] ?? '';
   const channel = deps.channels.get(name);
+  // No failure may end the head, which is the bot's only one: a channel that is off here may be on at another node.
+  const later: LaneOutcome = { kind: 'released', delayMs: RESTART_MS };
   if (channel === undefined) {
-    return {
-      kind: 'retry',
-      error: new ChannelError('unavailable', `Channel ${name} is off on this node.`),
-      delayMs: RESTART_MS,
-    };
+    deps.log.warn({ channel: name }, 'channel_off_here');
+    return later;
   }
   try {
-    const starting = channel.start(deps.receive);
-    led.add(name);
-    await starting;
-    await new Promise<void>((resolve) => {
+    const over = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    const starting = channel.start(deps.receive);
+    led.add(name);
+    // A platform may keep a channel waiting for hours before it receives; another node must not wait for that.
+    await Promise.race([starting, over]);
+    await over;
     return { kind: 'released' };
   } catch (thrown) {
     const error = toGatewayError(thrown);
     deps.log.error({ err: error, channel: name }, 'channel_start_failed');
-    return { kind: 'retry', error, delayMs: RESTART_MS };
+    return later;
   } finally {
     led.delete(name);
     await channel.stop();

@@ -2,7 +2,7 @@
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import type { MemoryRecord, MemoryStore } from '../contracts/notes.ts';
+import type { MemoryRecord, MemoryStore } from '../contracts/store/notes.ts';
 
 /** Facts in one reply. */
 export const MAX_LISTED = 50;
@@ -20,8 +20,8 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
         checkPlace(call);
         const found =
           call.args === ''
-            ? await memories.memories(call.userId, MAX_LISTED + 1)
-            : await memories.searchMemory(call.userId, call.args, MAX_LISTED + 1);
+            ? await memories.memories(call.memoryOwner, MAX_LISTED + 1)
+            : await memories.searchMemory(call.memoryOwner, call.args, MAX_LISTED + 1);
         return listed(found, call.args);
       },
     },
@@ -33,7 +33,7 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
         checkPlace(call);
         const number = numberIn(call.args);
         if (number === undefined) return 'Write /verify and a number from /memory.';
-        const found = await memories.verifyMemory(call.userId, number);
+        const found = await memories.verifyMemory(call.memoryOwner, number);
         return found ? `Number ${number} is confirmed.` : nothingUnder(number);
       },
     },
@@ -44,14 +44,14 @@ export function createMemoryCommands(memories: MemoryStore): readonly Command[] 
       async run(call) {
         const which = call.args.toLowerCase();
         if (which === 'all') {
-          const gone = await memories.forget(call.userId, 'all');
+          const gone = await memories.forget(call.memoryOwner, 'all');
           return gone === 0
             ? 'I remembered nothing about you.'
             : `I have forgotten everything about you (${gone}).`;
         }
         const number = numberIn(which);
         if (number === undefined) return 'Write /forget and a number from /memory, or /forget all.';
-        const gone = await memories.forget(call.userId, number);
+        const gone = await memories.forget(call.memoryOwner, number);
         return gone === 0 ? nothingUnder(number) : `Forgotten: number ${number}.`;
       },
     },

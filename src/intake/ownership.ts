@@ -1,9 +1,10 @@
 /** Ownership of sessions: knowing a session's key gives no right to it. */
+import { hasScope } from '../contracts/access.ts';
 import type { Caller } from '../contracts/access.ts';
-import type { SessionRecord } from '../contracts/records.ts';
+import type { SessionRecord } from '../contracts/store/records.ts';
 
 export function isAdmin(caller: Caller): boolean {
-  return caller.scopes.includes('admin');
+  return hasScope(caller, 'admin');
 }
 
 /** Admins see and use every session, other tokens only those they created. */

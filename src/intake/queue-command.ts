@@ -2,8 +2,8 @@
 import { changeSession } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import type { SessionStore } from '../contracts/ledger.ts';
-import type { QueueMode } from '../contracts/records.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
+import type { QueueMode } from '../contracts/store/records.ts';
 
 /** Every mode as users read it. */
 const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {

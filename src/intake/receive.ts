@@ -1,37 +1,46 @@
 /** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
 import type { AccessPolicy, Verdict } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/approvals.ts';
-import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
-import { GatewayError, StoreError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
-import type { Log } from '../contracts/log.ts';
-import { addressOf, userIdOf } from '../contracts/message.ts';
-import type { InboundMessage } from '../contracts/message.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
+import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
+import { accept } from './accept.ts';
+import type { AcceptDeps } from './accept.ts';
 import { createApprovalButtons } from './approval-commands.ts';
+import { missingScope } from '../contracts/command.ts';
+import { checkChoice } from './choice.ts';
+import { removeCopy } from './copies.ts';
+import type { ChoiceDeps } from './choice.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
-import { maySee } from './ownership.ts';
-import { sendWaitingNotice } from './waiting-notice.ts';
-import { createRateLimiter } from './rate-limiter.ts';
+import { observe, refuseBot, withoutWords } from './groups/group-talk.ts';
+import type { GroupTalkDeps } from './groups/group-talk.ts';
+import { isAdmin, maySee } from './ownership.ts';
+import type { CheckTokenBudget } from './token-budget.ts';
+import { createRateLimiter, REFUSALS_TOLD } from './rate-limiter.ts';
+import type { MessageRate, RateLimiter, RateVerdict } from './rate-limiter.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
 
-export interface IntakeDeps {
+export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   /** The complete list. */
   commands: readonly Command[];
   approvals: Approvals;
   /** Handlers of buttons other than those of approval requests: the first that knows the button acts. */
   buttons?: readonly PressHandler[];
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
-  ledger: Ledger;
-  bus: MessageBus;
-  events: EventBus;
-  log: Log;
+  checkTokenBudget: CheckTokenBudget;
+  /** Refuses a request for a plan where none can be made. Throws `GatewayError('planning_off')`. */
+  checkPlanning(session: SessionKey): Promise<void>;
+  /** Applies changes of a plan that a reply to its card holds; undefined for a message that is none. */
+  changeByReply(message: InboundMessage, session: SessionKey): Promise<string | undefined>;
+  /** How fast a sender may write; owners may always. */
+  messageRate?: (() => MessageRate) | undefined;
   /** Milliseconds that never jump back. */
   monotonicNow: () => number;
 }
@@ -40,53 +49,150 @@ type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
-  const limit = createRateLimiter(deps.monotonicNow);
+  const limit = createRateLimiter(deps.monotonicNow, deps.messageRate);
   const readCommand = readCommands(deps.commands);
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
     const verdict = await deps.accessPolicy.authorize(message, options.caller);
+    if (verdict.kind === 'observe') return await observe(deps, message);
     if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict));
+    if (message.fromBot === true) return await receiveBot(deps, message, options);
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
     // A forwarded message is not an instruction of its sender.
     const use = message.forwarded === true ? undefined : readCommand(message.content);
-    if (use !== undefined) {
-      return await reply(deps, message, await runCommand(deps, use, message, options, verdict.owner));
-    }
-    const refusal = refuseContent(message) ?? refuseRate(message, limit);
-    return await reply(deps, message, refusal ?? (await accept(deps, message, options)));
+    const act = async (): Promise<Receipt> => {
+      if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
+      const changed = await changeByReply(deps, message);
+      if (changed !== undefined) return { kind: 'handled', reply: changed };
+      const refusal = await refuseByRule(async () => {
+        await checkChosen(deps, message, options);
+        if (options.entry === 'plan') await deps.checkPlanning(await sessionOf(deps, message));
+      });
+      return refusal ?? (await acceptPaid(deps, message, options, verdict.owner));
+    };
+    if (isUnlimited(use)) return await reply(deps, message, await act());
+    const refused = refuseContent(message);
+    if (refused !== undefined) return await reply(deps, message, refused);
+    const rate = rateOf(message, verdict.owner, limit);
+    if (!rate.allowed) return await reply(deps, message, refuseRate(rate));
+    const receipt = act().catch((error: unknown) => {
+      // The channel tries this message again: it must count once.
+      rate.giveBack();
+      throw error;
+    });
+    return await reply(deps, message, await receipt);
   };
 }
 
+/** A bot's text is no command, and it gets no words but its answer: another bot would answer them. */
+async function receiveBot(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  options: ReceiveOptions,
+): Promise<Receipt> {
+  const refused = refuseContent(message);
+  if (refused !== undefined) return await reply(deps, message, withoutWords(refused));
+  const quiet = await refuseBot(deps, message);
+  if (quiet !== undefined) return await reply(deps, message, quiet);
+  return await reply(deps, message, withoutWords(await acceptPaid(deps, message, options, false)));
+}
+
+/** `/stop` always acts: whoever wrote too much or too fast must be able to end what came of it. */
+function isUnlimited(use: ReturnType<CommandReader>): boolean {
+  return use?.command.name === 'stop';
+}
+
 /** Refuses a sender who has no access, or asks for pairing. */
-function refuseSender({ kind, reply: text }: Exclude<Verdict, { kind: 'allow' }>): Refusal {
+function refuseSender({ kind, reply: text }: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
   const code = kind === 'pairing' ? 'pairing' : 'denied';
   return text === undefined ? { kind: 'refused', code } : { kind: 'refused', code, reply: text };
 }
 
-/** Refuses a message without text, or with too much of it. */
-function refuseContent({ content }: InboundMessage): Refusal | undefined {
-  if (content.trim() === '') {
-    return { kind: 'refused', code: 'empty', reply: 'I can only read text so far; this message had none.' };
+/** Refuses a message without text and files, or with too much text. */
+function refuseContent({ content, media }: InboundMessage): Refusal | undefined {
+  if (content.trim() === '' && media.length === 0) {
+    return {
+      kind: 'refused',
+      code: 'empty',
+      reply: 'This message has neither text nor a file that I can read.',
+    };
   }
   if (content.length <= MAX_MESSAGE_LENGTH) return undefined;
   const text = `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`;
   return { kind: 'refused', code: 'too_large', reply: text };
 }
 
-/** Refuses a sender who writes too fast. Clients over HTTP hold a token: only the length of their queue limits them. */
-function refuseRate(
+/** Counts a message. Owners and clients over HTTP, which hold a token, are limited only by the length of their queue. */
+function rateOf(
   { channel, senderId, timestamp }: InboundMessage,
-  limit: ReturnType<typeof createRateLimiter>,
-): Refusal | undefined {
-  if (channel === 'http') return undefined;
-  const rate = limit(`${channel}:${senderId}`, timestamp);
-  if (rate.allowed) return undefined;
-  if (!rate.tellUser) return { kind: 'refused', code: 'rate_limited' };
+  isOwner: boolean,
+  limit: RateLimiter,
+): RateVerdict {
+  if (isOwner || channel === 'http') return { allowed: true, giveBack: () => undefined };
+  return limit(`${channel}:${senderId}`, timestamp);
+}
+
+/** Refuses a sender who writes too fast. */
+function refuseRate(rate: Extract<RateVerdict, { allowed: false }>): Refusal {
+  if (rate.refusals > REFUSALS_TOLD) return { kind: 'refused', code: 'rate_limited' };
   const seconds = Math.ceil(rate.retryAfterMs / 1_000);
-  const text = `That was too fast, so I did not accept it. Please send it again in ${seconds} s.`;
+  const last =
+    rate.refusals === REFUSALS_TOLD ? ' I will not say so again until one of your messages is accepted.' : '';
+  const text = `That was too fast, so I did not accept it. Please send it again in ${seconds} s.${last}`;
   return { kind: 'refused', code: 'rate_limited', reply: text };
+}
+
+/** Refuses with the words of the rule that a check throws; other errors pass. */
+async function refuseByRule(check: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code, message: text, retryAfterMs } = error;
+    if (code === 'forbidden' || code === 'rate_limited' || code === 'planning_off')
+      return { kind: 'refused', code, reply: text, retryAfterMs };
+    throw error;
+  }
+}
+
+/** Accepts a message whose sender has tokens left. */
+async function acceptPaid(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  options: ReceiveOptions,
+  owner: boolean,
+): Promise<Receipt> {
+  const refusal = owner ? undefined : await refuseByRule(() => deps.checkTokenBudget(userIdOf(message)));
+  return refusal ?? (await accept(deps, message, options, owner));
+}
+
+async function sessionOf(
+  { ledger }: Pick<IntakeDeps, 'ledger'>,
+  message: InboundMessage,
+): Promise<SessionKey> {
+  return message.sessionKey ?? (await ledger.sessionOf(addressOf(message)));
+}
+
+/** A forwarded text is none of its sender's, so it changes nothing. */
+async function changeByReply(deps: IntakeDeps, message: InboundMessage): Promise<string | undefined> {
+  if (message.replyTo === undefined || message.forwarded === true) return undefined;
+  return await deps.changeByReply(message, await sessionOf(deps, message));
+}
+
+/** Throws `GatewayError('forbidden')` for a profile or model of this message that the caller may not choose. */
+async function checkChosen(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  { caller, profileId, model }: ReceiveOptions,
+): Promise<void> {
+  if (caller === undefined || isAdmin(caller) || (profileId === undefined && model === undefined)) return;
+  const session = await deps.ledger.session(await sessionOf(deps, message));
+  // A session of others is refused when the message is accepted; here it must tell nothing.
+  const own = session !== undefined && maySee(caller, session) ? session : undefined;
+  await checkChoice(deps, caller, own, { profileId, model });
 }
 
 /** Acts on a button; its effect is committed, and the reply is for the user who pressed it. */
@@ -99,8 +205,19 @@ async function press(
   const { place, senderName } = message;
   const pressed = { value, address: addressOf(message), place, userId: userIdOf(message), senderName, owner };
   for (const handler of [createApprovalButtons(deps.approvals), ...(deps.buttons ?? [])]) {
-    const reply = await handler(pressed);
-    if (reply !== undefined) return { kind: 'handled', reply };
+    const answer = await handler(pressed);
+    if (answer === undefined) continue;
+    if (answer.shownBy !== undefined) await removeCopy(deps, message, answer.shownBy);
+    const { passedOn } = answer;
+    if (passedOn === undefined) return { kind: 'handled', reply: answer.reply };
+    const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
+    const written = { ...rest, content: passedOn.content };
+    const receipt = await acceptPaid(deps, written, passedOn.options, owner);
+    // Whoever pressed reads why it was refused; a press that comes twice is answered as it was the first time.
+    return {
+      kind: 'handled',
+      reply: receipt.kind === 'refused' ? (receipt.reply ?? answer.reply) : answer.reply,
+    };
   }
   return { kind: 'handled', reply: 'This button is unknown. Nothing was changed.' };
 }
@@ -114,59 +231,33 @@ async function runCommand(
   owner: boolean,
 ): Promise<Receipt> {
   const address = addressOf(message);
-  const session = message.sessionKey ?? (await deps.ledger.sessionOf(address));
+  const session = await sessionOf(deps, message);
   const record = options.caller && (await deps.ledger.session(session));
   if (options.caller && record && !maySee(options.caller, record)) return { kind: 'refused', code: 'denied' };
+  const missing = options.caller && missingScope(options.caller, command);
+  if (missing !== undefined) return refuseCommand(command.name, missing);
   const { senderId, place } = message;
   const tokenId = options.caller?.tokenId;
   try {
+    const memoryOwner = memoryOwnerOf(message);
     const who = { senderId, senderName: message.senderName, userId: userIdOf(message), owner, tokenId };
-    const call = { session, address, place, ...who, args };
-    return { kind: 'handled', reply: await command.run(call) };
+    const call = { session, address, place, ...who, memoryOwner, args };
+    const passedOn = await command.passOn?.(call);
+    if (passedOn === undefined) return { kind: 'handled', reply: await command.run(call) };
+    const asked = { ...options, ...passedOn.options };
+    const { content, prompt } = passedOn;
+    const begun = { ...message, content, ...(prompt && { prompt }) };
+    return await acceptPaid(deps, begun, asked, owner);
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
-    return { kind: 'handled', reply: error.message };
+    return { kind: 'handled', reply: wordError(error, readerOf({ owner, place })) };
   }
 }
 
-/** Commits the message (T1), then emits its events and runs its lane. */
-async function accept(deps: IntakeDeps, message: InboundMessage, options: ReceiveOptions): Promise<Receipt> {
-  const accepted = await deps.ledger.accept({
-    message,
-    address: addressOf(message),
-    entry: options.entry ?? 'runStream',
-    model: options.model,
-    profileId: options.profileId,
-    mode: options.mode,
-    ownerTokenId: options.caller?.tokenId,
-    anyOwner: options.caller?.scopes.includes('admin'),
-    node: deps.bus.claimingNode('in'),
-  });
-  if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
-  if (accepted.kind === 'full') {
-    return {
-      kind: 'refused',
-      code: 'queue_full',
-      reply: `${accepted.limit} of your messages are still waiting, so this one was not accepted. Send /stop to drop them.`,
-    };
-  }
-  const { session, turnId, laneSeq, seq } = accepted;
-  const { channel, chatId } = message;
-  const { kind } = accepted;
-  deps.log.debug({ channel, chatId, sessionKey: session, turnId, laneSeq }, `message_${kind}`);
-  if (accepted.kind === 'duplicate') return { kind: 'duplicate', turnId, seq };
-  deps.events.emit(session, {
-    type: 'message_received',
-    content: message.content,
-    seq,
-    senderName: message.senderName,
-  });
-  if (accepted.position > 0)
-    deps.events.emit(session, { type: 'queue_position', position: accepted.position });
-  deps.bus.runHeads(accepted);
-  if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
-  if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
-  return { kind: 'accepted', turnId, seq, position: accepted.position };
+/** Says which scope a token lacks for a command. The text is not passed on: whoever wrote it meant something else. */
+function refuseCommand(name: string, scope: string): Refusal {
+  const text = `This token lacks the scope "${scope}", so /${name} was not carried out; "npx parley token change ID --scope SCOPES" grants it.`;
+  return { kind: 'refused', code: 'forbidden', reply: text };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Schedules for HTTP callers: a token sees those of its own sessions, an admin all. */
 import type { Caller } from '../contracts/access.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import type { SessionRecord } from '../contracts/records.ts';
+import type { SessionRecord } from '../contracts/store/records.ts';
 import type { ScheduleApi, Schedules } from '../contracts/schedules.ts';
 import { isAdmin } from './ownership.ts';
 

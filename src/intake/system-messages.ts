@@ -1,6 +1,6 @@
 /** System messages: turns that no person started (a subagent's result, a schedule, a heartbeat). */
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import { systemInbound } from '../contracts/receive.ts';
 import type { SendSystemMessage } from '../contracts/receive.ts';
 

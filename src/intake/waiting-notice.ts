@@ -2,7 +2,7 @@
 import type { Approvals } from '../contracts/approvals.ts';
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';

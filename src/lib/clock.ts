@@ -18,3 +18,15 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Waits `ms` of the clock, or until the signal aborts, whichever comes first. Never rejects. */
+export async function pauseOn(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  const stop = (): void => resolve();
+  signal.addEventListener('abort', stop, { once: true });
+  await promise;
+  cancel();
+  signal.removeEventListener('abort', stop);
+}

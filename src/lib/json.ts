@@ -1,4 +1,4 @@
-/** JSON that every database accepts. */
+/** JSON that every database accepts, and bounds on JSON from outside. */
 
 /** An escape in JSON text; a pair of backslashes is taken whole, so that `\\u0000` in a text stays what it says. */
 const ESCAPE = /\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
@@ -22,4 +22,13 @@ export function sortKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(fields.map(([name, field]) => [name, sortKeys(field)]));
+}
+
+/** Deepest nesting of JSON that clients and models write: whatever is made of it walks it recursively. */
+export const MAX_JSON_DEPTH = 64;
+
+/** True for a value whose objects and lists are nested more than `max` levels deep; looks no deeper, so any depth is safe. */
+export function isTooDeep(value: unknown, max = MAX_JSON_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return max === 0 || Object.values(value).some((inner) => isTooDeep(inner, max - 1));
 }

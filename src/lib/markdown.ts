@@ -6,9 +6,13 @@ import { gfm } from 'micromark-extension-gfm';
 
 /**
  * Markup one document may hold before it is taken as plain text. Tables and lists cost micromark about 20 µs per mark,
- * unmatched emphasis grows with the square; 2,000 marks stay under 50 ms, and 8 KiB of a real README holds about 800.
+ * unmatched emphasis grows with the square; 1,600 marks stay under 50 ms on a slow machine, and 8 KiB of a real README
+ * holds about 800. A bare address costs three marks.
  */
-export const MAX_MARKUP = 2_000;
+export const MAX_MARKUP = 1_600;
+
+/** Longest text that is parsed, in UTF-16 units: plain letters cost about 1 µs each. Delivery parses at most 8,192 at a time. */
+export const MAX_PARSED = 32_768;
 
 /** Quotes and lists nested deeper than this are plain text: micromark's time and stack grow with each level. */
 export const MAX_NESTING = 24;
@@ -31,7 +35,8 @@ const OPTIONS = {
 
 /**
  * Parses GitHub-flavoured Markdown without raw HTML, definitions and footnotes (they stay text). Any string is a
- * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING` is given as plain paragraphs.
+ * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING`, or that is longer
+ * than `MAX_PARSED`, is given as plain paragraphs.
  */
 export function parseMarkdown(text: string): Root {
   return isTame(text) ? fromMarkdown(text, OPTIONS) : plainDocument(text);
@@ -46,60 +51,85 @@ function plainDocument(text: string): Root {
   return { type: 'root', children };
 }
 
-/** Estimates in one pass over the characters whether the text is cheap enough to parse. */
+/** Estimates in one pass over the lines whether the text is cheap enough to parse. */
 function isTame(text: string): boolean {
+  if (text.length > MAX_PARSED) return false;
+  const fences = new Fences();
   let markup = 0;
-  let start = 0;
-  while (start < text.length) {
-    const newline = text.indexOf('\n', start);
-    const end = newline < 0 ? text.length : newline;
-    const nesting = nestingOf(text, start, end);
-    if (nesting > MAX_NESTING) return false;
-    markup += 1 + (nesting > 0 ? 2 : 0);
-    for (let i = start; i < end; i++) if (isMark(text.charCodeAt(i))) markup++;
+  for (const line of text.split(/\r\n?|\n/)) {
+    markup++;
+    if (!fences.hold(line)) {
+      const nesting = nestingOf(line);
+      if (nesting > MAX_NESTING) return false;
+      if (nesting > 0) markup += 2;
+      for (let i = 0; i < line.length; i++) markup += marksAt(line, i);
+    }
     if (markup > MAX_MARKUP) return false;
-    start = end + 1;
   }
   return true;
 }
 
+/** The first line of a fenced block. The look ahead keeps it from trying shorter fences, which takes quadratic time. */
+const FENCE = /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
+
+/** Follows the code blocks at the margin, in which signs are no markup: only the line itself costs the parser something. */
+class Fences {
+  /** The fence of the block that is open now. */
+  #open: string | undefined;
+  /** False once a line may open a block or may not: from then on every line counts, which is only too careful. */
+  #certain = true;
+
+  /** True for a line that is code for certain, asked for line by line. */
+  hold(line: string): boolean {
+    if (this.#open !== undefined) {
+      const bare = line.trim();
+      const closes = /^ {0,3}\S/.test(line) && bare === this.#open.charAt(0).repeat(bare.length);
+      if (!closes || bare.length < this.#open.length) return true;
+      this.#open = undefined;
+      return false;
+    }
+    const [, indent, fence = '', info = ''] = FENCE.exec(line) ?? [];
+    if (fence === '' || (fence.startsWith('`') && info.includes('`'))) return false;
+    // An indented fence may belong to a list item, and end with it.
+    if (indent !== '') this.#certain = false;
+    if (this.#certain) this.#open = fence;
+    return false;
+  }
+}
+
+const [AT, COLON, SLASH] = ['@', ':', '/'].map((mark) => mark.charCodeAt(0));
 const MARKS = new Set(Array.from('*_~`[]<>|&!\\:@-+\t', (mark) => mark.charCodeAt(0)));
 
-function isMark(code: number): boolean {
-  return code < 128 && MARKS.has(code);
+/** What the character at a place counts: a bare address (`a@b.c`, `http://a`) is looked at three times. */
+function marksAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code >= 128 || !MARKS.has(code)) return 0;
+  const isAddress = code === AT || (code === COLON && text.charCodeAt(at + 1) === SLASH);
+  return isAddress ? 3 : 1;
 }
 
 /** How many quotes and lists a line opens, a step of indentation counted as one it is already in. */
-function nestingOf(text: string, start: number, end: number): number {
+function nestingOf(line: string): number {
   let depth = 0;
   let blanks = 0;
-  let i = start;
-  while (i < end && depth <= MAX_NESTING) {
-    const char = text.charAt(i);
+  for (let i = 0; i < line.length && depth <= MAX_NESTING; i++) {
+    const char = line.charAt(i);
     if (char === ' ') blanks++;
     else if (char === '\t') blanks += 4;
     else {
-      const width = markerWidth(text, i, end);
+      const width = markerWidth(line, i);
       if (width === 0) break;
       depth++;
       i += width - 1;
     }
-    i++;
   }
   return depth === 0 ? 0 : depth + (blanks >> 2);
 }
 
-/** Length of the quote or list marker that begins at `i`, 0 when there is none. */
-function markerWidth(text: string, i: number, end: number): number {
-  const char = text.charAt(i);
-  if (char === '>' || char === '-' || char === '*' || char === '+') return 1;
-  let digits = 0;
-  while (digits < 9 && i + digits < end && isDigit(text.charCodeAt(i + digits))) digits++;
-  if (digits === 0) return 0;
-  const dot = text.charAt(i + digits);
-  return dot === '.' || dot === ')' ? digits + 1 : 0;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
+/** Length of the quote or list marker that begins at `at`, 0 when there is none; a list's stands before a blank or the end. */
+function markerWidth(line: string, at: number): number {
+  if (line.charAt(at) === '>') return 1;
+  const marker = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;
+  marker.lastIndex = at;
+  return marker.exec(line)?.[0].length ?? 0;
 }

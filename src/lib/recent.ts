@@ -35,6 +35,12 @@ export class Recent<Value> {
     this.#entries.delete(key);
   }
 
+  /** The values that are kept now, oldest first. */
+  values(): Value[] {
+    const now = this.#now();
+    return [...this.#entries.values()].filter(({ until }) => until > now).map(({ value }) => value);
+  }
+
   get size(): number {
     return this.#entries.size;
   }

@@ -20,3 +20,27 @@ export function clipMiddle(text: string, max: number): string {
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
+
+/**
+ * The text without any of the given characters at its end. A pattern such as `/[.]+$/` looks through every run of them,
+ * which takes quadratic time.
+ */
+export function stripEnd(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** The text on one line of a terminal: control characters, line breaks and marks of writing direction as numbers. */
+export function escapeControls(text: string): string {
+  return text.replaceAll(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+/** A size for people, in megabytes as platforms name their limits: `0.1 MB`, `50 MB`. */
+export function inMegabytes(bytes: number): string {
+  const megabytes = bytes / 1_000_000;
+  return megabytes < 10 ? `${Math.max(0.1, megabytes).toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
+}

@@ -1,7 +1,7 @@
 /** The command `parley dead-letters`: lists messages that were given up, and queues them again. */
 import { GatewayError } from '../contracts/errors.ts';
-import type { DeadLetter, LaneKey, LaneStore } from '../contracts/lanes.ts';
-import { oneLine } from '../lib/text.ts';
+import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
+import { escapeControls, oneLine } from '../lib/text.ts';
 
 /** Dead letters that one call lists or queues again; those that died last come first. */
 export const MAX_DEAD_LETTERS = 200;
@@ -34,7 +34,8 @@ function listed(letters: readonly DeadLetter[]): string {
 
 function line({ lane, seq, deadAt, attempts, crashes, error }: DeadLetter): string {
   const tries = `failed attempts: ${attempts}, crashes: ${crashes}`;
-  return `${lane}#${seq}  ${deadAt.toISOString()}  ${tries}  ${oneLine(error).slice(0, MAX_ERROR_CHARS)}`;
+  const why = escapeControls(oneLine(error).slice(0, MAX_ERROR_CHARS));
+  return `${escapeControls(lane)}#${seq}  ${deadAt.toISOString()}  ${tries}  ${why}`;
 }
 
 async function replayOne(lanes: DeadLetters, id: string): Promise<string> {

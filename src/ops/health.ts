@@ -1,8 +1,10 @@
 /** Health of the gateway; cheap, however often it is requested. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { SessionStore } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
+import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { SettingsReport } from '../contracts/settings.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
@@ -15,8 +17,11 @@ export interface HealthDeps {
   /** Throws when the model server is unreachable or has no model. */
   askModel: (signal: AbortSignal) => Promise<unknown>;
   channels: () => HealthReport['channels'];
+  /** The MCP servers of this gateway. */
+  mcp: () => readonly McpServerStatus[];
   /** Errors in the files of the profiles. */
   profileErrors: () => readonly string[];
+  settings: () => SettingsReport;
   isReady: () => boolean;
   version: string;
   demo: boolean;
@@ -60,7 +65,11 @@ export function createHealth(deps: HealthDeps): Health {
         store: known === undefined ? 'down' : 'up',
         model: modelState,
         channels: deps.channels(),
+        mcp: Object.fromEntries(
+          deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
+        ),
         profiles: profileHealth(deps.profileErrors().length),
+        settings: settingsHealth(deps.settings()),
         pending: known?.pending ?? 0,
         running: known?.running ?? 0,
         version: deps.version,
@@ -75,6 +84,10 @@ function profileHealth(errors: number): HealthReport['profiles'] {
   if (errors === 0) return { state: 'up' };
   const many = errors === 1 ? 'An error' : `${errors} errors`;
   return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
+}
+
+function settingsHealth(report: SettingsReport): HealthReport['settings'] {
+  return { state: report.errors.length === 0 ? 'up' : 'degraded', ...report };
 }
 
 /** Caches an answer for some time; concurrent callers share one request. */

@@ -1,13 +1,21 @@
 /** The root log: one pino logger whose only sink removes every secret before a byte is written. */
 import { Writable } from 'node:stream';
 import pino from 'pino';
+import type { LoggerOptions } from 'pino';
 import type { Log, SecretShape } from '../contracts/log.ts';
 
 /** Secrets of no particular channel: bearer headers, and URLs with passwords. */
 const GENERAL_SHAPES: readonly SecretShape[] = [
   { pattern: /\b(Bearer) [A-Za-z0-9._~+/=-]{12,}/, replacement: '$1 [token]' },
-  { pattern: /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/i, replacement: '$1[password]@' },
+  { pattern: /(:\/\/[^\s:@/]*:)[^\s@/]+@/, replacement: '$1[password]@' },
 ];
+
+/** Longest value of a line, in UTF-16 units; most entries of a list or object, and most levels of them. */
+export const MAX_VALUE_CHARS = 4_096;
+const MAX_ENTRIES = 50;
+const MAX_DEPTH = 5;
+/** Read beyond the cut of a value: a secret that begins before the cut is removed whole. */
+const MAX_SECRET_CHARS = 1_024;
 
 /** Shorter values are not redacted: they occur inside ordinary words. */
 const MIN_SECRET_LENGTH = 6;
@@ -36,7 +44,10 @@ export function redactor(known: {
   };
 }
 
-/** Makes the root log. `write` receives whole lines, already redacted; the default writes to standard output. */
+/**
+ * Makes the root log. `write` receives whole lines, already redacted; the default writes to standard output. Values are cut
+ * first (`MAX_VALUE_CHARS`): a line takes bounded time, whatever was sent.
+ */
 export function createLog(options: {
   level: string;
   redact: (text: string) => string;
@@ -49,7 +60,45 @@ export function createLog(options: {
       done();
     },
   });
-  return pino({ level: options.level, base: undefined, serializers: { err: errorFields } }, sink);
+  const cut = valueCutter(options.redact);
+  const settings: LoggerOptions = {
+    level: options.level,
+    base: null,
+    serializers: { err: (error: unknown) => cut(errorFields(error)) },
+    hooks: {
+      logMethod([first, ...more], method) {
+        Reflect.apply(method, this, [cut(first), ...more.map((value) => cut(value))]);
+      },
+    },
+  };
+  return pino(settings, sink);
+}
+
+type Cut = (value: unknown, depth?: number) => unknown;
+
+/** Makes the function that cuts long texts, lists and objects. Errors are left to their serializer. */
+function valueCutter(redact: (text: string) => string): Cut {
+  const cut: Cut = (value, depth = 0) => {
+    if (typeof value === 'string') return cutText(value, redact);
+    if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+    if (depth >= MAX_DEPTH) return '[too deep]';
+    if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((one: unknown) => cut(one, depth + 1));
+    // Only plain objects are taken apart: dates and the like have a text of their own.
+    const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+    return isPlain ? cutFields(value, (field) => cut(field, depth + 1)) : value;
+  };
+  return cut;
+}
+
+function cutFields(fields: object, cut: Cut): Record<string, unknown> {
+  const entries = Object.entries(fields).slice(0, MAX_ENTRIES);
+  return Object.fromEntries(entries.map(([name, value]): [string, unknown] => [name, cut(value)]));
+}
+
+function cutText(text: string, redact: (text: string) => string): string {
+  if (text.length <= MAX_VALUE_CHARS) return text;
+  const shown = redact(text.slice(0, MAX_VALUE_CHARS + MAX_SECRET_CHARS)).slice(0, MAX_VALUE_CHARS);
+  return `${shown.toWellFormed()}… (${text.length} characters)`;
 }
 
 /** An error as log fields: names, codes, messages and stacks down the causes; never its other properties (they hold URLs and headers). */

@@ -1,5 +1,5 @@
 /** The gateway's metrics in Prometheus' text format (version 0.0.4). */
-import type { MessageBus } from '../contracts/bus.ts';
+import type { Fanout, MessageBus } from '../contracts/bus.ts';
 import type { Health } from './health.ts';
 import type { LoopMonitor } from './loop-delay.ts';
 
@@ -10,6 +10,7 @@ export interface MetricsDeps {
   usageMeter: { lines(): string[] };
   loop: Pick<LoopMonitor, 'p99Ms'>;
   delivery: { counts(): { calls: number; refused: number; ambiguousSends: number; dead: number } };
+  fanout: Pick<Fanout, 'refused'> | undefined;
 }
 
 export interface Metrics {
@@ -42,6 +43,12 @@ export function createMetrics(deps: MetricsDeps): Metrics {
           delivery.ambiguousSends,
         ),
         ...metric('parley_deliveries_dead_total', 'counter', 'Deliveries given up.', delivery.dead),
+        ...metric(
+          'parley_batches_refused_total',
+          'counter',
+          'Batches of live events that came from no node of this database.',
+          deps.fanout?.refused?.() ?? 0,
+        ),
         ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', deps.loop.p99Ms() / 1_000),
         ...metric('process_cpu_seconds_total', 'counter', 'CPU time of this process.', cpuSeconds()),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),

@@ -1,7 +1,9 @@
-/** Deletes finished messages in small batches once platforms can no longer repeat them. */
+/** Deletes what is no longer needed: finished messages that platforms can no longer repeat, and the folders of deleted sessions. */
 import { toGatewayError } from '../contracts/errors.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
+import type { RemovedFolders } from '../contracts/store/records.ts';
+import type { SessionFiles } from '../contracts/tool.ts';
 
 /** Platforms repeat messages for a day at most; a week also covers a gateway that was off. */
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -10,22 +12,56 @@ const PURGE_BATCH = 1_000;
 const MORE_AFTER_MS = 1_000;
 const EVERY_MS = 3_600_000;
 
-/** Purges at intervals until the signal aborts. */
-export function startRetention(lanes: Pick<LaneStore, 'purge'>, log: Log, signal: AbortSignal): void {
+/** Folders that are looked for at a time. */
+const FOLDER_PAGE = 500;
+
+export interface RetentionDeps {
+  lanes: Pick<LaneStore, 'purge'>;
+  folders: RemovedFolders;
+  files: Pick<SessionFiles, 'remove'>;
+  log: Log;
+}
+
+/** Deletes at intervals until the signal aborts. */
+export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
+  const { lanes, log } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
   };
+  /** Deleted since the last complete sweep, an hour more for turns that were still running. The first sweep looks for all. */
+  let withinMs = KEPT_MS;
   const round = async (): Promise<void> => {
     try {
       const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
       if (purged > 0) log.debug({ purged }, 'messages_purged');
-      plan(purged === PURGE_BATCH ? MORE_AFTER_MS : EVERY_MS);
+      if (purged === PURGE_BATCH) return plan(MORE_AFTER_MS);
+      withinMs = (await sweepFolders(deps, withinMs, signal)) ? 2 * EVERY_MS : KEPT_MS;
     } catch (error) {
       log.warn({ err: toGatewayError(error) }, 'purge_failed');
-      plan(EVERY_MS);
     }
+    plan(EVERY_MS);
   };
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   plan(MORE_AFTER_MS);
+}
+
+/**
+ * Removes what is left on this machine of the folders of deleted sessions: after a crash, or of a session that another
+ * node deleted, or that a turn was still working in. False when one could not be removed. Throws `StoreError`.
+ */
+export async function sweepFolders(
+  { folders, files }: Pick<RetentionDeps, 'folders' | 'files'>,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let complete = true;
+  let after = '';
+  while (!signal.aborted) {
+    const page = await folders.removedFolders({ withinMs, after, limit: FOLDER_PAGE });
+    for (const folder of page) complete = (await files.remove(folder)) && complete;
+    if (page.length < FOLDER_PAGE) break;
+    after = page.at(-1) ?? '';
+  }
+  return complete;
 }

@@ -8,9 +8,10 @@ export function announceState(log: Log, report: Promise<HealthReport>, entering:
   const say = async (): Promise<void> => {
     const { model, channels } = await report;
     if (model.state === 'down') log.warn({ detail: model.detail }, 'no_model_available');
-    await entering;
     const off = Object.entries(channels).filter(([, state]) => state.state === 'off');
     for (const [channel, state] of off) log.info({ channel, detail: state.detail }, 'channel_off');
+    // For as long as a platform is away or refuses its token.
+    await entering;
   };
   say().catch((error: unknown) => log.error({ err: toGatewayError(error) }, 'state_report_failed'));
 }

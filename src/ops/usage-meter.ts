@@ -1,5 +1,5 @@
 /** Counts the usage that a ledger stores, for Prometheus. */
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Usage } from '../contracts/provider.ts';
 import type { UsagePurpose } from '../contracts/usage.ts';
 

@@ -1,4 +1,4 @@
-/** Limits the calls that one model server answers at a time; the others wait and take turns by session. */
+/** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
 import { ProviderError } from '../contracts/errors.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { ChatRequest } from '../contracts/provider.ts';
@@ -7,13 +7,16 @@ import type { ChatRequest } from '../contracts/provider.ts';
 export const MAX_WAITING_CALLS = 4_096;
 
 /** Waits for a slot and gives the function that releases it. Throws `aborted`, or `unavailable` when too many wait already. */
-export type AcquireSlot = (request: ChatRequest, signal: AbortSignal) => Promise<() => void>;
+export type AcquireSlot = (
+  request: Pick<ChatRequest, 'userId' | 'onQueued'>,
+  signal: AbortSignal,
+) => Promise<() => void>;
 
 /** `setting` is the field of the configuration that sets `limit`. */
 export function createConcurrencyLimit(limit: number, server: string, setting: string): AcquireSlot {
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
-    const acquired = slots.enter(request.sessionKey ?? '', signal, request.onQueued);
+    const acquired = slots.enter(request.userId ?? '', signal, request.onQueued);
     const release = await acquired.catch((cause: unknown) => {
       throw new ProviderError('aborted', 'The model call was stopped while it waited for its turn.', {
         cause,

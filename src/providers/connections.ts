@@ -3,6 +3,8 @@ import { Agent, buildConnector } from 'undici';
 import type { ProviderError } from '../contracts/errors.ts';
 import { createAnswer, stoppedCall } from './answer.ts';
 import type { Answer } from './answer.ts';
+import { readRetryAfter } from './refusals.ts';
+import type { Refusal } from './refusals.ts';
 
 /** One request, relative to the server's address. */
 export interface ServerRequest {
@@ -15,8 +17,8 @@ export interface ServerRequest {
 /** What one call needs from its connection. */
 export interface CallRules {
   signal: AbortSignal;
-  /** The error for a status other than 200, with the body as text (clipped). */
-  refused(status: number, text: string): ProviderError;
+  /** The error for a status other than 200. */
+  refused(refusal: Refusal): ProviderError;
   /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
   lost(error: unknown, answered: boolean): ProviderError;
 }
@@ -59,14 +61,19 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
       rules.signal.addEventListener('abort', stop, { once: true });
       const release = (): void => rules.signal.removeEventListener('abort', stop);
       try {
-        const { statusCode, body } = await ask(request, closing.signal).catch((error: unknown) => {
+        const {
+          statusCode,
+          headers: said,
+          body,
+        } = await ask(request, closing.signal).catch((error: unknown) => {
           // The server closed an idle connection while this request was on its way: it has not seen it.
           if (closing.signal.aborted || !isStale(error)) throw error;
           return ask(request, closing.signal);
         });
         const answer = createAnswer(body, rules, release);
         if (statusCode === 200) return answer;
-        throw rules.refused(statusCode, await readRefusal(answer));
+        const retryAfterMs = readRetryAfter(said, Date.now());
+        throw rules.refused({ status: statusCode, text: await readRefusal(answer), retryAfterMs });
       } catch (error) {
         release();
         throw rules.signal.aborted ? stoppedCall(rules.signal) : rules.lost(error, false);

@@ -17,15 +17,6 @@ export interface Where {
 
 /** How much of a server's own text is repeated in a message, in characters. */
 const MAX_QUOTED = 300;
-const OVERFLOW =
-  /exceed_context_size|exceeds the available context|longer than the context length|context_length_exceeded|maximum context length/i;
-
-/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, said: string): ProviderError | undefined {
-  if (!OVERFLOW.test(said)) return undefined;
-  const message = `The prompt does not fit the window of "${model}": ${clip(said)}`;
-  return new ProviderError('context_overflow', message);
-}
 
 /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
 export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {

@@ -2,7 +2,7 @@
 import { ConfigError } from '../contracts/errors.ts';
 import type { LLMProvider } from '../contracts/provider.ts';
 import type { ProviderKind } from './kind.ts';
-import { BARE_PROVIDER, createModelNames } from './model-names.ts';
+import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
 import { ollamaKind } from './ollama/kind.ts';
 import { openaiKind } from './openai/kind.ts';
@@ -54,18 +54,11 @@ export async function openModelServers(
   };
 }
 
-/** Ollama where something names it or nothing names another server, else the first one that is named. */
-function defaultServer(servers: readonly ModelServer[]): string {
-  const named = servers.filter(({ namedBy }) => namedBy !== 'nobody');
-  return named.some(({ name }) => name === BARE_PROVIDER) ? BARE_PROVIDER : (named[0]?.name ?? BARE_PROVIDER);
-}
-
 /** `MODEL` is a model of the default server unless it names another. */
 function defaultModel(model: string, names: ModelNames, usual: string): string {
   const found = names.find(model);
   if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${found.problem}`);
-  const isBare = found.provider === BARE_PROVIDER && found.model === model;
-  return isBare ? prefixOf(usual) + model : model;
+  return found.model === model ? prefixOf(usual) + model : model;
 }
 
 function prefixOf(provider: string): string {

@@ -1,8 +1,8 @@
-/** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama. */
+/** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
 import type { ProviderKind } from './kind.ts';
 import type { ModelServer } from './servers.ts';
 
-/** The provider whose models may be called without its name. */
+/** The provider whose models are called without its name, where it is configured. */
 export const BARE_PROVIDER = 'ollama';
 
 /** The provider of a model, and the model's name there. */
@@ -18,6 +18,12 @@ export interface ModelNames {
   nameOf(place: ModelPlace): string;
 }
 
+/** The server that answers when nothing names one: Ollama where something names it or nothing names another, else the first that is named. */
+export function defaultServer(servers: readonly Pick<ModelServer, 'name' | 'namedBy'>[]): string {
+  const named = servers.filter(({ namedBy }) => namedBy !== 'nobody');
+  return named.some(({ name }) => name === BARE_PROVIDER) ? BARE_PROVIDER : (named[0]?.name ?? BARE_PROVIDER);
+}
+
 /** What a provider's name looks like; beyond that, Ollama's own ids hold slashes (`hf.co/user/model:tag`). */
 const PREFIX = /^([a-z][a-z0-9_-]*)\/(.*)$/s;
 
@@ -25,15 +31,17 @@ const PREFIX = /^([a-z][a-z0-9_-]*)\/(.*)$/s;
 const MAX_NAME_SHOWN = 100;
 
 /**
- * Only the name of a configured provider counts as a prefix. Once `config.json` names servers of its own, an unknown
- * prefix before a name without a tag is a mistake and not a model of Ollama.
+ * Only the name of a configured provider counts as a prefix. A name without one is a model of Ollama, or of the default server
+ * where there is no Ollama. Once `config.json` names servers of its own beside another, an unknown prefix before a name
+ * without a tag is a mistake and not a part of the model's name.
  */
 export function createModelNames(
   servers: readonly ModelServer[],
   kinds: readonly ProviderKind[],
 ): ModelNames {
   const names = new Set(servers.map(({ name }) => name));
-  const ownNames = [...names].some((name) => kinds.every(({ kind }) => kind !== name));
+  const ownNames = names.size > 1 && [...names].some((name) => kinds.every(({ kind }) => kind !== name));
+  const bareProvider = names.has(BARE_PROVIDER) ? BARE_PROVIDER : defaultServer(servers);
 
   const problemOf = (name: string, prefix: string, model: string): string | undefined => {
     const shown = JSON.stringify(name.slice(0, MAX_NAME_SHOWN));
@@ -43,16 +51,16 @@ export function createModelNames(
     }
     if (!ownNames || model.includes(':')) return undefined;
     const known = [...names].join(', ');
-    return `${shown} names the provider "${prefix}", which is not configured: write providers.${prefix} into config.json, or use one of ${known}. A model of Ollama with a slash in its name is called ${BARE_PROVIDER}/${prefix}/….`;
+    return `${shown} names the provider "${prefix}", which is not configured: write providers.${prefix} into config.json, or use one of ${known}. A model of ${bareProvider} with a slash in its name is called ${bareProvider}/${prefix}/….`;
   };
 
   return {
     find(name) {
       const [, prefix, model] = PREFIX.exec(name) ?? [];
-      if (prefix === undefined || model === undefined) return { provider: BARE_PROVIDER, model: name };
+      if (prefix === undefined || model === undefined) return { provider: bareProvider, model: name };
       if (names.has(prefix)) return { provider: prefix, model };
       const problem = problemOf(name, prefix, model);
-      return problem === undefined ? { provider: BARE_PROVIDER, model: name } : { problem };
+      return problem === undefined ? { provider: bareProvider, model: name } : { problem };
     },
     nameOf({ provider, model }) {
       const [, prefix] = PREFIX.exec(model) ?? [];

@@ -11,8 +11,18 @@ export interface AnswerReader {
   readonly complete: boolean;
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];
-  /** The chunks that only the end of the answer gives. */
+  /** The chunks that only the end of the answer gives, `done` last. Throws when the answer ended before it was complete. */
   end(): readonly ChatChunk[];
+}
+
+/** Takes the markup out of an answer: thinking and tool calls that came as text. Never throws. */
+export interface AnswerFilter {
+  /** True for a text that is to be passed on as it is: nothing is open and nothing in it may begin anything. */
+  passes(text: string): boolean;
+  /** What a chunk that did not pass becomes. */
+  take(chunk: ChatChunk): readonly ChatChunk[];
+  /** True once the model went on behind the end of its own turn: what follows is no part of the answer. */
+  readonly over: boolean;
 }
 
 /** One chat call. */
@@ -23,27 +33,38 @@ export interface ChatCall {
   send(): Promise<Answer>;
   reader: AnswerReader;
   splitter: TextSplitter;
+  filter: AnswerFilter;
   /** The error that the caller meets for whatever was thrown once the call had its slot. */
   toError(error: unknown): ProviderError;
 }
 
+/** How an answer ends whose model went on behind the end of its turn. */
+const OVER: ChatChunk = {
+  type: 'done',
+  finishReason: 'stop',
+  usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
+};
+
 /** Streams an answer from a server; ending the reading ends the call. Throws `ProviderError`. */
 export async function* streamAnswer(call: ChatCall): AsyncGenerator<ChatChunk> {
-  const { reader, splitter } = call;
+  const { reader, splitter, filter } = call;
   const release = await call.acquire();
   let answer: Answer | undefined;
   try {
     answer = await call.send();
-    for (;;) {
+    while (!reader.complete) {
       const packet = await answer.read();
       for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
-        for (const chunk of reader.read(text)) yield chunk;
-        if (reader.complete) break;
+        for (const chunk of reader.read(text)) {
+          if (chunk.type === 'text' && filter.passes(chunk.delta)) yield chunk;
+          else yield* filter.take(chunk);
+        }
+        if (reader.complete || filter.over) break;
       }
-      if (packet === undefined || reader.complete) break;
+      if (packet === undefined || filter.over) break;
     }
-    if (!reader.complete) throw endedEarly();
-    for (const chunk of reader.end()) yield chunk;
+    const ends = filter.over && !reader.complete ? [OVER] : reader.end();
+    for (const chunk of ends) yield* filter.take(chunk);
   } catch (error) {
     throw call.toError(error);
   } finally {
@@ -69,7 +90,8 @@ export async function readWhole(answer: Answer): Promise<string> {
   }
 }
 
-function endedEarly(): ProviderError {
+/** The error for an answer that ended before it was complete. */
+export function endedEarly(): ProviderError {
   return new ProviderError('bad_response', 'The model server ended its answer before it was complete.', {
     retryable: true,
   });

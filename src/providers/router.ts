@@ -27,9 +27,10 @@ export function createRouter(
     const models = await provider.models(signal);
     return models.map((model) => names.nameOf({ provider: provider.name, model }));
   };
-  /** A name that carries Ollama's prefix without need is answered in the same spelling. */
+  /** The list has the spelling of the name: with Ollama's prefix, though it needs none, or without that of another server. */
   const modelsLike = async (like: string, signal: AbortSignal): Promise<string[]> => {
-    const { provider } = find(like);
+    const { provider, model } = find(like);
+    if (provider.name !== BARE_PROVIDER && model === like) return await provider.models(signal);
     const prefix = `${BARE_PROVIDER}/`;
     if (provider.name !== BARE_PROVIDER || !like.startsWith(prefix)) return await modelsOf(provider, signal);
     return (await provider.models(signal)).map((model) => prefix + model);
@@ -56,6 +57,10 @@ export function createRouter(
     streamChat(request, signal) {
       const { provider, model } = find(request.model);
       return provider.streamChat(model === request.model ? request : { ...request, model }, signal);
+    },
+    async embed(request, signal) {
+      const { provider, model } = find(request.model);
+      return await provider.embed({ ...request, model }, signal);
     },
     async close() {
       for (const provider of providers.values()) await provider.close();

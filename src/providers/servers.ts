@@ -86,12 +86,25 @@ export function configureServers(
     if (server !== undefined) fromEnvironment.set(kind, server);
   }
   for (const name of new Set([...fromEnvironment.keys(), ...Object.keys(file)])) {
+    if (isOnlyAssumed(name, fromEnvironment, file)) continue;
     const named = { name, server: fromEnvironment.get(name), entry: file[name], env };
     const { server, error } = joinServer(kinds, named);
     if (server !== undefined) servers.push(server);
     if (error !== undefined) errors.push(error);
   }
   return { servers, errors };
+}
+
+/** An address that nobody wrote is assumed only while nothing names another server (by its address, or in the file). */
+function isOnlyAssumed(
+  name: string,
+  fromEnvironment: ReadonlyMap<string, EnvironmentServer>,
+  file: Readonly<Record<string, unknown>>,
+): boolean {
+  const own = fromEnvironment.get(name);
+  if (own === undefined || own.named || own.apiKey !== undefined || Object.hasOwn(file, name)) return false;
+  const named = [...fromEnvironment].some(([other, server]) => other !== name && server.named);
+  return named || Object.values(file).some((entry) => entryOf.parse(entry).baseUrl !== undefined);
 }
 
 /** One provider: what the environment says of it, and its entry in the file. */

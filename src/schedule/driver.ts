@@ -3,6 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
+import { followClockBack } from './clock-step.ts';
 import type { DueSchedule } from './fire.ts';
 
 /** Longest pause between two checks: a schedule added by another node is found within this, in milliseconds. */
@@ -15,7 +16,7 @@ const STOP_MS = 2_000;
 const DUE_AT_ONCE = 50;
 
 export interface DriverDeps {
-  store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules'>;
+  store: Pick<ScheduleStore, 'untilNextSlot' | 'dueSchedules' | 'aheadOfClock' | 'advanceSchedule'>;
   /** Runs one slot and moves the schedule to the next; false when another node did it. Throws only `StoreError`. */
   run: (due: DueSchedule) => Promise<boolean>;
   log: Log;
@@ -65,6 +66,7 @@ export function startDriver(deps: DriverDeps): Driver {
 /** Runs what is due; gives the milliseconds until the next check. Never throws. */
 async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
   try {
+    await followClockBack(deps.store);
     const untilMs = await deps.store.untilNextSlot();
     if (untilMs === undefined) return CHECK_EVERY_MS;
     if (untilMs > 0) return Math.min(CHECK_EVERY_MS, Math.max(CHECK_GAP_MS, untilMs));

@@ -2,7 +2,7 @@
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { SendSystemMessage } from '../contracts/receive.ts';
@@ -32,7 +32,8 @@ export interface FireDeps {
 }
 
 /**
- * Fires a slot. The message id consists of schedule and slot, so the session's lane accepts it once, from however many
+ * Fires a slot. The message id consists of schedule, slot and the run before it (a clock that was set back brings the same
+ * slots again), so the session's lane accepts it once, from however many
  * processes it comes: after a crash between message and move, the repeated message changes nothing. A lane per schedule
  * would give the same, at the cost of an owner, a lease and a second commit per run. After a downtime of the gateway the
  * first missed slot runs once, and the next one is in the future. Throws only `StoreError`.
@@ -92,17 +93,18 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
 
 /** False when too many messages wait in the session. */
 async function announceTask(deps: FireDeps, schedule: DueSchedule): Promise<boolean> {
-  const { id, session, address, nextAt: slot, now } = schedule;
+  const { id, session, address, nextAt: slot, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
   if (waiting >= MAX_WAITING) return false;
   const accepted = await deps.announce({
-    id: `schedule:${id}:${slot.toISOString()}`,
+    id: `schedule:${id}:${slot.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,
     session,
     address,
     senderId: `schedule:${id}`,
     senderName: 'Schedule',
     content: wordsOf(schedule, deps.timeZone),
     place: schedule.place,
+    sources: schedule.sources,
     timestamp: now.getTime(),
     entry: 'run',
   });

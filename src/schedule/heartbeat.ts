@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
-import type { SessionStore } from '../contracts/ledger.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Address } from '../contracts/message.ts';
@@ -70,6 +70,7 @@ export async function settleHeartbeat(
     creatorId: SYSTEM_USER,
     timing,
     task: 'HEARTBEAT.md',
+    sources: [],
     nextAt: new Date(now + everyMs),
   });
 }

@@ -2,11 +2,12 @@
 import type { CreatorAccess } from '../contracts/access.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { Command } from '../contracts/command.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Address } from '../contracts/message.ts';
 import type { SendSystemMessage } from '../contracts/receive.ts';
-import type { ScheduleStore, Schedules } from '../contracts/schedules.ts';
+import type { ScheduleLimits, ScheduleStore, Schedules } from '../contracts/schedules.ts';
+import type { Settings } from '../contracts/settings.ts';
 import { createScheduleCommand } from './command.ts';
 import { startDriver } from './driver.ts';
 import type { Driver } from './driver.ts';
@@ -21,10 +22,14 @@ export interface SchedulingDeps {
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
   log: Log;
-  /** IANA name; undefined = that of the machine. */
-  timeZone?: string | undefined;
-  /** Epoch milliseconds. */
-  epochNow: () => number;
+  settings: Settings<ScheduleSettings>;
+}
+
+/** What the configuration says of schedules. */
+export interface ScheduleSettings {
+  limits: ScheduleLimits;
+  /** IANA name of the zone in which times without one are read. */
+  timeZone: string;
   /** Undefined = none. */
   heartbeat?: { everyMs: number; address: Address; file: string } | undefined;
 }
@@ -40,25 +45,36 @@ export interface Scheduling {
 
 /** Makes the module; nothing runs before `start`. */
 export function createScheduling(deps: SchedulingDeps): Scheduling {
-  const { store, log, heartbeat, epochNow } = deps;
-  const timeZone = deps.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const { store, log, settings } = deps;
   let driver: Driver | undefined;
   const schedules = createSchedules({
     store,
     standing: deps.standing,
-    timeZone,
-    epochNow,
+    settings,
     soon: () => driver?.soon(),
+  });
+  const everyMs = (): number => settings.current().heartbeat?.everyMs ?? 0;
+  const settle = async (): Promise<void> => settleHeartbeat(deps, everyMs(), (await store.now()).getTime());
+  settings.subscribe((next) => {
+    const isOther = (next.heartbeat?.everyMs ?? 0) !== everyMs();
+    return () => {
+      if (!isOther || driver === undefined) return;
+      settle().then(
+        () => driver?.soon(),
+        (error: unknown) => log.error({ err: error }, 'heartbeat_not_changed'),
+      );
+    };
   });
   return {
     schedules,
     commands: [createScheduleCommand(schedules)],
     async start() {
-      await settleHeartbeat(deps, heartbeat?.everyMs ?? 0, epochNow());
+      await settle();
       driver ??= startDriver({
         store,
         log,
         run: async (due) => {
+          const { timeZone, heartbeat } = settings.current();
           if (due.id !== HEARTBEAT_ID) await fire({ ...deps, timeZone }, due);
           else if (heartbeat !== undefined) await beat({ ...deps, ...heartbeat }, due);
           // The configuration of another node has a heartbeat, this one has none.

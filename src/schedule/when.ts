@@ -28,7 +28,10 @@ export function readWhen(
     return { kind: 'cron', expression: cron.trim().replaceAll(/\s+/g, ' '), timeZone: zone };
   }
   if (everyMinutes !== undefined) return { kind: 'every', everyMs: Math.round(everyMinutes * MINUTE_MS) };
-  if (inMinutes !== undefined) return { kind: 'at', at: now + Math.round(inMinutes * MINUTE_MS) };
+  if (inMinutes !== undefined) {
+    const inMs = Math.round(inMinutes * MINUTE_MS);
+    return { kind: 'at', at: now + inMs, inMs };
+  }
   return { kind: 'at', at: readMoment(at ?? '', zone) };
 }
 
@@ -67,7 +70,7 @@ function readMoment(text: string, timeZone: string): number {
 export function parseWhen(text: string): ScheduleWhen {
   const trimmed = text.trim();
   const [, beat, count = '1', unit] =
-    /^(every|in)\s+(\d{1,6})?\s*(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(trimmed) ?? [];
+    /^(every|in)\s+(?:(\d{1,6})\s*)?(m|h|d)(?:in|ins|inutes?|ours?|rs?|ays?)?$/i.exec(trimmed) ?? [];
   if (beat !== undefined && unit !== undefined) {
     const minutes = Number(count) * (UNITS[unit.toLowerCase()] ?? 1);
     return beat.toLowerCase() === 'every' ? { everyMinutes: minutes } : { inMinutes: minutes };

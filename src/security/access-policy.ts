@@ -1,20 +1,32 @@
 /** The access policy that every ingress asks: may this sender write here? The default is no. */
-import type { AccessStore, Caller, ChannelAccess, AccessPolicy, Verdict } from '../contracts/access.ts';
+import { hasScope } from '../contracts/access.ts';
+import type {
+  AccessStore,
+  Caller,
+  ChannelAccess,
+  AccessPolicy,
+  Grant,
+  Verdict,
+} from '../contracts/access.ts';
+import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import { Recent } from '../lib/recent.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import { hashSecret, newPairingCode } from './secrets.ts';
-import { createAuthenticator } from './tokens.ts';
+import { createTokenLookup } from './token-lookup.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one in that time. */
 const PAIRING_TTL_MS = 3_600_000;
-/** Valid codes of one channel at once; further strangers get no reply until one is used or expires. */
-export const MAX_PAIRINGS = 100;
+/** Valid codes of one channel at once; further strangers get no reply until one is used, or old enough to give way. */
+export const MAX_PAIRINGS = 3;
+/** A code this old gives way to another stranger's: a few strangers cannot keep everybody else out for its whole life. */
+const PAIRING_YIELDS_MS = 600_000;
 /** How long a grant is cached: a revoked one stops working within this time. */
 export const GRANT_CACHE_MS = 2_000;
 const MAX_CACHED_GRANTS = 10_000;
 
 export interface AccessPolicyDeps {
   access: AccessStore;
+  groupChats: Pick<GroupChatStore, 'observes'>;
   /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
   /** Monotonic time in milliseconds. */
@@ -25,7 +37,7 @@ export interface AccessPolicyDeps {
 export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
   const grantCache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, deps.now);
 
-  async function granted(channel: string, kind: 'dm' | 'group', id: string): Promise<boolean> {
+  async function granted(channel: string, kind: Grant['kind'], id: string): Promise<boolean> {
     const key = `${channel}:${kind}:${id}`;
     if (grantCache.get(key) !== undefined) return true;
     const found = await deps.access.hasGrant(channel, kind, id);
@@ -33,36 +45,75 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
     return found;
   }
 
+  const observes: AccessPolicy['observes'] = async (chat) => {
+    const { channel, chatId } = chat;
+    const groups = deps.channelAccess(channel)?.groups ?? {};
+    const configured = Object.hasOwn(groups, chatId) && groups[chatId]?.observe === true;
+    return (await deps.groupChats.observes(chat)) ?? configured;
+  };
+
   return {
-    authenticate: createAuthenticator(deps.access, deps.now),
-    async isOwner(userId) {
-      const [, channel = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
-      if (channel !== 'token') return deps.channelAccess(channel)?.owners.includes(id) ?? false;
-      const tokens = await deps.access.tokens();
-      return tokens.some(({ tokenId, scopes }) => tokenId === id && scopes.includes('admin'));
+    ...createTokenLookup(deps.access, deps.now),
+    isOwner: (userId) => isOwner(deps, userId),
+    observes,
+    async groups(channel) {
+      const listed = Object.keys(deps.channelAccess(channel)?.groups ?? {});
+      const grants = await deps.access.grants();
+      const granted = grants.filter((grant) => grant.channel === channel && grant.kind === 'group');
+      return [...new Set([...listed, ...granted.map(({ id }) => id)])];
     },
     async authorize(message, caller) {
       if (message.channel === 'http') return authorizeCaller(caller);
       const rules = deps.channelAccess(message.channel);
       if (rules === undefined) return { kind: 'deny' };
-      const owner = rules.owners.includes(message.senderId);
-      if (message.place === 'group') {
-        return authorizeGroup(message, rules, owner, await granted(message.channel, 'group', message.chatId));
+      const { channel, place, chatId, senderId, fromBot = false } = message;
+      const isGroup = place === 'group';
+      if (fromBot && !isGroup) return { kind: 'deny' };
+      const [owner, isGranted] = await Promise.all([
+        !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
+        isGroup ? granted(channel, 'group', chatId) : granted(channel, 'dm', senderId),
+      ]);
+      if (isGroup) {
+        const verdict = authorizeGroup(message, rules, owner, isGranted);
+        return verdict.kind === 'observe' && !(await observes(message)) ? { kind: 'deny' } : verdict;
       }
-      if (owner || rules.dm === 'open' || rules.allow.includes(message.senderId))
+      if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
         return { kind: 'allow', owner };
-      if (await granted(message.channel, 'dm', message.senderId)) return { kind: 'allow', owner };
       return rules.dm === 'pairing' ? await offerPairing(deps.access, message) : { kind: 'deny' };
     },
   };
 }
 
-function authorizeCaller(caller: Caller | undefined): Verdict {
-  if (caller === undefined || !caller.scopes.includes('chat')) return { kind: 'deny' };
-  return { kind: 'allow', owner: caller.scopes.includes('admin') };
+/**
+ * Whether a user id (`telegram:42`, `token:<id>`) is an owner's: listed in `access.owners`, made one when they were paired, or
+ * a token with the scope `admin`.
+ */
+export async function isOwner(
+  {
+    access,
+    channelAccess,
+  }: Pick<AccessPolicyDeps, 'channelAccess'> & { access: Pick<AccessStore, 'token' | 'hasGrant'> },
+  userId: string,
+): Promise<boolean> {
+  const [, channel = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
+  if (channel !== 'token') {
+    const rules = channelAccess(channel);
+    if (rules === undefined) return false;
+    return rules.owners.includes(id) || (await access.hasGrant(channel, 'owner', id));
+  }
+  const token = await access.token(id);
+  return token !== undefined && hasScope(token, 'admin');
 }
 
-/** A group needs a grant of its own, whoever writes there, and by default a mention of the bot in the message. */
+function authorizeCaller(caller: Caller | undefined): Verdict {
+  if (caller === undefined || !hasScope(caller, 'chat')) return { kind: 'deny' };
+  return { kind: 'allow', owner: hasScope(caller, 'admin') };
+}
+
+/**
+ * A group needs a grant of its own, whoever writes there, and by default a mention of the bot in the message; a bot must
+ * always name it. A message that does not may be observed.
+ */
 function authorizeGroup(
   message: InboundMessage,
   rules: ChannelAccess,
@@ -77,7 +128,8 @@ function authorizeGroup(
       reply: `This group is not allowed yet. On the gateway's machine run: npx parley pair group ${message.channel} ${message.chatId}`,
     };
   }
-  if ((listed?.mention ?? true) && !message.mentioned) return { kind: 'deny' };
+  const mustMention = (listed?.mention ?? true) || message.fromBot === true;
+  if (mustMention && !message.mentioned) return { kind: 'observe' };
   return { kind: 'allow', owner };
 }
 
@@ -91,6 +143,7 @@ async function offerPairing(access: AccessStore, message: InboundMessage): Promi
     codeHash: hashSecret(code),
     ttlMs: PAIRING_TTL_MS,
     maxPending: MAX_PAIRINGS,
+    yieldAfterMs: PAIRING_YIELDS_MS,
   });
   if (!stored) return { kind: 'deny' };
   return {

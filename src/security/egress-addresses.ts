@@ -1,5 +1,6 @@
 /** Tells public internet addresses and names from all others; what is not known to be public is refused. */
 import { BlockList, isIP } from 'node:net';
+import { stripEnd } from '../lib/text.ts';
 
 /** IPv4 ranges that are not globally routable unicast (IANA special-purpose registry, RFC 6890), and one cloud's metadata server. */
 const REFUSED_V4: [string, number][] = [
@@ -47,6 +48,6 @@ export function isPublicAddress(address: string): boolean {
 
 /** True for a name that may be resolved; the addresses it resolves to are checked as well. */
 export function isPublicName(hostname: string): boolean {
-  const name = hostname.toLowerCase().replace(/\.+$/, '');
+  const name = stripEnd(hostname.toLowerCase(), '.');
   return name !== '' && !REFUSED_NAMES.test(name);
 }

@@ -9,6 +9,8 @@ import { GatewayError } from '../contracts/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
 import { ACCEPT_ENCODING, readBody, tooSlow } from './egress-body.ts';
 import type { BodyLimits } from './egress-body.ts';
+import { createPublicResolver } from './public-resolver.ts';
+import type { ResolvedAddress } from './public-resolver.ts';
 
 export interface EgressLimits extends BodyLimits {
   /** Milliseconds from a hop's first step to its headers. */
@@ -33,17 +35,12 @@ export const MAX_URL_CHARS = 2_048;
 const MAX_HEADER_BYTES = 16 * 1024;
 const USER_AGENT = 'Parley (self-hosted chat gateway)';
 
-export interface ResolvedAddress {
-  address: string;
-  family: number;
-}
-
 export interface EgressOptions {
   /** Ports besides 80 and 443. */
-  ports?: readonly number[];
+  ports?: () => readonly number[];
   /** Origins allowed whatever their address is: services the operator configured. Redirects elsewhere are checked as usual. */
   allow?: readonly string[];
-  /** How a name becomes addresses; the system's resolver unless given. */
+  /** How a name becomes addresses; unless given, the system's look-up for `allow`, and a resolver of public names for the rest. */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
   limits?: Partial<EgressLimits>;
 }
@@ -155,12 +152,12 @@ async function checkedAddresses(
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const allowed = options.allow?.includes(url.origin) ?? false;
-  if (!allowed && ![80, 443, ...(options.ports ?? [])].includes(port)) {
+  if (!allowed && ![80, 443, ...(options.ports?.() ?? [])].includes(port)) {
     throw new GatewayError('refused_address', `Port ${port} is not asked; only 80 and 443 are.`);
   }
   const family = isIP(host);
   if (family === 0 && !allowed && !isPublicName(host)) throw notPublic(url);
-  const resolve = options.resolve ?? systemResolve;
+  const resolve = options.resolve ?? (allowed ? systemResolve : publicResolve);
   const addresses = family === 0 ? await unlessAborted(resolve(host), signal) : [{ address: host, family }];
   if (addresses.length === 0)
     throw new GatewayError('unreachable', `${url.hostname} has no address.`, { retryable: true });
@@ -168,6 +165,9 @@ async function checkedAddresses(
   return addresses;
 }
 
+const publicResolve = createPublicResolver();
+
+/** Also knows names of the hosts file, such as the operator's own services have. */
 function systemResolve(hostname: string): Promise<ResolvedAddress[]> {
   return lookup(hostname, { all: true });
 }

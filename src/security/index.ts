@@ -1,7 +1,11 @@
 /** Public API of the security module: access, outbound requests, secrets. */
 export { createEgress } from './egress.ts';
+export { createServiceFetch } from './service-fetch.ts';
 export { createAccessPolicy } from './access-policy.ts';
 export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
-export { hashSecret, newToken } from './secrets.ts';
-export { ensureFirstToken } from './tokens.ts';
+export { hashSecret, newToken, ownToken } from './secrets.ts';
+export { ensureFirstToken } from './first-token.ts';
+export { homePermissions } from './home-permissions.ts';
+export { linkWarnings, natsSecrets } from './links.ts';
+export { tokenCommand } from './token-command.ts';

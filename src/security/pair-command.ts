@@ -3,30 +3,35 @@ import { isId } from '../contracts/access.ts';
 import type { AccessStore } from '../contracts/access.ts';
 import type { ChannelManifest } from '../contracts/channel.ts';
 import { GatewayError } from '../contracts/errors.ts';
+import { escapeControls } from '../lib/text.ts';
 import { hashSecret } from './secrets.ts';
 
 /** A channel as far as the command reads it. */
 type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;
 
 /**
- * Runs `pair` with its arguments for the channels that have ids of their own; gives the text to print. Throws
- * `GatewayError` of a wrong use, and `StoreError`.
+ * Runs `pair` with its arguments for the channels that have ids of their own; gives the text to print. With `firstOwns` the
+ * first person who is approved becomes an owner. Throws `GatewayError` of a wrong use, and `StoreError`.
  */
 export async function pairCommand(
   access: AccessStore,
   channels: readonly PairChannel[],
   [action, first, second]: readonly string[],
+  { firstOwns }: { firstOwns: boolean } = { firstOwns: false },
 ): Promise<string> {
   if (action === undefined) return await listPairs(access);
   if (action === 'approve' && first !== undefined) {
-    const paired = await access.approvePairing(hashSecret(first.trim().toUpperCase()));
+    const paired = await access.approvePairing(hashSecret(first.trim()), { firstOwns });
     if (paired === undefined) {
       throw new GatewayError(
         'bad_code',
-        'That code is unknown, used or expired. Codes live an hour; the person gets a new one by writing again.',
+        'That code is unknown, used or expired. Type it as it was shown, in capitals; codes live an hour, and the person gets a new one by writing again.',
       );
     }
-    return `${paired.senderName ?? paired.senderId} (${paired.channel} ${paired.senderId}) may write to the bot now.`;
+    const { senderName, senderId, channel, isOwner } = paired;
+    const allowed = `${escapeControls(`${senderName ?? senderId} (${channel} ${senderId})`)} may write to the bot now.`;
+    if (!isOwner) return allowed;
+    return `${allowed}\nThere was no owner yet, so this person is one: they decide what dangerous tools may do, and switch profiles and models. To undo it: npx parley pair revoke ${channel} ${senderId} (and approve with --no-owner).`;
   }
   if (action === 'group' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['chatId']);
@@ -36,6 +41,7 @@ export async function pairCommand(
   if (action === 'revoke' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['userId', 'chatId']);
     const removed = [
+      await access.removeGrant(first, 'owner', second),
       await access.removeGrant(first, 'dm', second),
       await access.removeGrant(first, 'group', second),
     ];
@@ -45,7 +51,7 @@ export async function pairCommand(
   }
   throw new GatewayError(
     'usage',
-    'Expected: pair [approve CODE | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help',
+    'Expected: pair [approve CODE [--no-owner] | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help',
   );
 }
 
@@ -75,7 +81,7 @@ async function listPairs(access: AccessStore): Promise<string> {
   const grants = await access.grants();
   const lines = pending.map(
     (row) =>
-      `pending  ${row.channel} ${row.senderId} ${row.senderName ?? ''} until ${row.expiresAt.toISOString()}`,
+      `pending  ${row.channel} ${row.senderId} ${escapeControls(row.senderName ?? '')} until ${row.expiresAt.toISOString()}`,
   );
   lines.push(
     ...grants.map(

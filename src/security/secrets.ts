@@ -1,5 +1,6 @@
 /** Pairing codes and bearer tokens: how they are made and hashed. */
 import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { z } from 'zod';
 
 /** Letters and digits that are not mistaken for one another. */
 const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
@@ -13,6 +14,18 @@ export function newPairingCode(): string {
 export function newToken(): string {
   return `parley_${randomBytes(32).toString('base64url')}`;
 }
+
+/** Least length of a token of one's own, and how many of its characters differ: 128 bits where they are random. */
+const MIN_TOKEN_CHARS = 32;
+const MIN_TOKEN_VARIETY = 10;
+const WEAK_TOKEN = `must be random: at least ${MIN_TOKEN_CHARS} characters, ${MIN_TOKEN_VARIETY} of them different; openssl rand -hex 32 makes one`;
+
+/** A token of one's own choice (`GATEWAY_TOKEN`): hard to guess, because wrong tokens lock nobody out. */
+export const ownToken = z
+  .string()
+  .max(400)
+  .refine((token) => token.length >= MIN_TOKEN_CHARS && new Set(token).size >= MIN_TOKEN_VARIETY, WEAK_TOKEN)
+  .regex(/^[A-Za-z0-9._~+/=-]+$/, 'may hold only letters, digits and . _ ~ + / = -');
 
 /**
  * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:

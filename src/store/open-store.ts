@@ -35,6 +35,8 @@ export interface HomeStore extends Store {
 
 /** How long `attach` waits for a gateway that is just starting, in milliseconds. */
 const ATTACH_WAIT_MS = 10_000;
+/** How often a process with the embedded database looks whether the home is still its own, in milliseconds. */
+const WATCH_MS = 1_000;
 
 /** Throws `StoreError`: `home_locked`, `home_unwritable`, `embedded_failed`, `schema_newer`, `postgres_too_old`, `unavailable`. */
 export async function openStore(options: StoreOptions): Promise<HomeStore> {
@@ -82,9 +84,11 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     return { place, lock, attached: false, close: () => leave(lock, options.log) };
   }
   let embedded: EmbeddedDatabase | undefined;
+  let stopWatching = (): void => undefined;
   try {
     embedded = await openEmbedded(options.home, options.log);
     await lock.announce(embedded.socketPath);
+    stopWatching = watchHome(lock, embedded, options);
   } catch (error) {
     await embedded?.close();
     await leave(lock, options.log);
@@ -94,8 +98,34 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     place: { ...shared, socketPath: embedded.socketPath },
     lock,
     attached: false,
-    close: () => embedded.close().then(() => leave(lock, options.log)),
+    async close() {
+      stopWatching();
+      await embedded.close();
+      await leave(lock, options.log);
+    },
   };
+}
+
+/**
+ * Closes the embedded database once another process has taken the home over: what this one still acknowledged would be gone.
+ * That needs a folder shared in a way that shows no sockets, such as a network file system on two machines.
+ */
+function watchHome(lock: HomeLock, embedded: EmbeddedDatabase, { home, log }: StoreOptions): () => void {
+  const timer = setInterval(() => {
+    void (async () => {
+      try {
+        if (await lock.isOurs()) return;
+      } catch (error) {
+        log.warn({ err: error }, 'home_lock_unreadable');
+        return;
+      }
+      clearInterval(timer);
+      const remedy = `Stop one of the two: GATEWAY_HOME ${home} belongs to one process, on a local disk.`;
+      log.fatal({ remedy }, 'home_taken_over');
+      await embedded.close();
+    })();
+  }, WATCH_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** A failure is only logged: other processes are then refused instead of waiting. */

@@ -1,23 +1,30 @@
 /** The store over one database, embedded or not. */
+import type { FileStore } from '../contracts/tool.ts';
 import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
-import type { Fanout } from '../contracts/bus.ts';
-import type { ContextStore } from '../contracts/records.ts';
-import type { LaneStore } from '../contracts/lanes.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { ConnectionStore } from '../contracts/receive.ts';
+import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
+import type { ContextStore } from '../contracts/store/records.ts';
+import type { KeptFiles } from '../contracts/media.ts';
+import type { LaneStore } from '../contracts/store/lanes.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
+import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
-import type { SessionStart } from '../contracts/records.ts';
+import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
-import type { MemoryStore } from '../contracts/notes.ts';
+import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
-import type { PlanStore } from '../contracts/plan-store.ts';
-import type { ScratchpadStore } from '../contracts/notes.ts';
-import type { TodoStore } from '../contracts/notes.ts';
+import type { PlanStore } from '../contracts/store/plan-store.ts';
+import type { ScratchpadStore } from '../contracts/store/notes.ts';
+import type { TodoStore } from '../contracts/store/notes.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
-import { createAccess } from './tables/access.ts';
+import { createGrants } from './tables/grants.ts';
+import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { McpStatusStore } from '../contracts/mcp/servers.ts';
+import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
@@ -26,11 +33,18 @@ import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
 import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
+import { createRemovedFolders } from './statements/removed-folders.ts';
+import { createFileStore } from './statements/session-files.ts';
+import { createKeptFiles } from './statements/kept-files.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
-import { createPlans } from './tables/plans.ts';
+import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
+import { createChoices } from './tables/choices.ts';
+import { createMcpStatus } from './tables/mcp-status.ts';
+import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
+import { createTokens } from './statements/tokens.ts';
 import { createUsage } from './tables/usage.ts';
 import { createScheduleStore } from './tables/schedules.ts';
 
@@ -42,6 +56,7 @@ export interface Store {
   subagents: SubagentStore;
   posts: PostStore;
   access: AccessStore;
+  groupChats: GroupChatStore;
   memories: MemoryStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
@@ -51,8 +66,17 @@ export interface Store {
   usage: UsageStore;
   schedules: ScheduleStore;
   moves: ChatMigrationStore;
+  connections: ConnectionStore;
+  folders: RemovedFolders;
+  keptFiles: KeptFiles;
+  choices: ChoiceStore;
+  mcp: McpStatusStore;
+  /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
+  files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
+  /** What the nodes on the same database share, for a fan-out beside it; made when it is first asked for. */
+  fanoutSecret(): Promise<FanoutSecret>;
   /** Ends calls in progress and all connections. Never throws; may be called twice. */
   close(): Promise<void>;
 }
@@ -68,6 +92,9 @@ export interface UseOptions {
   newSessions?: SessionStart | undefined;
 }
 
+/** Connections for notes of platform ids alone: between a platform's answer and its note a crash doubles the message. */
+const NOTE_CONNECTIONS = 1;
+
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
 export async function openStoreAt(
   place: DatabasePlace,
@@ -75,12 +102,14 @@ export async function openStoreAt(
 ): Promise<Store> {
   if (migrate) await migrateDatabase(place, { retryForMs });
   const database = openDatabase({ ...place, poolSize, retryForMs });
+  const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
   const parts = {
-    ledger: createLedger(database, newSessions),
+    ledger: createLedger(database, notes, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
     posts: createPosts(database),
-    access: { ...createAccess(database), ...createPairings(database) },
+    access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
+    groupChats: createGroupChats(database),
     memories: createMemories(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
@@ -90,16 +119,26 @@ export async function openStoreAt(
     usage: createUsage(database),
     schedules: createScheduleStore(database),
     moves: createChatMigrationStore(database),
+    connections: createConnections(database),
+    folders: createRemovedFolders(database),
+    keptFiles: createKeptFiles(database),
+    choices: createChoices(database),
+    mcp: createMcpStatus(database),
+    fanoutSecret: () => readFanoutSecret(database),
   };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close: () => database.close() };
+  const close = async (): Promise<void> => {
+    await Promise.all([notes.close(), database.close()]);
+  };
+  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close };
   const fanout = createFanout(place, log);
   return {
     kind: 'postgres',
     ...parts,
+    files: createFileStore(database),
     fanout,
     async close() {
       await fanout.close();
-      await database.close();
+      await close();
     },
   };
 }

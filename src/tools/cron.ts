@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
 import type { Schedules } from '../contracts/schedules.ts';
+import { mergeSources } from '../contracts/risk.ts';
+import type { Source } from '../contracts/risk.ts';
 import { defineTool } from '../contracts/tool.ts';
-import type { Tool, ToolContext } from '../contracts/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
 
 /** Longest beat and longest wait, in minutes. */
 const MAX_MINUTES = 366 * 24 * 60;
@@ -61,7 +63,7 @@ export function createCron(schedules: Schedules): Tool {
         case 'add':
           return { content: await add(schedules, args, ctx) };
         case 'list':
-          return { content: await list(schedules, ctx) };
+          return await list(schedules, ctx);
         case 'remove':
           return { content: await remove(schedules, args, ctx) };
         default:
@@ -85,17 +87,19 @@ async function add(schedules: Schedules, args: Args, ctx: ToolContext): Promise<
     address: ctx.address,
     creatorId: ctx.userId,
     task: args.task ?? '',
+    // Where nobody says what was read before, the worst is assumed.
+    sources: ctx.sources ?? ['local'],
     when: { cron, everyMinutes, inMinutes, at, timeZone },
   });
   return `Scheduled with id ${made.id}: ${schedules.describe(made)}\n${nowLine(schedules)}`;
 }
 
-async function list(schedules: Schedules, ctx: ToolContext): Promise<string> {
+async function list(schedules: Schedules, ctx: ToolContext): Promise<ToolResult> {
   const rows = await schedules.list({ session: ctx.sessionKey });
   const lines = rows.map((row) => `${row.id}: ${schedules.describe(row)}`);
-  return [...(lines.length === 0 ? ['Nothing is scheduled in this chat.'] : lines), nowLine(schedules)].join(
-    '\n',
-  );
+  const all = [...(lines.length === 0 ? ['Nothing is scheduled in this chat.'] : lines), nowLine(schedules)];
+  const sources = rows.reduce<readonly Source[]>((found, row) => mergeSources(found, row.sources), []);
+  return { content: all.join('\n'), sources, from: 'the schedules of this chat' };
 }
 
 /** In a group, people end only what they made themselves; owners have the command for the rest. */

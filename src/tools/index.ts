@@ -1,7 +1,9 @@
 /** The list of tools: a new tool is its file and one line in `createTools`. Every other place derives names from the list. */
 import { ConfigError } from '../contracts/errors.ts';
 import type { Post } from '../contracts/delivery.ts';
-import type { MemoryStore, ScratchpadStore, TodoStore } from '../contracts/notes.ts';
+import type { DocumentText, OutgoingFiles } from '../contracts/media.ts';
+import type { MemoryStore, ScratchpadStore, TodoStore } from '../contracts/store/notes.ts';
+import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../contracts/profile.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import type { Egress, Tool } from '../contracts/tool.ts';
 import { createCron } from './cron.ts';
@@ -9,11 +11,13 @@ import { createExec } from './exec/exec.ts';
 import type { Sandbox } from './exec/sandbox.ts';
 import { editFile } from './files/edit-file.ts';
 import { listDir } from './files/list-dir.ts';
-import { readFile } from './files/read-file.ts';
+import { createReadFile } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
 import { createMemory } from './memory.ts';
 import { createMessage } from './message.ts';
+import { plan } from './plan.ts';
 import { createScratchpadTool } from './scratchpad.ts';
+import { createSendFile } from './send-file.ts';
 import { spawnAgent } from './spawn-agent.ts';
 import { createSwitchProfile } from './switch-profile.ts';
 import type { ProfileSwitching } from './switch-profile.ts';
@@ -23,34 +27,40 @@ import { createWebSearch } from './web/web-search.ts';
 import type { BraveSearch } from './web/web-search.ts';
 
 export { createSandbox } from './exec/sandbox.ts';
-export { openWorkspace } from './files/workspace.ts';
+export { createOutgoingFiles } from './files/outbox.ts';
+export { createSessionFiles } from './files/session-files.ts';
 
 /** Everything the tools use besides the workspace. */
 export interface ToolsOptions {
   /** For pages the model chooses: public addresses only. */
   egress: Egress;
   search: BraveSearch;
-  /** Undefined: programs are not run. */
-  sandbox: Sandbox | undefined;
+  /** Undefined while programs are not run. */
+  sandbox: () => Sandbox | undefined;
   memories: MemoryStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
   profiles: ProfileSwitching;
   schedules: Schedules;
   post: Post;
+  outgoing: Pick<OutgoingFiles, 'keep'>;
+  documentText: DocumentText;
 }
 
 /** Makes all tools; `added` ones follow the built-in ones. Throws `ConfigError` when two have the same name. */
 export function createTools(options: ToolsOptions, added: readonly Tool[] = []): readonly Tool[] {
-  const { egress, search, sandbox, post, memories, todos, scratchpad, profiles, schedules } = options;
+  const { egress, search, sandbox, post, outgoing, memories, todos, scratchpad, profiles, schedules } =
+    options;
   const tools = [
     listDir,
-    readFile,
+    createReadFile(options.documentText),
     writeFile,
     editFile,
     createExec(sandbox),
+    plan,
     spawnAgent,
     createMessage(post),
+    createSendFile(post, outgoing),
     createWebFetch(egress),
     createWebSearch(search),
     createMemory(memories),
@@ -64,16 +74,73 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
   return tools;
 }
 
-/** Checks `tools.enabled` of config.json against the list. Throws `ConfigError` that names every unknown tool. */
-export function checkEnabledTools(enabled: readonly string[], tools: readonly Tool[]): void {
-  const names = tools.map(({ name }) => name);
-  const unknown = enabled.filter((name) => !names.includes(name));
-  if (unknown.length === 0) return;
-  const named = unknown.map((name) => `"${name.slice(0, 80)}"`).join(', ');
-  throw new ConfigError(
-    'bad_config',
-    `config.json: tools.enabled: there is no tool ${named}; the tools are ${names.join(', ')}.`,
-  );
+/**
+ * The tools with those that come and go (`more`), which give way to any other of their name. The same list as before until
+ * one of `more` changes.
+ */
+export function withChangingTools(
+  tools: readonly Tool[],
+  more: () => readonly Tool[],
+): () => readonly Tool[] {
+  const names = new Set(tools.map(({ name }) => name));
+  let seen: readonly Tool[] = [];
+  let all = tools;
+  return () => {
+    const current = more();
+    if (current !== seen) {
+      seen = current;
+      all = [...tools, ...current.filter(({ name }) => !names.has(name))];
+    }
+    return all;
+  };
+}
+
+/** What the default profile is made of. */
+export interface EnabledTools {
+  /** `tools.enabled` of config.json. */
+  named: readonly string[] | undefined;
+  tools: readonly Tool[];
+  /** Tools that it has in any case. */
+  added: readonly Tool[];
+  /** Names of the configured MCP servers. */
+  servers: readonly string[];
+}
+
+/**
+ * Names of the tools of the default profile: those that config.json names, else the usual ones that can work here, the
+ * `added` ones, and those of all MCP servers unless some are named. Throws `ConfigError` that names every unknown tool.
+ */
+export function enabledTools({ named, tools, added, servers }: EnabledTools): string[] {
+  const exists = (name: string): boolean =>
+    tools.some((tool) => tool.name === name) || mayBeMcpTool(name, servers);
+  const unknown = (named ?? []).filter((name) => !exists(name));
+  if (unknown.length > 0) {
+    const quoted = unknown.map((name) => `"${name.slice(0, 80)}"`).join(', ');
+    const names = tools.map(({ name }) => name).join(', ');
+    throw new ConfigError(
+      'bad_config',
+      `config.json: tools.enabled: there is no tool ${quoted}; the tools are ${names}.`,
+    );
+  }
+  const usual = () => DEFAULT_TOOLS.filter((name) => canWork(tools, name, { exec: false }));
+  const choosesOfServers = named?.some((name) => name === ALL_MCP_TOOLS || isMcpTool(name)) ?? false;
+  const ofServers = servers.length === 0 || choosesOfServers ? [] : [ALL_MCP_TOOLS];
+  return [...(named ?? usual()), ...ofServers, ...added.map(({ name }) => name)];
+}
+
+/** True for the name of a tool that one of these servers may offer, and for the word that means them all. */
+export function mayBeMcpTool(name: string, servers: readonly string[]): boolean {
+  if (name === ALL_MCP_TOOLS || MCP_RESOURCE_TOOLS.includes(name)) return true;
+  return servers.some((server) => name.startsWith(`${server}__`));
+}
+
+/**
+ * Whether there is a tool of that name and the gateway is set up for it; `exec` as given, because it may be switched while
+ * the gateway runs.
+ */
+export function canWork(tools: readonly Tool[], name: string, { exec }: { exec: boolean }): boolean {
+  if (name === 'exec') return exec;
+  return tools.some((tool) => tool.name === name && tool.unavailable === undefined);
 }
 
 /** Two tools of one name would shadow each other; their descriptions tell them apart. */

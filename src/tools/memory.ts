@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../contracts/notes.ts';
-import type { MemoryRecord, MemoryStore } from '../contracts/notes.ts';
+import { MAX_MEMORIES, MAX_MEMORY_CHARS, MAX_UNVERIFIED_MEMORIES } from '../contracts/store/notes.ts';
+import type { MemoryRecord, MemoryStore } from '../contracts/store/notes.ts';
+import { taints } from '../contracts/risk.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
 
@@ -35,10 +36,10 @@ export function createMemory(memories: MemoryStore): Tool {
     effect: 'idempotent',
     risk: ({ action }: Args) => (action === 'forget' ? 'caution' : 'safe'),
     results: 'operator',
-    // What is saved of a tainted turn is marked, and taints the turns that read it: nothing is gained by it.
+    // What is saved in a tainted session is marked, and taints the sessions that read it: nothing is gained by it.
     reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
     async execute(args: Args, ctx) {
-      if (ctx.userId === 'system') {
+      if (ctx.memoryOwner === 'system') {
         throw new ToolError('no_user', 'No person wrote this message, so there is nobody to remember.');
       }
       if (args.action === 'save') return await save(memories, args, ctx);
@@ -47,9 +48,12 @@ export function createMemory(memories: MemoryStore): Tool {
       }
       switch (args.action) {
         case 'search':
-          return shown(await memories.searchMemory(ctx.userId, textOf(args), MAX_SHOWN), 'No fact matches.');
+          return shown(
+            await memories.searchMemory(ctx.memoryOwner, textOf(args), MAX_SHOWN),
+            'No fact matches.',
+          );
         case 'list':
-          return shown(await memories.memories(ctx.userId, MAX_SHOWN), 'Nothing is remembered yet.');
+          return shown(await memories.memories(ctx.memoryOwner, MAX_SHOWN), 'Nothing is remembered yet.');
         default:
           return await forget(memories, args, ctx);
       }
@@ -59,22 +63,24 @@ export function createMemory(memories: MemoryStore): Tool {
 
 async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promise<ToolResult> {
   // Where nobody says what was read before, the worst is assumed.
-  const untrusted = ctx.tainted ?? true;
-  const { memory, isNew, dropped } = await memories.remember(ctx.userId, {
-    key: ctx.callKey,
+  const untrusted = ctx.sources === undefined || taints(ctx.sources);
+  const { memory, isNew, dropped } = await memories.remember(ctx.memoryOwner, {
+    // The turn is part of it: by it the facts of a turn are counted, those of its subagents included.
+    key: `${ctx.turnId}/${ctx.callKey}`,
     text: textOf(args),
     session: ctx.sessionKey,
     untrusted,
   });
   if (!isNew) return { content: `That is known already, as number ${memory.id}.` };
   const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
-  const full = dropped > 0 ? ` The oldest fact had to go: at most ${MAX_MEMORIES} are kept.` : '';
+  const kept = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
+  const full = dropped > 0 ? ` The oldest of them had to go: at most ${kept} are kept.` : '';
   return { content: `Saved as number ${memory.id}.${mark}${full}` };
 }
 
 async function forget(memories: MemoryStore, { number }: Args, ctx: ToolContext): Promise<ToolResult> {
   if (number === undefined) throw new ToolError('bad_arguments', 'forget needs "number", as list shows it.');
-  const gone = await memories.forget(ctx.userId, number);
+  const gone = await memories.forget(ctx.memoryOwner, number);
   return { content: gone === 0 ? `There is no fact with number ${number}.` : `Forgot number ${number}.` };
 }
 
@@ -90,6 +96,6 @@ function shown(found: readonly MemoryRecord[], nothing: string): ToolResult {
     ({ id, text, untrusted }) => `${id}${untrusted ? ' (unverified)' : ''}: ${oneLine(text)}`,
   );
   if (found.length === MAX_SHOWN) lines.push(`(at most ${MAX_SHOWN} are shown; search for more)`);
-  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'operator';
-  return { content: lines.join('\n'), source };
+  const source = found.some(({ untrusted }) => untrusted) ? 'local' : 'verified';
+  return { content: lines.join('\n'), source, from: 'the memory' };
 }

@@ -3,15 +3,20 @@ import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { parseAddress } from '../contracts/message.ts';
 import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
-import type { Post } from '../contracts/delivery.ts';
+import type { Post, PostResult } from '../contracts/delivery.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool } from '../contracts/tool.ts';
+import { inMegabytes } from '../lib/text.ts';
 
-const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
+/** Where a message or file of a turn goes, when not to the chat of the turn. */
+export const postAddress = z
+  .templateLiteral([z.string().min(1), ':', z.string().min(1)])
+  .optional()
+  .describe('Another address of this same conversation; usually left out.');
 
 const parameters = z.strictObject({
   text: z.string().trim().min(1).max(MAX_POST_CHARS).describe('Markdown.'),
-  address: address.optional().describe('Another address of this same conversation; usually left out.'),
+  address: postAddress,
 });
 
 export function createMessage(post: Post): Tool {
@@ -33,25 +38,33 @@ export function createMessage(post: Post): Tool {
       const to = asked ?? ctx.address;
       parseAddress(to);
       const result = await post({ ref: ctx.callKey, turnId: ctx.turnId, address: to, content: text });
-      switch (result.kind) {
-        case 'posted':
-          ctx.emit({ type: 'message_sent', seq: result.seq, content: text });
-          return { content: 'Sent.' };
-        case 'known':
-          return { content: 'Sent.' };
-        case 'full':
-          return {
-            content: `Not sent: a turn sends at most ${result.limit} messages. Put the rest into your answer.`,
-            isError: true,
-          };
-        case 'foreign':
-          return {
-            content: `Not sent: ${to} is not an address of this conversation. Leave the address out to write here.`,
-            isError: true,
-          };
-        default:
-          return result satisfies never;
-      }
+      if (result.kind === 'posted') ctx.emit({ type: 'message_sent', seq: result.seq, content: text });
+      return result.kind === 'posted' || result.kind === 'known' ? { content: 'Sent.' } : notSent(result, to);
     },
   });
+}
+
+/** What the model reads of a message or file that was not sent to the address `to`. */
+export function notSent(
+  result: Exclude<PostResult, { kind: 'posted' | 'known' }>,
+  to: string,
+): { content: string; isError: true } {
+  switch (result.kind) {
+    case 'full':
+      return refusal(
+        `a turn sends at most ${result.limit} messages and files. Put the rest into your answer.`,
+      );
+    case 'foreign':
+      return refusal(`${to} is not an address of this conversation. Leave the address out to write here.`);
+    case 'no_files':
+      return refusal('this chat takes no files. Put what matters into your answer.');
+    case 'too_large':
+      return refusal(`the file is too large: this chat takes at most ${inMegabytes(result.limit)}.`);
+    default:
+      return result satisfies never;
+  }
+}
+
+function refusal(why: string): { content: string; isError: true } {
+  return { content: `Not sent: ${why}`, isError: true };
 }

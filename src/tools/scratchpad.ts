@@ -2,13 +2,17 @@
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/notes.ts';
-import type { ScratchpadStore } from '../contracts/notes.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/store/notes.ts';
+import type { ScratchpadStore } from '../contracts/store/notes.ts';
+import { mergeSources } from '../contracts/risk.ts';
+import type { Source } from '../contracts/risk.ts';
 import { defineTool } from '../contracts/tool.ts';
-import type { ToolContext } from '../contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../contracts/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 const MAX_NOTE_NAME_CHARS = 80;
+/** Name of the source for the model. */
+const FROM = 'the scratchpad';
 /** What the list of all notes shows of each. */
 const GLIMPSE_CHARS = 80;
 
@@ -25,6 +29,9 @@ const parameters = z.strictObject({
 
 type Args = z.infer<typeof parameters>;
 
+/** Where nobody says what was read before, the worst is assumed. */
+const UNKNOWN: readonly Source[] = ['local'];
+
 /** Makes the tool over the notes of all sessions; a call acts on the session of its context. */
 export function createScratchpadTool(scratchpad: ScratchpadStore) {
   return defineTool({
@@ -36,17 +43,18 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
     effect: 'idempotent',
     risk: () => 'safe',
     reach: () => 'session',
-    // A note may hold what a page or a file said, in a turn that nobody remembers any more.
-    results: 'local',
+    // Text of a note has the sources that were read before it was written.
+    results: 'operator',
     async execute(args: Args, ctx) {
-      if (args.action === 'read') return { content: await read(scratchpad, args, ctx) };
+      if (args.action === 'read') return await read(scratchpad, args, ctx);
       if (args.name === undefined) throw new ToolError('missing_argument', `"${args.action}" needs "name".`);
       if (args.action === 'delete') {
         await scratchpad.setNote(ctx.sessionKey, args.name, undefined);
         return { content: `There is no note ${JSON.stringify(args.name)} any more.` };
       }
       if (args.text === undefined) throw new ToolError('missing_argument', '"set" needs "text".');
-      if (await scratchpad.setNote(ctx.sessionKey, args.name, args.text)) {
+      const note = { text: args.text, sources: ctx.sources ?? UNKNOWN };
+      if (await scratchpad.setNote(ctx.sessionKey, args.name, note)) {
         return { content: `Noted ${JSON.stringify(args.name)}, ${args.text.length} characters.` };
       }
       throw new ToolError('scratchpad_full', `There are ${MAX_NOTES} notes already: delete one first.`);
@@ -54,21 +62,25 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
   });
 }
 
-async function read(scratchpad: ScratchpadStore, args: Args, ctx: ToolContext): Promise<string> {
+async function read(scratchpad: ScratchpadStore, args: Args, ctx: ToolContext): Promise<ToolResult> {
   const notes = await scratchpad.notes(ctx.sessionKey);
   if (args.name !== undefined) {
     const note = notes.get(args.name);
-    if (note !== undefined) return note;
+    if (note !== undefined) return { content: note.text, sources: note.sources, from: FROM };
     const names = [...notes.keys()].map((name) => JSON.stringify(name)).join(', ') || 'none';
     throw new ToolError(
       'no_such_note',
       `There is no note ${JSON.stringify(args.name)}. The notes are: ${names}.`,
     );
   }
-  if (notes.size === 0) return 'The scratchpad is empty.';
+  if (notes.size === 0) return { content: 'The scratchpad is empty.' };
   const lines = [...notes].map(
-    ([name, text]) =>
+    ([name, { text }]) =>
       `${JSON.stringify(name)} (${text.length} characters): ${oneLine(text).slice(0, GLIMPSE_CHARS).toWellFormed()}`,
   );
-  return lines.join('\n');
+  const sources = [...notes.values()].reduce<readonly Source[]>(
+    (all, note) => mergeSources(all, note.sources),
+    [],
+  );
+  return { content: lines.join('\n'), sources, from: FROM };
 }

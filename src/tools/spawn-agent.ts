@@ -17,6 +17,9 @@ import type { SpawnOutcome } from '../contracts/subagents.ts';
 /** More than a subagent takes, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;
 
+/** Name of the source for the model. */
+const FROM = 'a subagent';
+
 const parameters = z.strictObject({
   task: z
     .string()
@@ -56,15 +59,21 @@ export const spawnAgent = defineTool({
 function toResult(outcome: SpawnOutcome): ToolResult {
   switch (outcome.kind) {
     case 'refused':
-      return { content: `No subagent was made. ${outcome.text}`, isError: true };
+      return { content: `No subagent was made. ${outcome.text}`, isError: true, source: 'operator' };
     case 'started':
       return {
         content: `The subagent ${outcome.agentId} works in the background. Its result will come as a message; do not wait for it.`,
+        source: 'operator',
       };
     case 'finished':
       return outcome.completedNormally
-        ? { content: outcome.text }
-        : { content: `The subagent ended before it was finished:\n${outcome.text}`, isError: true };
+        ? { content: outcome.text, sources: outcome.sources, from: FROM }
+        : {
+            content: `The subagent ended before it was finished:\n${outcome.text}`,
+            isError: true,
+            sources: outcome.sources,
+            from: FROM,
+          };
     default:
       return outcome satisfies never;
   }

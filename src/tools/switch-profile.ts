@@ -1,7 +1,7 @@
 /** The tool `switch_profile`: other tools, another prompt, another model from the next iteration of the turn on (N-55). */
 import { z } from 'zod';
-import type { SessionStore } from '../contracts/ledger.ts';
-import { SWITCH_PROFILE } from '../contracts/profile.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
+import { mayUseProfile, SWITCH_PROFILE } from '../contracts/profile.ts';
 import type { Profile } from '../contracts/profile.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool } from '../contracts/tool.ts';
@@ -34,7 +34,8 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
     async execute({ profile: id }: z.infer<typeof parameters>, ctx) {
       const list = profiles().map(describe).join('\n');
       if (id === undefined) return { content: `The profiles (now: ${ctx.profileId}):\n${list}` };
-      if (!profiles().some((profile) => profile.id === id)) {
+      const found = profiles().find((profile) => profile.id === id);
+      if (found === undefined) {
         return { content: `There is no profile "${id}". The profiles:\n${list}`, isError: true };
       }
       if (ctx.agentId !== undefined) {
@@ -43,8 +44,8 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
           isError: true,
         };
       }
-      if (!(await isOwner(ctx.userId))) {
-        const content = 'Only an owner may change the profile. Tell the user.';
+      if (!mayUseProfile(found, { owner: await isOwner(ctx.userId), current: ctx.profileId })) {
+        const content = 'Only an owner may change to this profile. Tell the user.';
         return { content, isError: true };
       }
       await check(id, ctx.signal);

@@ -1,8 +1,10 @@
 /** The tool `todo`: the session's list of what is to be done, which people see tick (N-27, N-38). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/notes.ts';
-import type { Todo, TodoStore } from '../contracts/notes.ts';
+import { mergeSources } from '../contracts/risk.ts';
+import type { Source } from '../contracts/risk.ts';
+import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/store/notes.ts';
+import type { Todo, TodoStore } from '../contracts/store/notes.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { ToolContext, ToolResult } from '../contracts/tool.ts';
 
@@ -33,6 +35,9 @@ const parameters = z.strictObject({
 });
 
 type Args = z.infer<typeof parameters>;
+
+/** Where nobody says what was read before, the worst is assumed. */
+const UNKNOWN: readonly Source[] = ['local'];
 
 /** Makes the tool over the lists of all sessions; a call acts on the session of its context. */
 export function createTodoTool(todos: TodoStore) {
@@ -81,7 +86,9 @@ async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<
     if (text === '') throw new ToolError('empty_item', `Item ${at + 1} has no text.`);
     const known = before.get(text);
     const given = item.validation ?? (known?.status === 'done' ? known.validation : undefined);
-    return { text, status: item.status, ...validationOf(item.status, given, ctx, `item ${at + 1}`) };
+    const checked = validationOf(item.status, given, ctx, `item ${at + 1}`);
+    const sources = mergeSources(known?.sources ?? [], ctx.sources ?? UNKNOWN);
+    return { text, status: item.status, ...checked, ...(sources.length > 0 && { sources }) };
   });
   await todos.setTodos(ctx.sessionKey, items);
   return items;
@@ -105,5 +112,7 @@ function validationOf(
 }
 
 function shown(items: readonly Todo[]): ToolResult {
-  return { content: items.length === 0 ? 'The todo list is empty.' : writeTodos(items) };
+  if (items.length === 0) return { content: 'The todo list is empty.' };
+  const sources = items.reduce<readonly Source[]>((all, item) => mergeSources(all, item.sources ?? []), []);
+  return { content: writeTodos(items), sources, from: 'the todo list' };
 }

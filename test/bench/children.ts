@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -43,6 +43,8 @@ export interface GatewayProcess {
   readyAfterMs: number;
   /** Resident memory in MB. */
   rss(): number;
+  /** Milliseconds that its main thread has used a processor; undefined where /proc does not tell. */
+  mainThreadMs(): number | undefined;
   /** A number of /metrics. */
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
@@ -77,6 +79,17 @@ export async function startGateway(home: string, env: Record<string, string>): P
   return {
     url,
     readyAfterMs,
+    mainThreadMs() {
+      try {
+        const [onCpu = ''] = readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, 'utf8').split(
+          ' ',
+        );
+        return Number(onCpu) / 1e6;
+      } catch {
+        // Only Linux has it.
+        return undefined;
+      }
+    },
     rss: () =>
       Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1_024,
     async metric(name) {

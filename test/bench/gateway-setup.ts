@@ -3,13 +3,18 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { TablePlace } from '../crash/rows.ts';
 import { BENCH_TOKEN, startGateway } from './children.ts';
 import type { GatewayProcess, Helper } from './children.ts';
 import { postRequest, Wire } from './wire.ts';
 import type { Took } from './wire.ts';
 
 /** Limits above their defaults, because a thousand streams run at once. */
-export const RAISED = { providers: { ollama: { concurrency: 1_024 } }, turns: { concurrency: 1_024 } };
+export const RAISED = {
+  providers: { ollama: { concurrency: 1_024 } },
+  turns: { concurrency: 1_024 },
+  access: { telegram: { dm: 'open' } },
+};
 
 /** What a first token of the bench's model looks like: in the gateway's chunks, and in the model's own lines. */
 const MARK = '"content":"word';
@@ -17,10 +22,12 @@ const MARK = '"content":"word';
 export interface RunningGateway {
   /** `embedded` or `postgres`. */
   on: string;
+  /** Where its tables are. */
+  place: TablePlace;
   model: Helper;
   gateway: GatewayProcess;
-  /** Restarts the gateway with more in its environment. */
-  restart(env?: Record<string, string>): Promise<GatewayProcess>;
+  /** Restarts the gateway with more in its environment, and in its `config.json`. */
+  restart(env?: Record<string, string>, settings?: Record<string, unknown>): Promise<GatewayProcess>;
   close(): Promise<void>;
 }
 
@@ -28,17 +35,22 @@ export interface RunningGateway {
 export async function openGateway(model: Helper, databaseUrl?: string): Promise<RunningGateway> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-bench-'));
   const file = path.join(home, 'config.json');
-  writeFileSync(file, JSON.stringify(RAISED));
-  chmodSync(file, 0o600);
+  const configure = (settings: Record<string, unknown> = {}): void => {
+    writeFileSync(file, JSON.stringify({ ...RAISED, ...settings }));
+    chmodSync(file, 0o600);
+  };
+  configure();
   const fixed = { OLLAMA_HOST: model.url, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) };
   const start = (env: Record<string, string> = {}): Promise<GatewayProcess> =>
     startGateway(home, { ...fixed, ...env });
   const gateway: RunningGateway = {
     on: databaseUrl === undefined ? 'embedded' : 'postgres',
+    place: databaseUrl === undefined ? { socketPath: path.join(home, 'pg.sock') } : { url: databaseUrl },
     model,
     gateway: await start(),
-    async restart(env) {
+    async restart(env, settings) {
       await gateway.gateway.stop();
+      configure(settings);
       gateway.gateway = await start(env);
       return gateway.gateway;
     },

@@ -12,7 +12,7 @@ const replies = new Map<string, Reply>();
 function replyTo(text: string): Reply {
   const known = replies.get(text);
   if (known !== undefined) return known;
-  const [, say, rate, count] = /^(?:say (\d+)|pace (\d+) (\d+))$/.exec(text) ?? [];
+  const [, say, rate, count] = /(?:^|\s)(?:say (\d+)|pace (\d+) (\d+))$/m.exec(text) ?? [];
   const tokens = Number(say ?? count ?? 0);
   const words = Array.from({ length: tokens }, (_, index) => `word${index} `);
   const reply: Reply = tokens === 0 ? { hold: true } : { text: words };

@@ -2,13 +2,16 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startHelper } from './children.ts';
+import { chatsOnScreen } from './chats.ts';
 import { openPostgres } from './databases.ts';
 import { isMissed, table } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { addedToFirstToken, firstTokenUnderLoad, firstTokenInOldSession } from './first-token.ts';
 import { openGateway, RAISED } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
+import { answerToNote } from './notes.ts';
 import { idleMemory, startToReady } from './process.ts';
+import { longestStall } from './stall.ts';
 import { stopToClosed } from './stop.ts';
 import { pacedStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
@@ -23,13 +26,16 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
   ['8', 'from /stop to the closed model connection', stopToClosed],
+  ['stall', 'the longest stall of the event loop by one request', longestStall],
+  ['chats', 'what people in chats on Telegram and Discord see, and when', chatsOnScreen],
   ['4', '256 and 1,000 sessions streaming (minutes)', pacedStreams],
+  ['notes', 'from the answer to a first message to the note of its id', answerToNote],
   ['6', 'from start to ready', startToReady],
   ['7', 'memory of an idle gateway', idleMemory],
 ];
 
 /** Rows 4 and 5 take minutes each: they are measured when they are asked for. */
-const DEFAULT_ROWS = '1,2,3,memory,6,7,8';
+const DEFAULT_ROWS = '1,2,3,memory,6,7,8,stall,chats';
 const PLACES = ['embedded', 'postgres'];
 const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]
 

@@ -1,6 +1,6 @@
 /** An approval requested in a Telegram chat, whose process is killed, decided on the page: it counts for every channel, and the call runs once. */
 import { expect, it, vi } from 'vitest';
-import { killedWhileAsking } from '../flows/asking-gateway.ts';
+import { killedWhileAsking } from '../flows/approvals/asking-gateway.ts';
 import { OWNER } from '../flows/setup.ts';
 import { WAIT } from './browser.ts';
 import { describePage } from './describe-page.ts';
@@ -20,7 +20,10 @@ describePage('an approval whose process was killed', (tab) => {
     await tab.screenshot('approval-decided');
     await shows(/Approved by the HTTP API/);
     await shows(/echo: do it/);
-    expect(telegram.messages(chat).flatMap(({ buttons }) => buttons)).toEqual([]);
+    await vi.waitFor(
+      () => expect(telegram.messages(chat).flatMap(({ buttons }) => buttons)).toEqual([]),
+      WAIT,
+    );
     expect([...effects.counts().values()]).toEqual([1]);
 
     expect(await press(`approve:${id}`)).toContain('already');

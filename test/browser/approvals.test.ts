@@ -1,7 +1,7 @@
 /** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
-import type { ApprovalDecision } from '../../src/contracts/records.ts';
+import type { ApprovalDecision } from '../../src/contracts/store/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
@@ -48,6 +48,16 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     return turn;
   }
 
+  it('are shown without buttons to a token that may not decide them, and its menu has only what it may use', async () => {
+    fixture.api.gateway.tokens.set('Bearer admin-token-of-the-owner', { tokenId: 'admin', scopes: ['chat'] });
+    await tab.page.reload();
+    await requestApproval('q0', 'rm -rf old');
+    await tab.page.getByText('Your token may not decide this.').waitFor();
+    expect(await tab.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await tab.page.getByLabel('Message', { exact: true }).fill('/');
+    await expect.poll(() => tab.page.locator('#command-menu .command').count()).toBe(1);
+  });
+
   it('show what would run and why, also after a reload, and send the decision once (S-37)', async () => {
     await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
     await tab.page.getByText('It deletes files.').waitFor();
@@ -59,6 +69,25 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'Approve' }).click();
     await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
     expect(decided).toEqual([['q1', 'approved']]);
+  });
+
+  it('show the files that the call names, with their text where it is short', async () => {
+    const turn = await fixture.ask('build it');
+    const named = [
+      { path: 'build.sh', bytes: 9, sha256: 'a'.repeat(64), text: 'echo <b>\u202e' },
+      { path: 'big.bin', bytes: 9_000_000, sha256: 'b'.repeat(64) },
+      { path: 'long.sh', namedIn: 'build.sh', bytes: 70_000, sha256: 'c'.repeat(64), mayNameMore: true },
+      { path: 'run', problem: '"run" is a link; only plain files and folders are used.' },
+    ];
+    fixture.api.gateway.pendingApprovals = [{ ...approval(turn, 'q4', 'sh build.sh'), files: named }];
+    turn.emit({ type: 'approval_needed', approvalId: 'q4' });
+    await tab.page.getByText('May I do this?').waitFor();
+    const shown = await tab.page.locator('.approval').textContent();
+    expect(shown).toContain(`build.sh, 9 bytes, SHA-256 ${'a'.repeat(64)}echo <b>\\u{202e}`);
+    expect(shown).toContain('big.bin, 9000000 bytes');
+    expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
+    expect(shown).toContain('It may name further files, which are not shown');
+    expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 
   it('can be denied, and disappear when they are decided elsewhere', async () => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApprovalRecord, PlanWait } from '../../src/contracts/approvals.ts';
 import type { Plan } from '../../src/contracts/plan.ts';
-import type { PlanAction, PlanAnswer } from '../../src/contracts/plan-store.ts';
+import type { PlanAction, PlanAnswer } from '../../src/contracts/store/plan-store.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { WAIT } from './browser.ts';

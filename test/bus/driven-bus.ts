@@ -5,7 +5,7 @@ import { createMessageBus } from '../../src/bus/message-bus.ts';
 import type { StopNotifier } from '../../src/bus/message-bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { ErrorDetails } from '../../src/contracts/errors.ts';
-import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/lanes.ts';
+import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/store/lanes.ts';
 import { recordingLog } from './events.ts';
 import { MemoryLanes } from './memory-lanes.ts';
 

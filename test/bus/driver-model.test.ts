@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { campaignSize } from '../campaign.ts';
 import { HEARTBEAT_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
-import type { LaneKey } from '../../src/contracts/lanes.ts';
+import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { drivenBus, flaky, pass, useDrivenBuses } from './driven-bus.ts';
 import type { DrivenBus, OpenRun } from './driven-bus.ts';
 import { MemoryLanes } from './memory-lanes.ts';

@@ -108,13 +108,22 @@ describe('the event bus', () => {
     await vi.waitFor(() => expect(slow).toHaveLength(100));
   });
 
+  it('shows a listener that came before a resumed turn what the turn had already said', () => {
+    const { bus } = busOnOneNode();
+    const seen: AgentEvent[] = [];
+    bus.subscribe({ sessionKey: KEY }, (event) => seen.push(event));
+    bus.turn({ sessionKey: KEY, turnId: 't', epoch: 2, textSoFar: 'Step one.' });
+    bus.turn({ sessionKey: KEY, turnId: 'u', epoch: 3 });
+    expect(seen).toMatchObject([{ type: 'snapshot', text: 'Step one.', turnId: 't', epoch: 2, eventSeq: 0 }]);
+  });
+
   it("marks a subagent's events and keeps its text out of the turn's (N-56)", () => {
     const { bus } = busOnOneNode();
     const heard: AgentEvent[] = [];
     bus.subscribe({}, (event) => heard.push(event));
     const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1, textSoFar: 'Mine.' });
     turn.emit({ type: 'stream_chunk', msgId: 'c', delta: 'Its.' }, { agentId: 'child' });
-    expect(heard[0]).toMatchObject({ agentId: 'child', isSubagent: true, delta: 'Its.' });
+    expect(heard.at(-1)).toMatchObject({ agentId: 'child', isSubagent: true, delta: 'Its.' });
     expect(bus.replay(KEY, '9-9').events).toMatchObject([{ type: 'snapshot', text: 'Mine.' }]);
   });
 

@@ -7,13 +7,15 @@ import type {
   LaneCapacity,
   LaneStep,
   LaneStore,
-} from '../../src/contracts/lanes.ts';
+} from '../../src/contracts/store/lanes.ts';
 
 interface Message {
   dedupe: string;
   payload: unknown;
   attempts: number;
   crashes: number;
+  loneCrashes: number;
+  waitedMs: number;
   error?: string;
   dead?: boolean;
 }
@@ -98,7 +100,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     const lane = this.lane(key);
     const known = lane.messages.findIndex((message) => message.dedupe === dedupe);
     if (known >= 0) return { seq: known + 1, duplicate: true, heads: [] };
-    lane.messages.push({ dedupe, payload, attempts: 0, crashes: 0 });
+    lane.messages.push({ dedupe, payload, attempts: 0, crashes: 0, loneCrashes: 0, waitedMs: 0 });
     const free = lane.owner === undefined && lane.wakeAt <= now();
     const heads = free && this.#isLive(node) ? [this.#claim(lane, node)] : [];
     return { seq: lane.messages.length, duplicate: false, heads };
@@ -118,7 +120,10 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     const lane = this.#held(fence);
     const message = lane.messages[lane.head];
     if (message !== undefined && options.attempt) message.attempts += 1;
-    if (message !== undefined && options.error !== undefined) message.error = options.error;
+    if (message !== undefined && options.error !== undefined) {
+      message.error = options.error;
+      message.waitedMs += options.delayMs;
+    }
     lane.owner = undefined;
     lane.wakeAt = now() + options.delayMs;
   }
@@ -156,10 +161,11 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       sweep: (...args) => this.sweep(...args),
       flags: (...args) => this.flags(...args),
       append: (...args) => this.append(...args),
-      finish: (...args) => this.finish(...args),
+      finish: (fence, error) => this.finish(fence, error),
       release: (...args) => this.release(...args),
       stop: refuse,
       park: refuse,
+      parkForCaller: refuse,
       decide: refuse,
       deadLetters: refuse,
       replayDeadLetter: refuse,
@@ -184,11 +190,13 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
   #claim(lane: Lane, node: string): LaneHead {
     lane.owner = node;
     lane.epoch += 1;
-    const { dedupe, payload, attempts, crashes } = lane.messages[lane.head] ?? {
+    const { dedupe, payload, attempts, crashes, loneCrashes, waitedMs } = lane.messages[lane.head] ?? {
       dedupe: '',
       payload: null,
       attempts: 0,
       crashes: 0,
+      loneCrashes: 0,
+      waitedMs: 0,
     };
     const stopped = lane.stopSeq > lane.head;
     return {
@@ -200,6 +208,9 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       payload,
       attempts,
       crashes,
+      loneCrashes,
+      waitedMs,
+      unreported: 0,
       stopped,
     };
   }

@@ -1,10 +1,10 @@
 /** The message bus over lanes in memory: order, room, retries and dead letters, under fake time. */
 import { describe, expect, it, vi } from 'vitest';
-import { MAX_ATTEMPTS, MAX_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
+import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { MAX_WAITING_HEADS } from '../../src/bus/lane-workers.ts';
 import { SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
-import type { LaneKey } from '../../src/contracts/lanes.ts';
+import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
 const LANE: LaneKey = 'in:telegram:1';
@@ -129,6 +129,19 @@ describe('a failing head', () => {
     expect(driven.runs[3]!.head.attempts).toBe(3);
   });
 
+  it('that waits for another side comes back after its pause, without an attempt', async () => {
+    const driven = await start();
+    await driven.send(LANE, 'a');
+    for (let run = 0; run < MAX_ATTEMPTS + 1; run += 1) {
+      driven.runs[run]!.end({ kind: 'waiting', error: flaky(), delayMs: 5_000 });
+      await pass(4_999);
+      expect(driven.runs).toHaveLength(run + 1);
+      await pass(SWEEP_MS + 1);
+    }
+    expect(driven.runs.at(-1)!.head).toMatchObject({ attempts: 0, waitedMs: 5_000 * (MAX_ATTEMPTS + 1) });
+    expect(driven.deadLetters).toEqual([]);
+  });
+
   it(`becomes a dead letter at failure ${MAX_ATTEMPTS}, and the lane continues`, async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
@@ -150,15 +163,15 @@ describe('a failing head', () => {
     expect(driven.deadLetters).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
   });
 
-  it(`is not run again after ${MAX_CRASHES} crashes`, async () => {
+  it(`is not run again after ${MAX_LONE_CRASHES} crashes at which it was the only suspect`, async () => {
     const driven = await start();
     await driven.lanes.append(LANE, 'a', {});
-    driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES - 1;
+    driven.lanes.lane(LANE).messages[0]!.loneCrashes = MAX_LONE_CRASHES - 1;
     await pass(SWEEP_MS);
     expect(driven.runs).toHaveLength(1);
     await driven.lanes.release(driven.runs[0]!.head, { delayMs: 0, attempt: false });
     driven.runs[0]!.end({ kind: 'parked' });
-    driven.lanes.lane(LANE).messages[0]!.crashes = MAX_CRASHES;
+    driven.lanes.lane(LANE).messages[0]!.loneCrashes = MAX_LONE_CRASHES;
     await pass(SWEEP_MS);
     expect(driven.deadLetters).toMatchObject([{ error: { code: 'crashed' } }]);
     expect(driven.runs).toHaveLength(1);
@@ -179,13 +192,13 @@ describe('a failing head', () => {
   it('of class poll never becomes a dead letter, whatever it throws', async () => {
     const driven = await start();
     await driven.send('poll:telegram:7', 'hold');
-    for (let index = 0; index < 3 * MAX_CRASHES; index += 1) {
+    for (let index = 0; index < 3 * MAX_LONE_CRASHES; index += 1) {
       driven.runs.at(-1)!.fail(index % 2 === 0 ? flaky() : new Error('a bug'));
-      driven.lanes.lane('poll:telegram:7').messages[0]!.crashes += 1;
+      driven.lanes.lane('poll:telegram:7').messages[0]!.loneCrashes += 1;
       await pass(1_000 + SWEEP_MS);
     }
     expect(driven.deadLetters).toEqual([]);
-    expect(driven.runs).toHaveLength(3 * MAX_CRASHES + 1);
+    expect(driven.runs).toHaveLength(3 * MAX_LONE_CRASHES + 1);
   });
 
   it('is dropped without a write to the database when the lane has moved on', async () => {

@@ -1,28 +1,49 @@
 /** The fan-out over a real NATS server, which is asked for at `NATS_URL` or on this machine. */
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { connect as connectNats } from '@nats-io/transport-node';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { chooseFanout } from '../../src/bus/index.ts';
 import { createNatsFanout, parseNatsUrl } from '../../src/bus/nats-fanout.ts';
+import type { NatsFanoutOptions } from '../../src/bus/nats-fanout.ts';
+import type { Fanout } from '../../src/contracts/bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { fanoutContract } from '../contracts/fanout.ts';
+import { hasOpenssl, makeCertificates } from '../fakes/certificates.ts';
 import { recordingLog } from './events.ts';
 
 const URL_OF_NATS = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222';
 
-const isThere = await new Promise<boolean>((resolve) => {
-  const { hostname, port } = new URL(URL_OF_NATS);
-  const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
-  const end = (answer: boolean) => () => {
-    socket.destroy();
-    resolve(answer);
-  };
-  socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false));
-});
+const answers = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 1_000 });
+    const end = (answer: boolean) => () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false));
+  });
+const isThere = await answers(new URL(URL_OF_NATS).hostname, Number(new URL(URL_OF_NATS).port));
+const canServeTls = hasOpenssl && spawnSync('nats-server', ['--version']).status === 0;
 if (!isThere) process.stderr.write('SKIPPED: the NATS tests, because no server answers at NATS_URL.\n');
 
 const LONG = { timeout: 15_000 };
+
+/** The key that the nodes of the tests share. */
+const KEY = randomBytes(32);
+
+function natsFanout(
+  options: Pick<NatsFanoutOptions, 'url' | 'subject'> & Partial<NatsFanoutOptions>,
+): Fanout {
+  return createNatsFanout({ key: KEY, log: recordingLog().log, epochNow: Date.now, ...options });
+}
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -35,7 +56,7 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
     const { log } = recordingLog();
     const heard: string[] = [];
     const fanouts = [subject, subject, `${subject}.other`].map((name) =>
-      createNatsFanout({ url: URL_OF_NATS, subject: name, log }),
+      natsFanout({ url: URL_OF_NATS, subject: name, log }),
     );
     for (const [index, fanout] of fanouts.entries()) {
       open.push(await fanout.subscribe((batch) => heard.push(`${index}:${batch}`)));
@@ -50,17 +71,98 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
 
   fanoutContract(() => {
     const subject = `parley.test.${newId()}`;
-    const make = () => createNatsFanout({ url: URL_OF_NATS, subject, log: recordingLog().log });
+    const make = () => natsFanout({ url: URL_OF_NATS, subject });
     return Promise.resolve([make(), make()]);
   });
+
+  it('drops, counts and reports what other clients of the server write, repeat or change', async () => {
+    const subject = `parley.test.${newId()}`;
+    const { log, lines } = recordingLog();
+    const heard: string[] = [];
+    const [near, far] = [
+      natsFanout({ url: URL_OF_NATS, subject }),
+      natsFanout({ url: URL_OF_NATS, subject, log }),
+    ];
+    open.push(await near.subscribe(() => undefined));
+    open.push(await far.subscribe((batch) => heard.push(batch)));
+    const client = await connectNats({ servers: new URL(URL_OF_NATS).host });
+    open.push(() => client.close());
+    const seen: Uint8Array[] = [];
+    client.subscribe(subject, { callback: (_, message) => void seen.push(message.data) });
+    await client.flush();
+    near.publish('node-1 1 -\n{"hello":true}\n');
+    await vi.waitFor(() => expect([heard.length, seen.length]).toEqual([1, 1]), LONG);
+    expect(Buffer.from(seen[0]!).toString('latin1')).not.toContain('hello');
+    client.publish(subject, 'node-2 1 -\n{"event":{"type":"turn_started"}}\n');
+    client.publish(subject, seen[0]);
+    const changed = Buffer.from(seen[0]!);
+    changed[changed.length - 1]! ^= 1;
+    client.publish(subject, changed);
+    await vi.waitFor(() => expect(far.refused?.()).toBe(3), LONG);
+    expect(heard).toHaveLength(1);
+    expect(lines.join('')).toContain('nats_batches_refused');
+  });
+
+  it('is chosen on a shared database only, whose nodes find each other by its secret', async () => {
+    const { log } = recordingLog();
+    const nobody: Fanout = { publish: () => undefined, subscribe: () => Promise.reject(new Error('unused')) };
+    const secretOf = () => ({ subject: randomBytes(16).toString('hex'), key: randomBytes(32) });
+    const [ours, theirs] = [secretOf(), secretOf()];
+    const heard: string[] = [];
+    const fanouts: (Fanout | undefined)[] = [];
+    for (const [index, secret] of [ours, ours, theirs].entries()) {
+      const database = { fanout: nobody, fanoutSecret: () => Promise.resolve(secret) };
+      const fanout = await chooseFanout(URL_OF_NATS, database, log);
+      fanouts.push(fanout);
+      open.push(await fanout!.subscribe((batch) => heard.push(`${index}:${batch}`)));
+    }
+    await vi.waitFor(() => {
+      fanouts[0]?.publish('batch');
+      expect(heard).toContain('1:batch');
+    }, LONG);
+    expect(new Set(heard)).toEqual(new Set(['1:batch']));
+    const fanoutSecret = () => Promise.reject(new Error('unused'));
+    expect(await chooseFanout(URL_OF_NATS, { fanoutSecret }, log)).toBeUndefined();
+    expect(await chooseFanout(undefined, { fanout: nobody, fanoutSecret }, log)).toBe(nobody);
+  });
+
+  it('does not connect without TLS when the address begins with tls://', async () => {
+    const { host } = new URL(URL_OF_NATS);
+    const failure = await natsFanout({ url: `tls://${host}`, subject: 's' })
+      .subscribe(() => undefined)
+      .catch(String);
+    expect(failure).toMatch(/NATS_URL cannot be used .*TLS/);
+  });
+
+  it.skipIf(!canServeTls)(
+    'connects over TLS to a server whose certificate is trusted, and to no other',
+    async () => {
+      const server = await startTlsServer();
+      open.push(() => server.close());
+      const url = `tls://localhost:${server.port}`;
+      const attempt = async (): Promise<string> => {
+        const ended = await natsFanout({ url, subject: 's' })
+          .subscribe(() => undefined)
+          .catch((error: unknown) => String(error));
+        if (typeof ended === 'string') return ended;
+        await ended();
+        return 'connected';
+      };
+      expect(await attempt()).toMatch(/NATS_URL cannot be used .*certificate/);
+      const known = getCACertificates();
+      setDefaultCACertificates([...known, await readFile(server.authority, 'utf8')]);
+      open.push(async () => setDefaultCACertificates(known));
+      expect(await attempt()).toBe('connected');
+    },
+  );
 
   it('reconnects by itself when the connection was cut', async () => {
     const subject = `parley.test.${newId()}`;
     const { log, lines } = recordingLog();
     const proxy = await cuttingProxy(new URL(URL_OF_NATS));
     open.push(() => proxy.close());
-    const near = createNatsFanout({ url: `nats://127.0.0.1:${proxy.port}`, subject, log });
-    const far = createNatsFanout({ url: URL_OF_NATS, subject, log });
+    const near = natsFanout({ url: `nats://127.0.0.1:${proxy.port}`, subject, log });
+    const far = natsFanout({ url: URL_OF_NATS, subject, log });
     const heard: string[] = [];
     open.push(await near.subscribe((batch) => heard.push(batch)));
     open.push(await far.subscribe(() => undefined));
@@ -75,12 +177,12 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
 
 describe('NATS_URL', () => {
   it('is parsed into addresses and login', () => {
-    expect(parseNatsUrl('nats://one:1,nats://two')).toEqual({ servers: ['one:1', 'two:4222'], login: {} });
-    expect(parseNatsUrl('nats://u:p%40@h')).toEqual({
-      servers: ['h:4222'],
-      login: { user: 'u', pass: 'p@' },
-    });
-    expect(parseNatsUrl('nats://secret@h')).toEqual({ servers: ['h:4222'], login: { token: 'secret' } });
+    const plain = { login: {}, tls: false };
+    expect(parseNatsUrl('nats://one:1,nats://two')).toEqual({ ...plain, servers: ['one:1', 'two:4222'] });
+    expect(parseNatsUrl('nats://u:p%40@h')).toMatchObject({ login: { user: 'u', pass: 'p@' } });
+    expect(parseNatsUrl('nats://secret@h')).toMatchObject({ login: { token: 'secret' } });
+    expect(parseNatsUrl('nats://one,tls://two').tls).toBe(true);
+    expect(() => parseNatsUrl('http://one')).toThrow(/NATS_URL/);
   });
 
   it('is named but not repeated in the error when it is not a URL', () => {
@@ -93,17 +195,36 @@ describe('NATS_URL', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    const fanout = createNatsFanout({
-      url: `nats://u:pw@127.0.0.1:${port}`,
-      subject: 's',
-      log: recordingLog().log,
-    });
+    const fanout = natsFanout({ url: `nats://u:pw@127.0.0.1:${port}`, subject: 's' });
     const failure = await fanout.subscribe(() => undefined).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(GatewayError);
     expect(String(failure)).toContain('NATS_URL');
     expect(String(failure)).not.toContain('pw');
   });
 });
+
+/** A nats-server of the test's own, with a certificate for localhost. */
+async function startTlsServer() {
+  const certificates = await makeCertificates('DNS:localhost');
+  const holder = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => holder.once('listening', resolve));
+  const { port } = holder.address() as AddressInfo;
+  await new Promise((resolve) => holder.close(resolve));
+  const { certificate, key, authority } = certificates;
+  const tls = ['--tls', '--tlscert', certificate, '--tlskey', key];
+  const child = spawn('nats-server', ['-a', '127.0.0.1', '-p', String(port), ...tls], { stdio: 'ignore' });
+  await vi.waitFor(async () => expect(await answers('127.0.0.1', port)).toBe(true), LONG);
+  return {
+    port,
+    authority,
+    async close() {
+      const ended = once(child, 'close');
+      child.kill();
+      await ended;
+      await certificates.remove();
+    },
+  };
+}
 
 /** A TCP proxy whose connections can be cut. */
 async function cuttingProxy(target: URL) {

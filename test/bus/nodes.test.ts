@@ -93,8 +93,10 @@ describe('two nodes', () => {
     network.current.lose = () => false;
     turn.emit(chunk('time'));
     await flush();
-    expect(b.heard.map((event) => event.type)).toEqual(['stream_chunk', 'stream_chunk', 'snapshot']);
-    expect(b.heard[2]).toMatchObject({ text: 'Once upon a time', epoch: 1, eventSeq: 3 });
+    const types = b.heard.map((event) => event.type);
+    expect(types).toEqual(['snapshot', 'stream_chunk', 'stream_chunk', 'snapshot']);
+    expect(b.heard[0]).toMatchObject({ text: 'Once ' });
+    expect(b.heard[3]).toMatchObject({ text: 'Once upon a time', epoch: 1, eventSeq: 3 });
     turn.emit(chunk('!'));
     await flush();
     expect(textOnScreen(b.heard)).toBe('Once upon a time!');

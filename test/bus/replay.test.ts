@@ -125,8 +125,8 @@ describe('replay', () => {
       (base, steps, cut) => {
         const { bus } = setUp();
         const seen: AgentEvent[] = [];
-        bus.subscribe({}, (event) => seen.push(event));
         const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 2, textSoFar: base });
+        bus.subscribe({}, (event) => seen.push(event));
         for (const one of steps) {
           if ('say' in one) turn.emit({ type: 'stream_chunk', msgId: `m${one.call}`, delta: one.say });
           else if ('reset' in one) turn.emit({ type: 'stream_reset', msgId: `m${one.reset}` });

@@ -5,13 +5,18 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
-import { accessOf, environmentSchemaFor, fileSchemaFor, loadConfig, secretsOf } from '../../src/config.ts';
+import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
+import { accessOf, loadConfig, secretsOf } from '../../src/config.ts';
 import type { Config } from '../../src/config.ts';
 import { MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import type { Channel } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
+import type { SentMessage } from '../../src/contracts/message.ts';
+import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import { channelHealth } from '../../src/ops/channel-health.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
+import { MemoryConnections } from '../fakes/connections.ts';
 import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
 
@@ -43,26 +48,83 @@ function errorsOf(environment: Record<string, string>, file: object = {}, manife
 async function open(config: Config, name: string) {
   const channel = config.channels.find((one) => one.name === name);
   if (channel === undefined) throw new Error(`no channel ${name}`);
-  return await channel.create({ log: silentLog, gateway: new FakeGateway() });
+  const deps = { log: silentLog, gateway: new FakeGateway(), connections: new MemoryConnections() };
+  return await channel.create(deps);
+}
+
+/** The limit of a chat, as the channel declares it. */
+function rateOf({ name, capabilities }: Channel, chatId: string, first?: SentMessage): PlaceRate {
+  return capabilities.rates.of({ channel: name, chatId }, first);
 }
 
 describe('the settings of a channel', () => {
   it('have the intervals that Telegram and Discord allow as defaults', async () => {
     const config = load({ ...TELEGRAM, ...DISCORD });
     const telegram = await open(config, 'telegram');
-    expect(telegram.capabilities.editIntervalMs('42')).toBe(1_100);
-    expect(telegram.capabilities.editIntervalMs('-42')).toBe(3_100);
-    expect((await open(config, 'discord')).capabilities.editIntervalMs('42')).toBe(1_200);
+    expect(rateOf(telegram, '42').editIntervalMs).toBe(1_100);
+    expect(rateOf(telegram, '-42').editIntervalMs).toBe(3_000);
+    expect(rateOf(await open(config, 'discord'), '42').editIntervalMs).toBe(1_200);
   });
 
   it('reach the channel from config.json', async () => {
     const settings = { telegram: { editIntervalMs: { private: 700 } }, discord: { editIntervalMs: 900 } };
     const config = load({ ...TELEGRAM, ...DISCORD }, { channels: settings });
     const telegram = await open(config, 'telegram');
-    expect(telegram.capabilities.editIntervalMs('42')).toBe(700);
-    expect(telegram.capabilities.editIntervalMs('-42')).toBe(3_100);
-    expect((await open(config, 'discord')).capabilities.editIntervalMs('42')).toBe(900);
+    expect(rateOf(telegram, '42').editIntervalMs).toBe(700);
+    expect(rateOf(telegram, '-42').editIntervalMs).toBe(3_000);
+    expect(rateOf(await open(config, 'discord'), '42').editIntervalMs).toBe(900);
     expect((await open(config, 'http')).name).toBe('http');
+  });
+
+  it('set how fast a bot calls its platform', async () => {
+    const config = load(
+      { ...TELEGRAM, ...DISCORD },
+      {
+        channels: {
+          telegram: {
+            burst: { group: 7 },
+            reservedForFinals: { private: 0, group: 3 },
+            groupCallsPerMinute: 15,
+            callsPerSecond: { start: 10, most: 12 },
+          },
+          discord: { burst: 4, reservedForFinals: 2, callsPer5Seconds: 6, callsPerSecond: { most: 50 } },
+        },
+      },
+    );
+    const telegram = await open(config, 'telegram');
+    expect(telegram.capabilities.rates.callsPerSecond).toEqual({ start: 10, most: 12 });
+    expect(rateOf(telegram, '-42')).toEqual({
+      key: '-42',
+      editIntervalMs: 3_000,
+      burst: 7,
+      reserved: 3,
+      window: { calls: 15, ms: 60_000 },
+      countsForBot: true,
+    });
+    expect(rateOf(telegram, '42')).toMatchObject({ burst: 4, reserved: 0 });
+    const discord = await open(config, 'discord');
+    expect(discord.capabilities.rates.callsPerSecond).toEqual({ start: 45, most: 50 });
+    expect(rateOf(discord, '42')).toMatchObject({
+      burst: 4,
+      reserved: 2,
+      window: { calls: 6, ms: 5_000 },
+    });
+  });
+
+  it('limit each Discord thread by itself, and replies to commands neither as the channel nor as the bot', async () => {
+    const discord = await open(load(DISCORD), 'discord');
+    const { rates } = discord.capabilities;
+    const place = { channel: 'discord', chatId: '42', threadId: '43' };
+    expect([rates.of(place, undefined).key, rateOf(discord, '42').key]).toEqual(['43', '42']);
+    const reply = (createdAt: number): SentMessage => ({
+      id: '@original',
+      metadata: { interactionToken: 'secret', applicationId: '1', createdAt: String(createdAt) },
+    });
+    expect(rateOf(discord, '42', reply(Date.now()))).toMatchObject({
+      key: 'reply secret',
+      countsForBot: false,
+    });
+    expect(rateOf(discord, '42', reply(0))).toMatchObject({ key: '42', countsForBot: true });
   });
 
   it(`may be up to ${MAX_EDIT_INTERVAL_MS} ms between edits and at least 1`, () => {
@@ -179,7 +241,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
 
   it('is made with its settings', async () => {
     const config = load({ OFFICE_TOKEN: 'xoxb-123456' }, { channels: { office: { editIntervalMs: 3 } } });
-    expect((await open(config, 'office')).capabilities.editIntervalMs('C0123ABC')).toBe(3);
+    expect(rateOf(await open(config, 'office'), 'C0123ABC').editIntervalMs).toBe(3);
   });
 
   it('is listed by its label: off with the variable it needs, on with its own health', async () => {

@@ -1,5 +1,6 @@
 /** A model of the lanes: what must be true of them, as plainly as it can be said. */
-import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts';
+import { SUSPECT_CRASHES, SUSPECT_SHARE } from '../../src/contracts/store/lanes.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
 
 /** The real side: lanes of one database, and a hand that ends a node's lease behind its back. */
 export interface RealLanes {
@@ -11,6 +12,7 @@ interface ModelMessage {
   dedupe: string;
   attempts: number;
   crashes: number;
+  loneCrashes: number;
   fate: 'waiting' | 'finished' | 'dead' | 'stopped';
 }
 
@@ -22,6 +24,10 @@ interface ModelLane {
   stop: number;
   holder: number | undefined;
   parked: boolean;
+  /** Its head was running at two deaths or more. */
+  suspect: boolean;
+  /** With how many suspects, itself among them, its head was claimed. */
+  group: number;
 }
 
 /** What must be true of the lanes, as plainly as it can be said. Nodes are slots; each boot has an id of its own. */
@@ -40,6 +46,8 @@ export class LaneModel {
       stop: 0,
       holder: undefined,
       parked: false,
+      suspect: false,
+      group: 0,
     }));
   }
 
@@ -56,21 +64,53 @@ export class LaneModel {
     const lane = this.lanes[index]!;
     lane.messages[lane.head]!.fate = fate;
     this.free(index, true);
+    this.clear(index);
     lane.head = Math.max(lane.head + 1, lane.stop);
   }
 
-  /** A dead node's lanes are found free, and each counts a crash. */
+  /** The lane's head is under no suspicion, or will do nothing more. */
+  clear(index: number): void {
+    Object.assign(this.lanes[index]!, { suspect: false, group: 0 });
+  }
+
+  /** A dead node's lanes are found free, and each counts a crash; a suspect that was its only one is the more to blame. */
   reclaimFromDead(): void {
-    for (const [index, lane] of this.lanes.entries()) {
-      if (lane.holder === undefined || this.nodes[lane.holder]?.alive === true) continue;
-      lane.messages[lane.head]!.crashes += 1;
-      this.free(index);
+    const dead = this.lanes.filter(
+      ({ holder }) => holder !== undefined && this.nodes[holder]?.alive !== true,
+    );
+    const alone = new Set(
+      dead.filter(
+        ({ holder, group }) =>
+          group === 1 && this.lanes.filter((lane) => lane.holder === holder && lane.group > 0).length === 1,
+      ),
+    );
+    for (const lane of dead) {
+      const message = lane.messages[lane.head]!;
+      message.crashes += 1;
+      if (alone.has(lane)) message.loneCrashes += 1;
+      lane.suspect ||= message.crashes >= SUSPECT_CRASHES;
+      this.free(this.lanes.indexOf(lane));
     }
   }
 
+  /** What may be claimed at once, suspects apart. */
   isDue(index: number): boolean {
+    return this.isOpen(index) && !this.lanes[index]!.suspect;
+  }
+
+  isOpen(index: number): boolean {
     const lane = this.lanes[index]!;
     return lane.holder === undefined && !lane.parked && lane.head < lane.messages.length;
+  }
+
+  /** How many suspects a sweep of the node claims now, and the most crashes one of them has. */
+  suspectsFor(slot: number): { count: number; crashes: number } {
+    const works = this.lanes.some((lane) => lane.holder === slot && lane.group > 0);
+    const open = this.lanes.flatMap((lane, index) =>
+      lane.suspect && this.isOpen(index) ? [lane.messages[lane.head]!.crashes] : [],
+    );
+    const count = works ? 0 : Math.min(open.length, Math.max(1, Math.floor(open.length / SUSPECT_SHARE)));
+    return { count, crashes: open.toSorted((a, b) => a - b)[count - 1] ?? 0 };
   }
 }
 

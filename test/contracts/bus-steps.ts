@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { FencedError } from '../../src/contracts/errors.ts';
-import type { LaneHead } from '../../src/contracts/lanes.ts';
+import type { LaneHead } from '../../src/contracts/store/lanes.ts';
 import { laneKey } from './bus-model.ts';
 import type { LaneModel, RealLanes } from './bus-model.ts';
 
@@ -44,10 +44,11 @@ export function laneSteps(lanes: number, nodes: number): fc.Arbitrary<Step>[] {
 /** Notes a claim the lanes made, after checking that it is the one they should have made. */
 function noteClaim(model: LaneModel, index: number, slot: number, head: LaneHead | undefined): void {
   const lane = model.lanes[index]!;
-  const { dedupe, attempts, crashes } = lane.messages[lane.head]!;
+  const { dedupe, attempts, crashes, loneCrashes } = lane.messages[lane.head]!;
   const { id: node } = model.nodes[slot]!;
   const stopped = lane.stop > lane.head;
-  const expected = { lane: laneKey(index), node, seq: lane.head + 1, dedupe, attempts, crashes, stopped };
+  const counters = { attempts, crashes, loneCrashes };
+  const expected = { lane: laneKey(index), node, seq: lane.head + 1, dedupe, ...counters, stopped };
   expect(head).toMatchObject(expected);
   const before = model.stale
     .filter((late) => late.head.lane === laneKey(index))
@@ -71,7 +72,7 @@ function accept(index: number, slot: number, dedupe: string): Step {
         seq: known >= 0 ? known + 1 : lane.messages.length + 1,
       });
       if (known >= 0) return;
-      lane.messages.push({ dedupe, attempts: 0, crashes: 0, fate: 'waiting' });
+      lane.messages.push({ dedupe, attempts: 0, crashes: 0, loneCrashes: 0, fate: 'waiting' });
       if (model.isDue(index) && live(model, slot)) noteClaim(model, index, slot, result.heads[0]);
       else expect(result.heads).toEqual([]);
     },
@@ -91,7 +92,7 @@ function acceptRaced(index: number, dedupe: string): Step {
       const seq = known >= 0 ? known + 1 : lane.messages.length + 1;
       expect(results.map((result) => result.seq)).toEqual([seq, seq, seq]);
       expect(results.filter((result) => !result.duplicate)).toHaveLength(known >= 0 ? 0 : 1);
-      if (known < 0) lane.messages.push({ dedupe, attempts: 0, crashes: 0, fate: 'waiting' });
+      if (known < 0) lane.messages.push({ dedupe, attempts: 0, crashes: 0, loneCrashes: 0, fate: 'waiting' });
     },
   );
 }
@@ -102,12 +103,19 @@ function sweep(slot: number, free: number): Step {
     (model) => model.nodes[slot] !== undefined,
     async (model, { lanes }) => {
       model.reclaimFromDead();
-      const due = model.lanes.flatMap((_, index) => (model.isDue(index) ? [index] : []));
+      const open = model.lanes.flatMap((_, index) => (model.isOpen(index) ? [index] : []));
+      const due = open.filter((index) => model.isDue(index));
+      const suspects = model.suspectsFor(slot);
       const heads = await lanes.sweep(model.nodes[slot]!.id, [{ class: 'in', free }]);
-      expect(heads).toHaveLength(live(model, slot) ? Math.min(free, due.length) : 0);
+      const expected = Math.min(free, due.length) + suspects.count;
+      expect(heads).toHaveLength(live(model, slot) ? expected : 0);
       for (const head of heads) {
         const index = Number(head.lane.slice('in:t:'.length));
-        expect(due, 'only what nobody holds is claimed').toContain(index);
+        expect(open, 'only what nobody holds is claimed').toContain(index);
+        if (!due.includes(index)) {
+          expect(head.crashes, 'the least suspected first').toBeLessThanOrEqual(suspects.crashes);
+          model.lanes[index]!.group = suspects.count;
+        }
         noteClaim(model, index, slot, head);
       }
     },
@@ -186,6 +194,7 @@ function stop(index: number): Step {
       const result = await lanes.stop(`t:${index}`, { fresh: false });
       expect(result).toEqual({ stopped: running, cancelled: waiting.length - (running ? 1 : 0) });
       if (lane.head === lane.messages.length) return;
+      model.clear(index);
       lane.stop = lane.messages.length;
       for (const message of waiting.slice(running ? 1 : 0)) message.fate = 'stopped';
       if (!running) lane.head = lane.messages.length;
@@ -272,10 +281,13 @@ export async function drain(model: LaneModel, real: RealLanes): Promise<void> {
   }
   for (const [slot, node] of model.nodes.entries())
     if (slot > 0 && node.alive) await leave(slot).run(model, real);
-  await sweep(0, model.lanes.length).run(model, real);
-  for (let index = 0; index < model.lanes.length; index += 1) {
-    while (model.held.has(index)) await finish(index, undefined).run(model, real);
-  }
+  do {
+    await sweep(0, model.lanes.length).run(model, real);
+    for (let index = 0; index < model.lanes.length; index += 1) {
+      while (model.held.has(index)) await finish(index, undefined).run(model, real);
+    }
+    // Suspects come one after the other.
+  } while (model.lanes.some((_, index) => model.isOpen(index)));
   const open = model.lanes.flatMap((lane) => lane.messages.filter((message) => message.fate === 'waiting'));
   expect(open, 'nothing is lost').toEqual([]);
   expect(await real.lanes.sweep(model.nodes[0]!.id, [{ class: 'in', free: 100 }]), 'nothing is left').toEqual(

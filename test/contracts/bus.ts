@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
 import { FencedError, GatewayError } from '../../src/contracts/errors.ts';
-import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/lanes.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
 import { createLog } from '../../src/ops/log.ts';
 
 /** Intervals of the buses under test: sweeps short, so that tests are; leases long enough for a busy machine. */

@@ -2,61 +2,15 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
+import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import { sentFilesContract } from './channel-files.ts';
+import type { ChannelHarness, ChannelRequirement } from './channel-harness.ts';
+import { downloadContract } from './channel-downloads.ts';
 import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
-
-/** A private chat of the fake platform and the person in it, with the ids the channel must give. */
-export interface ContractChat {
-  chatId: string;
-  senderId: string;
-}
-
-/** A channel in front of its fake platform, and the test's control of that platform. Optional methods belong to the requirement of the same name. */
-export interface ChannelHarness {
-  channel: Channel;
-  /** Two private chats that exist on the platform. */
-  chats: [ContractChat, ContractChat];
-  /** Must be in no error the channel throws: the bot token, or any text when there is none. */
-  secret: string;
-  /** The chat's person writes. Does not wait for the channel. */
-  says(chat: ContractChat, text: string): void;
-  /** Texts visible in the chat now, oldest first, markup applied. */
-  screen(chatId: string): string[];
-  /** What the platform makes of a text in the channel's markup; throws when the platform would refuse it. */
-  reads(text: string): { visible: string; length: number };
-  /** Connections the platform holds open for the channel's receiving: long polls, gateway sockets, streams. */
-  receiving(): number;
-  /** True when the channel has acknowledged every message so far to the platform. */
-  acknowledged?(): boolean;
-  /** The platform delivers the newest message once more, as it does after a lost acknowledgement or a restart. */
-  redelivers?(receive: Receive): void | Promise<void>;
-  /** The bot's own message, or another bot's, arrives as an update. */
-  echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
-  /** The next call is refused with the platform's "wait this long". */
-  rateLimits?(retryAfterMs: number): void;
-  /** The person blocks the bot. */
-  blocks?(chatId: string): void;
-  /** The next call is applied, then its connection dies before the answer. */
-  losesAnswer?(): void;
-  close(): Promise<void>;
-}
-
-/** Requirements that a channel may be exempt from, each with the reason. */
-export type ChannelRequirement =
-  /** `send` and `edit` show something to people. */
-  | 'sends'
-  | 'acknowledged'
-  | 'redelivers'
-  | 'echoes'
-  | 'rateLimits'
-  | 'blocks'
-  | 'losesAnswer'
-  /** The same nonce twice shows one message. */
-  | 'nonce';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
@@ -148,12 +102,13 @@ export function channelContract(
         expect(ids).not.toContain(received.at(-1)?.id);
       });
 
-      it.runIf(requires('echoes'))('ignores its own messages and those of other bots', async () => {
+      it.runIf(requires('echoes'))('ignores its own messages, and marks those of other bots', async () => {
         await harness.channel.start(receive);
         harness.echoes?.(harness.chats[0], 'from myself', 'self');
         harness.echoes?.(harness.chats[0], 'from a bot', 'bot');
         harness.says(harness.chats[0], 'from a person');
-        await vi.waitFor(() => expect(contents()).toEqual(['from a person']), WAIT);
+        await vi.waitFor(() => expect(contents()).toEqual(['from a bot', 'from a person']), WAIT);
+        expect(received.map(({ fromBot }) => fromBot ?? false)).toEqual([true, false]);
       });
 
       it('can be stopped twice, and before a start, and leaves nothing open', async () => {
@@ -205,6 +160,22 @@ export function channelContract(
           const sent = await harness.channel.send(part(chatId, 'draft'));
           for (let i = 0; i < 2; i += 1) await harness.channel.edit?.(sent, part(chatId, 'done'));
           expect(harness.screen(chatId)).toEqual([harness.channel.capabilities.edit ? 'done' : 'draft']);
+        },
+      );
+
+      it.runIf(requires('sends'))(
+        'takes away what it sent, in its chat only, and finds nothing wrong when that is gone already',
+        async () => {
+          const [here, there] = harness.chats;
+          const sent = await harness.channel.send(part(here.chatId, 'not for long'));
+          await harness.channel.send(part(here.chatId, 'stays'));
+          await harness.channel.send(part(there.chatId, 'stays, too'));
+          const place = { channel: name, chatId: here.chatId };
+          for (let i = 0; i < 2; i += 1) await harness.channel.delete?.(sent, place);
+          const gone = harness.channel.capabilities.delete;
+          expect(harness.screen(here.chatId)).toEqual(gone ? ['stays'] : ['not for long', 'stays']);
+          expect(harness.screen(there.chatId)).toEqual(['stays, too']);
+          await harness.channel.send(part(here.chatId, 'still works'));
         },
       );
 
@@ -260,14 +231,39 @@ export function channelContract(
         },
       );
 
-      it.runIf(requires('nonce'))('shows one message for one nonce', async () => {
+      it.runIf(requires('fails')).each([500, 502, 503, 504])(
+        'knows that nothing was sent when it is answered with a page and status %i, and sends again later',
+        async (status) => {
+          const { chatId } = harness.chats[0];
+          harness.fails?.(status);
+          const error = await failure(harness.channel.send(part(chatId, 'later')));
+          expect(error).toMatchObject({ code: 'unavailable', retryable: true });
+          await harness.channel.send(part(chatId, 'later'));
+          expect(harness.screen(chatId)).toEqual(['later']);
+        },
+      );
+
+      it.runIf(requires('refusesToken'))('sends again after its token was refused once', async () => {
+        const { chatId } = harness.chats[0];
+        harness.refusesToken?.();
+        const error = await failure(harness.channel.send(part(chatId, 'all the same')));
+        expect(['unauthorized', 'unavailable']).toContain(error.code);
+        await harness.channel.send(part(chatId, 'all the same'));
+        expect(harness.screen(chatId)).toEqual(['all the same']);
+      });
+
+      it.runIf(requires('nonce'))('shows one message for one nonce, with the last text', async () => {
         const { chatId } = harness.chats[0];
         const first = await harness.channel.send(part(chatId, 'only once', 'same'));
-        const second = await harness.channel.send(part(chatId, 'only once', 'same'));
+        const second = await harness.channel.send(part(chatId, 'only once, and whole', 'same'));
         expect(second.id).toBe(first.id);
-        expect(harness.screen(chatId)).toEqual(['only once']);
+        expect(harness.screen(chatId)).toEqual(['only once, and whole']);
       });
     });
+
+    sentFilesContract(() => harness);
+    if (requires('sendsFile'))
+      downloadContract({ harness: () => harness, receive, received: () => received });
 
     describe('rendering', () => {
       it('is pure, accepted by the platform, and counts as the platform does', () => {
@@ -290,11 +286,15 @@ export function channelContract(
       const { capabilities } = channel;
       expect(channel.name).toBe(name);
       expect(capabilities.edit).toBe(channel.edit !== undefined);
+      expect(capabilities.delete).toBe(channel.delete !== undefined);
+      expect(requires('sendsFile')).toBe(channel.download !== undefined);
       expect(capabilities.typing).toBe(channel.typing !== undefined);
       expect(capabilities.typingMs > 0).toBe(capabilities.typing);
       expect(Number.isSafeInteger(capabilities.maxLength)).toBe(true);
-      expect(capabilities.editIntervalMs(harness.chats[0].chatId) > 0).toBe(capabilities.edit);
-      await channel.typing?.({ channel: name, chatId: harness.chats[0].chatId });
+      const place = { channel: name, chatId: harness.chats[0].chatId };
+      const { editIntervalMs, burst, reserved } = capabilities.rates.of(place, undefined);
+      expect([editIntervalMs > 0, burst > reserved]).toEqual([capabilities.edit, true]);
+      await channel.typing?.(place);
     });
   });
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProviderError } from '../../src/contracts/errors.ts';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/contracts/provider.ts';
+import { DEEPEST, TOO_DEEP } from '../fakes/nested-json.ts';
 import { startRawServer } from '../fakes/raw-server.ts';
 
 /** What the server does next, in no server's own words. */
@@ -109,14 +110,15 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       const toolCalls = [
         { name: 'look', args: { at: 'a', deep: { list: [1] } } },
         { name: 'look', args: {} },
+        { name: 'look', args: DEEPEST },
       ];
       const reply = await answered({ text: ['wait'], toolCalls }, { tools: [TOOL] });
       expect(reply.toolCalls.map(({ name, args }) => ({ name, args }))).toEqual(toolCalls);
-      expect(new Set(reply.toolCalls.map((call) => call.id)).size).toBe(2);
+      expect(new Set(reply.toolCalls.map((call) => call.id)).size).toBe(3);
       expect(reply.finishReason).toBe('tool_calls');
     });
 
-    it.each([['"text"'], [['a']], [7], [null]])('marks arguments that are %j as malformed', async (args) => {
+    it.each([['"text"'], [['a']], [7], [TOO_DEEP]])('marks arguments as malformed: %j', async (args) => {
       const reply = await answered({ toolCalls: [{ name: 'look', args }] }, { tools: [TOOL] });
       expect(reply.toolCalls).toMatchObject([{ name: 'look', args: {}, malformed: expect.any(String) }]);
     });
@@ -205,6 +207,26 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect((await (await gateway.nextCall()).closed).by).toBe('client');
     });
 
+    it('turns texts into vectors, as many as there are, in their order', async () => {
+      const input = Array.from({ length: 70 }, (_, index) => 'x'.repeat(index + 1));
+      const { vectors, promptTokens } = await gateway.provider.embed(
+        { model: gateway.model, input },
+        never(),
+      );
+      expect(vectors.map(([length]) => length)).toEqual(input.map((text) => text.length));
+      expect(promptTokens).toBeGreaterThan(70);
+      const short = { model: gateway.model, input: ['a'], dimensions: 2 };
+      expect((await gateway.provider.embed(short, never())).vectors).toEqual([[1, 0.1]]);
+    });
+
+    it('refuses a text that is too long for a vector instead of cutting it', async () => {
+      const input = ['short', 'x'.repeat(9_000)];
+      const failed = gateway.provider.embed({ model: gateway.model, input }, never());
+      await expect(failed).rejects.toBeInstanceOf(ProviderError);
+      const stopped = gateway.provider.embed({ model: gateway.model, input: ['a'] }, AbortSignal.abort());
+      await expect(stopped).rejects.toMatchObject({ code: 'aborted' });
+    });
+
     it('answers 1,000 small streams at once, each with its own text', async () => {
       const texts = Array.from({ length: 1_000 }, (_, index) => `answer ${index}`);
       for (const text of texts) gateway.answer({ text: [text] });
@@ -246,6 +268,10 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       }
     });
   });
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
 }
 
 /** Reads a stream to its end or its error. */

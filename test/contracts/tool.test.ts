@@ -7,11 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
-import { checkEnabledTools, createTools } from '../../src/tools/index.ts';
+import { createTools, enabledTools } from '../../src/tools/index.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
 
 const tools = createTools(toolOptions);
+const noMore = { named: undefined, added: [], servers: [] };
 
 type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
 
@@ -61,10 +62,30 @@ it('refuses two tools of one name, naming both', () => {
 });
 
 it('refuses to enable a tool that is not in the list, naming every unknown one', () => {
-  expect(() => checkEnabledTools(['read_file', 'exec'], tools)).not.toThrow();
-  expect(() => checkEnabledTools(['reed_file', 'exec', 'lost_dir'], tools)).toThrow(
+  expect(() => enabledTools({ ...noMore, named: ['read_file', 'exec'], tools })).not.toThrow();
+  expect(() => enabledTools({ ...noMore, named: ['reed_file', 'exec', 'lost_dir'], tools })).toThrow(
     /tools\.enabled: there is no tool "reed_file", "lost_dir"; the tools are list_dir, read_file/,
   );
+});
+
+it('enables the usual tools where none is named, search only once it is set up', () => {
+  const usual = ['list_dir', 'read_file', 'write_file', 'edit_file', 'web_fetch'];
+  const rest = ['memory', 'cron', 'spawn_agent', 'message', 'send_file'];
+  const search = { ...toolOptions.search, apiKey: undefined };
+  const without = createTools({ ...toolOptions, search });
+  expect(enabledTools({ ...noMore, tools: without })).toEqual([...usual, ...rest]);
+  const ready = createTools({ ...toolOptions, search: { ...search, apiKey: 'key' } });
+  expect(enabledTools({ ...noMore, tools: ready })).toEqual([...usual, 'web_search', ...rest]);
+});
+
+it('adds the tools of MCP servers to the usual and the named ones, unless some of theirs are named', () => {
+  const servers = ['notes'];
+  const named = (...names: string[]) => enabledTools({ ...noMore, named: names, tools, servers });
+  expect(enabledTools({ ...noMore, tools, servers })).toContain('mcp');
+  expect(named('read_file')).toEqual(['read_file', 'mcp']);
+  expect(named('read_file', 'notes__search')).toEqual(['read_file', 'notes__search']);
+  expect(named('read_resource')).toEqual(['read_resource']);
+  expect(() => named('mails__search')).toThrow(/there is no tool "mails__search"/);
 });
 
 describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool }) => {

@@ -50,6 +50,9 @@ function cleanRun(): Evidence {
       [CHAT, shown.map((turn, at) => ({ id: String(at + 1), text: turn.answers[0] ?? '' }))],
     ]),
     kills: [{ rows: { turns: [], deliveries: [] }, screens: new Map(), effects: new Map() }],
+    streams: [],
+    orphans: [],
+    exits: [],
   };
 }
 
@@ -79,6 +82,12 @@ function showAgain(evidence: Evidence, turn: TurnRow): void {
   evidence.screens.get(CHAT)?.push({ id: '99', text: turn.answers[0] ?? '' });
 }
 
+/** A reader of the event stream saw a turn, in the words that are stored where it does not matter. */
+function watch(evidence: Evidence, turn: TurnRow, { text = turn.answers[0] ?? '', ends = 1 }): void {
+  const seen = new Map([[turn.id, { texts: new Map([['call', text]]), ends }]]);
+  Object.assign(evidence, { streams: [seen] });
+}
+
 type Failure = keyof Omit<Verdict, 'ambiguous'>;
 
 const planted: [Failure, string, (evidence: Evidence) => void][] = [
@@ -102,16 +111,24 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
   ],
   ['reordered', 'a screen in another order', (run) => void run.final.parts.set(turnOf(run, 7).id, ['0'])],
   [
-    'duplicated',
+    'storedTwice',
     'a message accepted twice',
     (run) => void run.final.turns.push({ ...turnOf(run, 11), laneSeq: 9, userSeq: 90, finalSeq: 91 }),
   ],
   [
-    'duplicated',
+    'storedTwice',
     'an answer stored twice',
     (run) => turnOf(run, 4).answers.push(turnOf(run, 4).answers[0] ?? ''),
   ],
-  ['duplicated', 'an answer shown twice', (run) => showAgain(run, turnOf(run, 8))],
+  ['seenTwice', 'an answer shown twice', (run) => showAgain(run, turnOf(run, 8))],
+  [
+    'seenTwice',
+    'a stream that told other words',
+    (run) => watch(run, turnOf(run, 1), { text: 'answer', ends: 1 }),
+  ],
+  ['seenTwice', 'a stream that ended a turn twice', (run) => watch(run, turnOf(run, 1), { ends: 2 })],
+  ['orphans', 'a process that outlived its gateway', (run) => Object.assign(run, { orphans: ['bwrap'] })],
+  ['exits', 'a gateway that ended by itself', (run) => Object.assign(run, { exits: ['code 1'] })],
   ['failed', 'a turn that failed', (run) => Object.assign(turnOf(run, 5), { reason: 'failed' })],
 ];
 
@@ -124,19 +141,24 @@ describe('the judge of crash runs', () => {
     const told = { role: 'system' as const, content: SUMMARY_INSTRUCTION };
     const summary = { ...request, messages: [told, user] };
     expect(questionOf(summary)).toBeUndefined();
-    expect(scriptedAnswer(summary).text).toBe('Questions were asked and answered.');
+    expect([scriptedAnswer(summary).text].flat().join('')).toBe('Questions were asked and answered.');
   });
 
   it('reports nothing for a run without failures', () => {
     const clean: Verdict = {
       lost: [],
       reordered: [],
-      duplicated: [],
-      toolsTwice: [],
+      storedTwice: [],
+      effectsTwice: [],
+      seenTwice: [],
+      ambiguous: [],
       failed: [],
-      ambiguous: 0,
+      orphans: [],
+      exits: [],
     };
-    expect(judge(cleanRun())).toEqual(clean);
+    const run = cleanRun();
+    watch(run, turnOf(run, 1), {});
+    expect(judge(run)).toEqual(clean);
   });
 
   it.each(planted)('calls %s: %s', (failure, _what, plant) => {
@@ -149,13 +171,13 @@ describe('the judge of crash runs', () => {
     const run = cleanRun();
     const key = [...run.effects.keys()].find((each) => each.startsWith('unsafe ')) ?? 'unsafe ?';
     run.effects.set(key, 2);
-    expect(judge(run).toolsTwice).toEqual([`${key}: 2 times`]);
+    expect(judge(run).effectsTwice).toEqual([`${key}: 2 times`]);
   });
 
   it('sees a call that got a second key', () => {
     const run = cleanRun();
     run.effects.set(`idempotent ${turnOf(run, 1).id}.7.0`, 1);
-    expect(judge(run).toolsTwice).toHaveLength(1);
+    expect(judge(run).effectsTwice).toHaveLength(1);
   });
 
   it('sees a finished pure call that ran again after the kill', () => {
@@ -165,7 +187,7 @@ describe('the judge of crash runs', () => {
     run.kills[0]?.rows.turns[0]?.journal.push({ iteration: 1, kind: 'tool_result', part: 0, toolNames: [] });
     run.kills[0]?.effects.set(`pure ${turn.id}.1.0`, 1);
     run.effects.set(`pure ${turn.id}.1.0`, 2);
-    expect(judge(run).toolsTwice).toContain(`pure ${turn.id}.1.0: again after its result was stored`);
+    expect(judge(run).effectsTwice).toContain(`pure ${turn.id}.1.0: again after its result was stored`);
   });
 
   it('counts a second message apart only when a kill took the answer of its sending', () => {
@@ -173,13 +195,13 @@ describe('the judge of crash runs', () => {
     const turn = turnOf(run, 8);
     showAgain(run, turn);
     struck(run, turn, null);
-    expect(judge(run)).toMatchObject({ ambiguous: 1, duplicated: [] });
+    expect(judge(run)).toMatchObject({ ambiguous: [expect.any(String)], seenTwice: [] });
 
     const known = cleanRun();
     showAgain(known, turn);
     struck(known, turn, ['99']);
-    expect(judge(known), 'its id was stored, so it should have been edited').toMatchObject({ ambiguous: 0 });
-    expect(judge(known).duplicated).toHaveLength(1);
+    expect(judge(known), 'its id was stored, so it should have been edited').toMatchObject({ ambiguous: [] });
+    expect(judge(known).seenTwice).toHaveLength(1);
   });
 
   it('distinguishes the windows of a kill', () => {

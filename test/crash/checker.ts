@@ -1,5 +1,7 @@
 /** Judges a crash run by what was seen from outside and what the tables hold: lost, reordered, done twice. */
+import type { ReadTurn } from './readers.ts';
 import { readQuestion, wholeAnswer } from './script.ts';
+import { judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
 import type { Question, Said } from './script.ts';
 import type { FinalRows, KillRows, TurnRow } from './rows.ts';
 
@@ -26,18 +28,32 @@ export interface Evidence {
   asked: readonly Pick<Question, 'session' | 'index'>[];
   effects: Map<string, number>;
   screens: Map<string, ShownMessage[]>;
+  /** What each reader of an event stream saw, by turn id. */
+  streams: readonly ReadonlyMap<string, ReadTurn>[];
+  /** Sessions whose messages may join a running turn: one answer then stands for several. */
+  joining?: ReadonlySet<string> | undefined;
   kills: readonly KillEvidence[];
+  /** What outlived its owner: processes, and lanes that nobody will take. */
+  orphans: readonly string[];
+  /** Gateways that ended without being told to. */
+  exits: readonly string[];
 }
 
-/** Every list must be empty; `ambiguous` counts first sends whose answer a kill took, which no key could join. */
 export interface Verdict {
   lost: string[];
   reordered: string[];
-  duplicated: string[];
-  toolsTwice: string[];
-  /** Visibly failed: not lost, but not expected here either. */
+  /** Two turns of one message, or two answers of one turn. */
+  storedTwice: string[];
+  /** A tool's effect took place again. */
+  effectsTwice: string[];
+  /** A chat shows an answer again, or part of it, or a stream told other words than are stored. */
+  seenTwice: string[];
+  /** First sends whose answer a kill took, which no key could join; not among `seenTwice`. */
+  ambiguous: string[];
+  /** Failed, and the person was told. */
   failed: string[];
-  ambiguous: number;
+  orphans: string[];
+  exits: string[];
 }
 
 export function judge(evidence: Evidence): Verdict {
@@ -46,20 +62,22 @@ export function judge(evidence: Evidence): Verdict {
   return {
     lost: [...evidence.refused, ...evidence.accepted.flatMap((said) => lossOf(said, turns, evidence))],
     reordered: [...judgeRows(evidence.final.turns), ...judgeAsked(evidence), ...judgeScreenOrder(evidence)],
-    duplicated: [
+    storedTwice: [
       ...[...turns.values()].flatMap((same) =>
         same.length > 1 ? [`${same[0]?.question}: ${same.length} turns`] : [],
       ),
       ...evidence.final.turns.flatMap((turn) =>
         turn.answers.length > 1 ? [`${turn.question}: ${turn.answers.length} answers`] : [],
       ),
-      ...unexplained,
     ],
-    toolsTwice: [...judgeCounts(evidence), ...judgeKeys(evidence), ...judgeFinished(evidence)],
-    failed: evidence.final.turns.flatMap((turn) =>
-      isFailed(turn) ? [`${turn.question}: ${turn.reason}`] : [],
-    ),
+    effectsTwice: [...judgeCounts(evidence), ...judgeKeys(evidence), ...judgeFinished(evidence)],
+    seenTwice: [...unexplained, ...judgeStreams(evidence)],
     ambiguous,
+    failed: evidence.final.turns.flatMap((turn) =>
+      isFailed(turn) ? [`${turn.question}: ${turn.reason}, told: ${turn.answers.at(-1) ?? 'nothing'}`] : [],
+    ),
+    orphans: [...evidence.orphans],
+    exits: [...evidence.exits],
   };
 }
 
@@ -68,23 +86,21 @@ function byQuestion(turns: readonly TurnRow[]): Map<string, TurnRow[]> {
 }
 
 function isFailed(turn: TurnRow): boolean {
-  return turn.state === 'done' && turn.reason !== 'completed';
+  return turn.state === 'done' && turn.reason !== 'completed' && turn.reason !== 'joined';
 }
 
-function lossOf(said: Said, turns: Map<string, TurnRow[]>, { final, screens }: Evidence): string[] {
+function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): string[] {
   const turn = turns.get(said.id)?.[0];
   const question = readQuestion(said.text);
   if (turn === undefined || question === undefined) return [`${said.id}: no turn`];
   if (isFailed(turn)) return [];
+  if (turn.state === 'done' && evidence.joining?.has(turn.session) === true) return [];
   const answer = turn.answers.at(-1);
   if (turn.state !== 'done' || answer === undefined) return [`${said.id}: ${turn.state}, unanswered`];
   const whole = wholeAnswer(question).trim();
   if (answer.trim() !== whole) return [`${said.id}: answered with other words: ${answer}`];
-  if (!turn.session.startsWith('telegram:')) return [];
-  const parts = final.parts.get(turn.id) ?? [];
-  const shown = screens.get(turn.session)?.filter((message) => parts.includes(message.id)) ?? [];
-  const text = shown.map((message) => message.text).join('\n');
-  return text.trim() === whole ? [] : [`${said.id}: not on screen: ${text}`];
+  const missing = missingOnScreen(turn, question, evidence);
+  return missing === undefined ? [] : [`${said.id}: ${missing}`];
 }
 
 /** In each session both what people said and what they were answered stand in the order of saying. */
@@ -92,7 +108,7 @@ function judgeRows(turns: readonly TurnRow[]): string[] {
   return [...Map.groupBy(turns, (turn) => turn.session).values()].flatMap((rows) =>
     rows.flatMap((row, at) => {
       const before = rows[at - 1];
-      if (before === undefined) return [];
+      if (before === undefined || readQuestion(row.question) === undefined) return [];
       const inOrder =
         indexOf(before) < indexOf(row) &&
         before.userSeq < row.userSeq &&
@@ -116,20 +132,6 @@ function judgeAsked({ asked }: Evidence): string[] {
   });
 }
 
-/** On a screen the answers stand in the order of the questions. */
-function judgeScreenOrder({ final }: Evidence): string[] {
-  let last = { session: '', id: 0 };
-  return final.turns.flatMap((turn) => {
-    const [first] = turn.session.startsWith('telegram:') ? (final.parts.get(turn.id) ?? []) : [];
-    if (first === undefined) return [];
-    const before = last;
-    last = { session: turn.session, id: Number(first) };
-    return before.session === turn.session && before.id > last.id
-      ? [`${turn.question}: shown above an earlier answer`]
-      : [];
-  });
-}
-
 /** An unsafe effect takes place once at most. */
 function judgeCounts({ effects }: Evidence): string[] {
   return [...effects].flatMap(([key, count]) =>
@@ -138,9 +140,10 @@ function judgeCounts({ effects }: Evidence): string[] {
 }
 
 /** A turn has no more call keys of an effect than the script has calls: the same call never gets a second key. */
-function judgeKeys({ effects, final }: Evidence): string[] {
+function judgeKeys({ effects, final, joining }: Evidence): string[] {
   const keys = Map.groupBy(effects.keys(), (key) => key.replace(/\..*$/, ''));
   return final.turns.flatMap((turn) => {
+    if (joining?.has(turn.session) === true) return [];
     const planned = readQuestion(turn.question)?.rounds.flat() ?? [];
     return ['pure', 'idempotent', 'unsafe'].flatMap((effect) => {
       const seen = keys.get(`${effect} ${turn.id}`)?.length ?? 0;
@@ -166,38 +169,4 @@ function judgeFinished({ kills, effects }: Evidence): string[] {
         }),
     ),
   );
-}
-
-/** Messages on screen that no row names: excused when a kill took the answer of their sending, else a duplicate. */
-function judgeScreens(evidence: Evidence): { unexplained: string[]; ambiguous: number } {
-  const named = new Set([...evidence.final.parts.values()].flat());
-  const unexplained: string[] = [];
-  let ambiguous = 0;
-  for (const [chat, messages] of evidence.screens) {
-    const own = new Set(
-      evidence.final.turns
-        .filter((turn) => turn.session === chat)
-        .flatMap((turn) => evidence.final.parts.get(turn.id) ?? []),
-    );
-    for (const message of messages) {
-      if (own.has(message.id)) continue;
-      if (isAmbiguous(chat, message, evidence)) ambiguous += 1;
-      else if (!named.has(message.id) || /#\d+/.test(message.text))
-        unexplained.push(`${chat} shows twice: ${message.text}`);
-    }
-  }
-  return { unexplained, ambiguous };
-}
-
-/** The first kill after the message appeared struck its turn or its delivery before the id was stored. */
-function isAmbiguous(chat: string, message: ShownMessage, { kills, final }: Evidence): boolean {
-  const kill = kills.find(({ screens }) => screens.get(chat)?.some(({ id }) => id === message.id));
-  const id = /\b(s\d+#\d+)/.exec(message.text)?.[1];
-  const turn = final.turns.find((candidate) => readQuestion(candidate.question)?.id === id);
-  if (kill === undefined || turn === undefined) return false;
-  const open = [
-    ...kill.rows.turns.filter((row) => row.id === turn.id),
-    ...kill.rows.deliveries.filter((row) => row.ref === turn.id),
-  ];
-  return open.length > 0 && open.every((row) => row.parts?.includes(message.id) !== true);
 }

@@ -1,8 +1,10 @@
 /** The people of a crash run: each session says one thing after the other, and again until it is acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
+import type { Place } from './places.ts';
 import { messageAt } from './script.ts';
-import type { Said } from './script.ts';
+import type { Round, Said } from './script.ts';
 
 /** Rest before a message that was not acknowledged is sent again, in milliseconds. */
 const AGAIN_MS = 40;
@@ -11,18 +13,19 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 export interface PeopleOptions {
   seed: number;
-  /** All sessions; the last `telegramSessions` of them are groups on Telegram. */
-  sessions: number;
-  telegramSessions: number;
+  places: readonly Place[];
+  /** How a third of the questions use tools; default: of every effect. */
+  tools?: readonly Round[][] | undefined;
   token: string;
   telegram: FakeTelegram;
+  discord: FakeDiscord;
   /** Where to send to now: with two gateways, any of them. */
   url: () => Promise<string>;
 }
 
 /** Everybody who writes. */
 export class People {
-  /** Said and acknowledged, in the order of saying. On Telegram, said is enough: the platform keeps it. */
+  /** Said and acknowledged, in the order of saying. On the platforms, said is enough: they keep it. */
   readonly accepted: Said[] = [];
   /** Answers that no retry can change. */
   readonly refused: string[] = [];
@@ -36,11 +39,11 @@ export class People {
 
   constructor(options: PeopleOptions) {
     this.#options = options;
-    const all = Array.from({ length: options.sessions }, (_, session) => session);
-    this.#mayWrite = all.map(() => 0);
-    this.#written = all.map(() => 0);
-    const http = all.slice(0, options.sessions - options.telegramSessions);
-    this.#writing = http.map((session) => this.#write(session));
+    this.#mayWrite = options.places.map(() => 0);
+    this.#written = options.places.map(() => 0);
+    this.#writing = options.places
+      .filter(({ channel }) => channel === 'http')
+      .map((place) => this.#write(place));
   }
 
   /** Messages handed to a channel whose answer has not come, HTTP and Telegram together. */
@@ -55,10 +58,9 @@ export class People {
 
   /** Lets every session say `count` more things. */
   release(count: number): void {
-    const { sessions, telegramSessions } = this.#options;
-    for (let session = 0; session < sessions; session += 1) {
-      this.#mayWrite[session] = (this.#mayWrite[session] ?? 0) + count;
-      if (session >= sessions - telegramSessions) this.#sayOnTelegram(session);
+    for (const place of this.#options.places) {
+      this.#mayWrite[place.session] = (this.#mayWrite[place.session] ?? 0) + count;
+      if (place.channel !== 'http') this.#sayOnPlatform(place);
     }
     this.#wake.resolve();
     this.#wake = Promise.withResolvers();
@@ -74,14 +76,16 @@ export class People {
   #next(session: number): Said | undefined {
     const index = this.#written[session] ?? 0;
     if (index >= (this.#mayWrite[session] ?? 0)) return undefined;
-    return messageAt(this.#options.seed, session, index);
+    return messageAt(this.#options.seed, session, index, this.#options.tools);
   }
 
-  #sayOnTelegram(session: number): void {
+  /** Another person each time: the limit of messages per person is not what is tested here. */
+  #sayOnPlatform({ session, channel, chatId }: Place): void {
+    const { telegram, discord } = this.#options;
     for (let said = this.#next(session); said !== undefined; said = this.#next(session)) {
-      // Another person each time: the limit of messages per person is not what is tested here.
-      const person = String(1_000_000 + session * 10_000 + said.index);
-      this.#options.telegram.says(telegramChat(session), said.text, person);
+      if (channel === 'telegram')
+        telegram.says(chatId, said.text, String(1_000_000 + session * 10_000 + said.index));
+      else discord.says(discord.platform.channel(chatId), said.text, discord.person(`Person ${said.id}`));
       this.#accept(session, said);
     }
   }
@@ -91,25 +95,25 @@ export class People {
     this.#written[session] = said.index + 1;
   }
 
-  async #write(session: number): Promise<void> {
+  async #write(place: Place): Promise<void> {
     while (!this.#closed) {
-      const said = this.#next(session);
+      const said = this.#next(place.session);
       if (said === undefined) {
         await this.#wake.promise;
         continue;
       }
       this.#unacknowledged += 1;
-      while (!this.#closed && !(await this.#post(said))) await pause(AGAIN_MS);
+      while (!this.#closed && !(await this.#post(place, said))) await pause(AGAIN_MS);
       this.#unacknowledged -= 1;
-      if (!this.#closed) this.#accept(session, said);
+      if (!this.#closed) this.#accept(place.session, said);
     }
   }
 
   /** True when the message needs no repeat. */
-  async #post(said: Said): Promise<boolean> {
+  async #post({ key }: Place, said: Said): Promise<boolean> {
     const { token, url } = this.#options;
     try {
-      const response = await fetch(`${await url()}/v1/sessions/http:${said.session}/messages`, {
+      const response = await fetch(`${await url()}/v1/sessions/${key}/messages`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${token}`,
@@ -129,9 +133,4 @@ export class People {
       return false;
     }
   }
-}
-
-/** The Telegram group of a session. */
-export function telegramChat(session: number): string {
-  return String(-1_000_000_000_000 - session);
 }

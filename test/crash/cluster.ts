@@ -1,12 +1,16 @@
 /** A Postgres of the test's own, from the machine's binaries, on a unix socket in a temporary folder. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { mountDisk, unmountDisk } from './small-disk.ts';
 
 const run = promisify(execFile);
+/** A cluster that lost a backend has ended all others after this long, in milliseconds. */
+const RECOVERY_BEGINS_MS = 100;
 const INSTALLED = '/usr/lib/postgresql';
 
 export interface Cluster {
@@ -14,8 +18,12 @@ export interface Cluster {
   environment: Record<string, string>;
   /** The same for a client in this process. */
   socketPath: string;
+  /** Holds the tables. */
+  dataFolder: string;
   /** `fast` ends open sessions in order, `immediate` is a crash. Resolves when it answers again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Resolves when it answers again after it ended its sessions by itself. */
+  ready(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,10 +36,21 @@ export function postgresBinaries(): string | undefined {
   return folders.find((folder) => existsSync(path.join(folder, 'initdb')));
 }
 
-/** Makes and starts a cluster. As root it runs under the account `postgres`, for Postgres refuses root. */
-export async function startCluster(binaries: string): Promise<Cluster> {
+/**
+ * Makes and starts a cluster. As root it runs under the account `postgres`, for Postgres refuses root. `prepare` puts files
+ * into its folder and gives further settings; without it the cluster listens on a unix socket only. With `diskMb` its
+ * tables are on a disk of that many MiB, which only root can make; its log of writes is elsewhere.
+ */
+export async function startCluster(
+  binaries: string,
+  prepare: (folder: string) => Promise<readonly string[]> = async () => ["listen_addresses=''"],
+  diskMb?: number,
+): Promise<Cluster> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-pg-'));
+  const settings = [`unix_socket_directories='${folder}'`, ...(await prepare(folder))];
   const asRoot = process.getuid?.() === 0;
+  const data = path.join(folder, 'data');
+  if (diskMb !== undefined) await mountDisk(data, diskMb);
   if (asRoot) await giveToPostgres(folder);
   const call = async (program: string, ...args: string[]): Promise<void> => {
     const command = path.join(binaries, program);
@@ -41,17 +60,30 @@ export async function startCluster(binaries: string): Promise<Cluster> {
       });
     else await run(command, args, { cwd: folder });
   };
-  const data = path.join(folder, 'data');
   const log = path.join(folder, 'log');
-  await call('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync');
+  const writes = ['--waldir', path.join(folder, 'writes')];
+  await call('initdb', '-D', data, ...writes, '-U', 'postgres', '-A', 'trust', '--no-sync');
   const control = (...args: string[]): Promise<void> => call('pg_ctl', '-D', data, '-l', log, '-w', ...args);
-  await control('-o', `-c listen_addresses='' -c unix_socket_directories='${folder}'`, 'start');
+  await control('-o', settings.map((setting) => `-c ${setting}`).join(' '), 'start');
   return {
     environment: { DATABASE_URL: 'postgres:///postgres', PGHOST: folder, PGUSER: 'postgres' },
     socketPath: path.join(folder, '.s.PGSQL.5432'),
+    dataFolder: data,
     restart: (mode) => control('-m', mode, 'restart'),
+    async ready() {
+      await pause(RECOVERY_BEGINS_MS);
+      for (;;) {
+        try {
+          await call('pg_isready', '-h', folder);
+          return;
+        } catch {
+          await pause(RECOVERY_BEGINS_MS);
+        }
+      }
+    },
     async close() {
       await control('-m', 'immediate', 'stop');
+      if (diskMb !== undefined) await unmountDisk(data);
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -61,5 +93,6 @@ async function giveToPostgres(folder: string): Promise<void> {
   const [user, group] = await Promise.all(
     ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
   );
-  await chown(folder, user ?? 0, group ?? 0);
+  const files = (await readdir(folder)).map((name) => path.join(folder, name));
+  for (const place of [folder, ...files]) await chown(place, user ?? 0, group ?? 0);
 }

@@ -1,7 +1,9 @@
 /** The gateway as `parley start` runs it, with tools whose effects are counted outside: the victim of the crash tests. */
 import { run } from '../../src/main.ts';
 import { effectTools } from '../fakes/agent/effect-tools.ts';
+import { endingTools } from '../fakes/agent/ending-tools.ts';
 
 const risk = process.env['EFFECTS_RISK'] === 'dangerous' ? 'dangerous' : 'safe';
 // Text in a group counts as untrusted: calls that reach outside the session would wait for a person.
-await run({ tools: effectTools(process.env['EFFECTS_URL'] ?? '', risk, 'session') });
+const effects = effectTools(process.env['EFFECTS_URL'] ?? '', risk, 'session');
+await run({ tools: [...effects, ...endingTools] });

@@ -1,8 +1,8 @@
-/** Real gateway processes that are started, killed and started again. */
+/** Real gateway processes that are started, killed, frozen and started again. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,27 +10,53 @@ const ENTRY = fileURLToPath(new URL('gateway-process.ts', import.meta.url));
 /** How long a start may take, in milliseconds: the first one writes a fresh embedded database. */
 const READY_TIMEOUT_MS = 60_000;
 
+/** Processes that live now: none outlives the one that started it, however that ends. */
+const living = new Set<ChildProcess>();
+process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
+
+export interface GatewayProcessOptions {
+  /** Further arguments of Node.js, such as `--import=…`. */
+  nodeArguments?: readonly string[];
+  /** The program that starts Node.js, such as `['unshare', '--pid', …]`. */
+  prefix?: readonly string[];
+}
+
 /** One home and the process that lives in it now. */
 export class GatewayProcess {
   readonly home: string;
+  /** Ends that nobody asked for, as `code 1` or `SIGSEGV`. */
+  readonly exits: string[] = [];
   readonly #environment: Record<string, string>;
+  readonly #options: GatewayProcessOptions;
   #child: ChildProcess | undefined;
   /** Where it listens; waits while it is starting. */
   #url: PromiseWithResolvers<string> = Promise.withResolvers();
 
-  constructor(home: string, environment: Record<string, string>) {
+  constructor(home: string, environment: Record<string, string>, options: GatewayProcessOptions = {}) {
     this.home = home;
     this.#environment = environment;
+    this.#options = options;
+  }
+
+  /** False when the process ended by itself, and before the first start. */
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The process's id; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** Starts a process in the home. Gives `performance.now()` of the start at once; `url()` waits until it is ready. */
   start(): number {
     const env = { PATH: process.env['PATH'] ?? '', ...this.#environment, GATEWAY_HOME: this.home };
-    const child = spawn(process.execPath, ['--max-semi-space-size=4', ENTRY], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const { prefix = [], nodeArguments = [] } = this.#options;
+    const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, ENTRY];
+    const [command, ...rest] = [...prefix, ...node] as [string, ...string[]];
+    const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
+    living.add(child);
     const log = createWriteStream(path.join(path.dirname(this.home), `${path.basename(this.home)}.log`), {
       flags: 'a',
     });
@@ -47,6 +73,10 @@ export class GatewayProcess {
     });
     child.stderr.on('data', (bytes: Buffer) => void log.write(bytes));
     child.once('close', () => log.end());
+    child.once('exit', (code, signal) => {
+      living.delete(child);
+      if (this.#child === child) this.exits.push(signal ?? `code ${code}`);
+    });
     return performance.now();
   }
 
@@ -64,6 +94,21 @@ export class GatewayProcess {
     }
   }
 
+  /** SIGSTOP: it stands still, its connections stay open. */
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  /** SIGCONT. */
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** SIGTERM without waiting, as at the begin of a drain. */
+  terminate(): void {
+    this.#child?.kill('SIGTERM');
+  }
+
   /** SIGKILL; resolves when the process is gone. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
@@ -74,13 +119,23 @@ export class GatewayProcess {
     await this.#end('SIGTERM');
   }
 
+  /** The process itself, where another program has started it that passes no signal on. */
+  #startedByPrefix(): number | undefined {
+    const pid = this.#child?.pid;
+    if (this.#options.prefix === undefined || pid === undefined) return undefined;
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    return first === undefined || first === '' ? undefined : Number(first);
+  }
+
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#child;
+    const inner = signal === 'SIGTERM' ? this.#startedByPrefix() : undefined;
     this.#child = undefined;
     this.#url = Promise.withResolvers();
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill(signal);
+    if (inner === undefined) child.kill(signal);
+    else process.kill(inner, signal);
     await gone;
   }
 }

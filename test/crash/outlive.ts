@@ -25,7 +25,8 @@ export async function outliveRestarts(options: {
   const { silenceMs, tokensMs } = options;
   const cluster = await startCluster(options.binaries);
   const scenario = await startScenario({
-    environment: { ...cluster.environment, LLM_STREAM_FIRST_CHUNK_TIMEOUT: '150' },
+    cluster,
+    environment: { LLM_STREAM_FIRST_CHUNK_TIMEOUT: '150' },
   });
   try {
     const [gateway] = scenario.gateways;

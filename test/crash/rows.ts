@@ -34,10 +34,10 @@ export interface KillRows {
 }
 
 /** Where rows are read. */
-export type Place = { url: string } | { socketPath: string };
+export type TablePlace = { url: string } | { socketPath: string };
 
 /** A client with one connection. */
-export function connect(place: Place): postgres.Sql {
+export function connect(place: TablePlace): postgres.Sql {
   const options = { max: 1, fetch_types: false, onnotice: () => undefined };
   return 'url' in place
     ? postgres(place.url, options)
@@ -107,6 +107,27 @@ export async function readFinal(sql: postgres.Sql): Promise<FinalRows> {
 export async function heldLanes(sql: postgres.Sql, instance: string): Promise<number> {
   const rows = await sql`select from lane join node on node.id = owner where instance = ${instance}`;
   return rows.length;
+}
+
+/** Turns there are, of whatever state. */
+export async function countTurns(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from turn`;
+  return row?.count ?? 0;
+}
+
+/** Lanes with messages that belong to a node whose lease is over: nobody works on them. */
+export async function abandonedLanes(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ key: string }[]>`
+    select key from lane join node on node.id = owner where tail > head and lease_until < now() - interval '15 seconds'`;
+  return rows.map(({ key }) => key);
+}
+
+/** How often each task of a session's schedules became a turn, by its text. */
+export async function schedulesRun(sql: postgres.Sql, session: string): Promise<Map<string, number>> {
+  const rows = await sql<{ task: string; count: number }[]>`
+    select substring(payload::text from 'Task number [0-9]+\\.') as task, count(*)::int as count
+    from lane_item where lane = ${`in:${session}`} and payload::text like '%Task number%' group by 1`;
+  return new Map(rows.map(({ task, count }) => [task, count]));
 }
 
 /** How many messages and deliveries wait or run. */

@@ -1,37 +1,53 @@
-/** Everything around the gateways of a crash run: model, tools' effects, Telegram and database, none of which dies with them. */
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+/** Everything around the gateways of a crash run: model, tools' effects, platforms and database, none of which dies with them. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type postgres from 'postgres';
-import { createLog } from '../../src/ops/log.ts';
-import { newId } from '../../src/lib/ids.ts';
-import { openEmbedded } from '../../src/store/embedded/embedded.ts';
+import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
 import { startEffects } from '../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../fakes/agent/effect-tools.ts';
+import { openHttpFront } from '../fakes/http-front.ts';
+import type { HttpFront } from '../fakes/http-front.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../fakes/ollama/ollama.ts';
+import type { TcpProxy } from '../fakes/tcp-proxy.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { ShownMessage } from './checker.ts';
-import { telegramChat } from './clients.ts';
+import { mountDisk, unmountDisk } from './small-disk.ts';
+import type { Cluster } from './cluster.ts';
+import { clusterDatabase, embeddedDatabase, serverDatabase } from './databases.ts';
+import type { RunDatabase } from './databases.ts';
 import { GatewayProcess } from './gateways.ts';
-import { connect } from './rows.ts';
-import { questionOf, scriptedAnswer } from './script.ts';
+import type { GatewayProcessOptions } from './gateways.ts';
+import { accessOf, makePlaces, screensOf } from './places.ts';
+import type { Place, SessionCounts } from './places.ts';
+import { isSummary, questionOf, questionsIn, scriptedAnswer } from './script.ts';
 
 /** The owner's token of every gateway here. */
-export const TOKEN = 'token-of-the-crash-tests';
+export const TOKEN = 'token-of-the-crash-tests-0123456789';
 /** How long an effect keeps its caller waiting, in milliseconds: time enough to be killed in. */
 const EFFECT_MS = 120;
 
-const silent = createLog({ level: 'silent', redact: (text) => text });
-
 export interface ScenarioOptions {
-  /** `postgres://…` of a server on which a database may be made; undefined = embedded. */
+  /** `postgres://…` of a server on which a database may be made; without it and a cluster: embedded. */
   postgresUrl?: string | undefined;
+  cluster?: Cluster | undefined;
   gateways?: number;
-  /** Sessions that are Telegram groups; by their numbers. */
-  telegramSessions?: readonly number[];
+  /** Sessions of each channel; without any, sessions over HTTP come as they are said. */
+  sessions?: SessionCounts;
   /** More environment for the gateways. */
   environment?: Record<string, string>;
+  /** More of `config.json`. */
+  config?: object;
+  /** What the default profile has set. */
+  profile?: object;
+  /** Each home is on a small disk of its own, of so many MiB; needs root. */
+  homeMb?: number;
+  /** Platforms and model stand behind fronts that can fail. */
+  fronted?: boolean;
+  /** Each gateway reaches its Postgres through a proxy of its own. */
+  proxied?: boolean;
+  /** How the process of each gateway is started. */
+  processes?: (at: number, folder: string) => GatewayProcessOptions;
 }
 
 /** A question as the model was asked it. */
@@ -45,9 +61,21 @@ export interface Asked {
 export interface Scenario {
   ollama: FakeOllama;
   telegram: FakeTelegram;
+  discord: FakeDiscord;
   effects: EffectsServer;
   gateways: GatewayProcess[];
+  /** Between each gateway and its Postgres, where the run has proxies. */
+  proxies: TcpProxy[];
+  /** Before the platforms and the model, where the run has fronts. */
+  fronts: HttpFront[];
+  places: Place[];
+  /** Holds the homes and everything else of the run. */
+  folder: string;
   asked: Asked[];
+  /** The model's requests for a summary of earlier turns. */
+  summaries: { asked: number };
+  /** The ids of the questions in the newest request of each session. */
+  contexts: Map<string, string[]>;
   /** Answers of the model that were sent to their end: those with tool calls, and those without. */
   answered: { rounds: number; finals: number };
   /** The bot's messages by session. */
@@ -55,12 +83,9 @@ export interface Scenario {
   /** Names a home in the rows. */
   instance(gateway: GatewayProcess): Promise<string>;
   /** Reads the running database. */
-  read<T>(look: (sql: postgres.Sql) => Promise<T>): Promise<T>;
-  /**
-   * Keeps the state the database has now, for reading it later: on Postgres it is read at once, the embedded database
-   * (whose process is dead) is copied, and the copy opened when it is asked for.
-   */
-  keep<T>(look: (sql: postgres.Sql) => Promise<T>): Promise<() => Promise<T>>;
+  read: RunDatabase['read'];
+  /** Keeps the state the database has now, for reading it later. */
+  keep: RunDatabase['keep'];
   close(): Promise<void>;
 }
 
@@ -68,12 +93,17 @@ export interface Scenario {
 export async function startScenario(options: ScenarioOptions = {}): Promise<Scenario> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-crash-'));
   const telegram = await FakeTelegram.start();
+  const discord = await FakeDiscord.open();
   const effects = await startEffects(EFFECT_MS);
   const asked: Asked[] = [];
   const answered = { rounds: 0, finals: 0 };
+  const summaries = { asked: 0 };
+  const contexts = new Map<string, string[]>();
   const ollama: FakeOllama = await startFakeOllama({
     fallback(body) {
       const question = questionOf(body);
+      if (isSummary(body)) summaries.asked += 1;
+      if (question !== undefined) contexts.set(question.session, questionsIn(body));
       if (question !== undefined) asked.push({ ...question, at: performance.now() });
       const reply = scriptedAnswer(body);
       const kind = reply.toolCalls === undefined ? 'finals' : 'rounds';
@@ -82,102 +112,83 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
       return reply;
     },
   });
-  const database = options.postgresUrl === undefined ? undefined : await makeDatabase(options.postgresUrl);
-  const chats = options.telegramSessions ?? [];
-  const access = {
-    telegram: { groups: Object.fromEntries(chats.map((at) => [telegramChat(at), { mention: false }])) },
-  };
+  const database = await openDatabase(options, folder);
+  const places = makePlaces(options.sessions ?? {}, telegram, discord);
+  const has = (channel: Place['channel']): boolean => places.some((place) => place.channel === channel);
+  const fronts =
+    options.fronted === true ? await openFronts([ollama.url, telegram.root, discord.apiRoot]) : [];
+  const [model = ollama.url, bots = telegram.root, rest = discord.apiRoot] = fronts.map(({ url }) => url);
   const environment = {
     PORT: '0',
     LOG_LEVEL: 'warn',
     GATEWAY_TOKEN: TOKEN,
-    OLLAMA_HOST: ollama.url,
+    OLLAMA_HOST: model,
     EFFECTS_URL: effects.url,
-    ...(chats.length > 0 && { TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: telegram.root }),
-    ...(database !== undefined && { DATABASE_URL: database.url, ...socketOfPostgres() }),
+    ...(has('telegram') && { TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: bots }),
+    ...(has('discord') && { DISCORD_BOT_TOKEN: DISCORD_TOKEN, DISCORD_API_ROOT: rest }),
     ...options.environment,
   };
+  const config = { access: accessOf(places), ...options.config };
   const gateways = await Promise.all(
     Array.from({ length: options.gateways ?? 1 }, async (_, at) => {
       const home = path.join(folder, `home${at}`);
-      await mkdir(home, { mode: 0o700 });
-      await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
-      return new GatewayProcess(home, environment);
+      if (options.homeMb === undefined) await mkdir(home, { mode: 0o700 });
+      else await mountDisk(home, options.homeMb);
+      await writeFile(path.join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+      if (options.profile !== undefined) await writeProfile(home, options.profile);
+      const own = { ...database.environment(at), ...environment };
+      return new GatewayProcess(home, own, options.processes?.(at, folder));
     }),
   );
-  const embeddedHome = path.join(folder, 'home0');
-  const place = database ?? { socketPath: path.join(embeddedHome, 'pg.sock') };
-  const read = <T>(look: (sql: postgres.Sql) => Promise<T>): Promise<T> => readOnce(place, look);
   return {
     ollama,
     telegram,
+    discord,
     effects,
     gateways,
+    proxies: database.proxies,
+    fronts,
+    places,
+    folder,
     asked,
+    contexts,
     answered,
-    read,
-    screens: () =>
-      new Map(
-        chats.map((at) => [
-          `telegram:${telegramChat(at)}`,
-          telegram.messages(telegramChat(at)).map(({ id, text }) => ({ id: String(id), text })),
-        ]),
-      ),
+    summaries,
+    read: (look) => database.read(look),
+    keep: (look) => database.keep(look),
+    screens: () => screensOf(places, telegram, discord),
     instance: async (gateway) => (await readFile(path.join(gateway.home, 'instance'), 'utf8')).trim(),
-    async keep(look) {
-      if (database !== undefined) {
-        const seen = await read(look);
-        return () => Promise.resolve(seen);
-      }
-      const copy = path.join(folder, `copy-${newId()}`);
-      await cp(path.join(embeddedHome, 'pg'), path.join(copy, 'pg'), { recursive: true });
-      return () => readCopy(copy, look);
-    },
     async close() {
       for (const gateway of gateways) await gateway.close();
-      await Promise.all([ollama.close(), effects.close(), telegram.close()]);
-      await database?.drop();
+      await Promise.all(fronts.map((front) => front.close()));
+      await Promise.all([ollama.close(), effects.close(), telegram.close(), discord.close()]);
+      await database.close();
+      if (options.homeMb !== undefined) for (const { home } of gateways) await unmountDisk(home);
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function readOnce<T>(
-  place: Parameters<typeof connect>[0],
-  look: (sql: postgres.Sql) => Promise<T>,
-): Promise<T> {
-  const sql = connect(place);
-  try {
-    return await look(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+async function writeProfile(home: string, profile: object): Promise<void> {
+  const folder = path.join(home, 'profiles', 'default');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(path.join(folder, 'config.json'), JSON.stringify(profile), { mode: 0o600 });
 }
 
-async function readCopy<T>(home: string, look: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const embedded = await openEmbedded(home, silent);
-  try {
-    return await readOnce(embedded, look);
-  } finally {
-    await embedded.close();
-    await rm(home, { recursive: true, force: true });
-  }
+async function openDatabase(options: ScenarioOptions, folder: string): Promise<RunDatabase> {
+  const { postgresUrl, cluster, proxied = false, gateways = 1 } = options;
+  if (cluster !== undefined) return clusterDatabase(cluster);
+  if (postgresUrl === undefined) return embeddedDatabase(folder);
+  return await serverDatabase(postgresUrl, proxied ? gateways : 0);
 }
 
-/** A fresh database on the server, gone with the run. */
-async function makeDatabase(serverUrl: string): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `crash_${newId().replaceAll('-', '')}`;
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await readOnce({ url: serverUrl }, (sql) => sql.unsafe(`create database ${name}`));
-  const drop = async (): Promise<void> => {
-    await readOnce({ url: serverUrl }, (sql) => sql.unsafe(`drop database ${name} with (force)`));
-  };
-  return { url: url.href, drop };
-}
-
-/** A URL cannot hold a socket's folder: the driver takes it from the environment. */
-function socketOfPostgres(): Record<string, string> {
-  const { PGHOST, PGUSER } = process.env;
-  return { ...(PGHOST !== undefined && { PGHOST }), ...(PGUSER !== undefined && { PGUSER }) };
+/** One before each server; the path of its address stays. */
+async function openFronts(urls: readonly string[]): Promise<HttpFront[]> {
+  return await Promise.all(
+    urls.map(async (url) => {
+      const { port, pathname } = new URL(url);
+      const front = await openHttpFront(Number(port));
+      return { ...front, url: front.url + (pathname === '/' ? '' : pathname) };
+    }),
+  );
 }

@@ -1,6 +1,6 @@
 /** What people say and what the model answers in a crash run: both follow from the seed, so a run can be told again. */
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
-import type { Reply } from '../fakes/ollama/ollama.ts';
+import type { FakeToolCall, Reply } from '../fakes/ollama/ollama.ts';
 import type { ChatBody } from '../fakes/ollama/ollama.ts';
 
 /** One thing said: the `index`-th message of a session, counted from 0. */
@@ -15,8 +15,8 @@ export interface Said {
 /** The effects of one model answer's tool calls, such as `['pure', 'unsafe']`. */
 export type Round = string[];
 
-/** How a third of the questions use tools; the others use none. */
-const TOOL_ROUNDS: Round[][] = [
+/** How a third of the questions use tools, where a run does not say otherwise; the others use none. */
+export const TOOL_ROUNDS: Round[][] = [
   [['unsafe']],
   [['idempotent']],
   [['pure', 'unsafe']],
@@ -24,6 +24,8 @@ const TOOL_ROUNDS: Round[][] = [
 ];
 /** Tokens a second of every answer. */
 const TOKENS_PER_SECOND = 25;
+/** Every summary, which takes a moment to make. */
+const SUMMARY = ['Questions ', 'were ', 'asked ', 'and ', 'answered', '.'];
 const FEWEST_WORDS = 8;
 const MOST_WORDS = 28;
 
@@ -39,12 +41,16 @@ export function seeded(seed: number): () => number {
 }
 
 /** The `index`-th message of the `session`-th session. */
-export function messageAt(seed: number, session: number, index: number): Said {
+export function messageAt(
+  seed: number,
+  session: number,
+  index: number,
+  tools: readonly Round[][] = TOOL_ROUNDS,
+): Said {
   const random = seeded(seed * 1_000_003 + session * 1_009 + index);
   const name = `s${String(session).padStart(2, '0')}`;
   const id = `${name}#${index}`;
-  const rounds =
-    (session + index) % 3 === 0 ? (TOOL_ROUNDS[Math.floor(random() * TOOL_ROUNDS.length)] ?? []) : [];
+  const rounds = (session + index) % 3 === 0 ? (tools[Math.floor(random() * tools.length)] ?? []) : [];
   const words = FEWEST_WORDS + Math.floor(random() * (MOST_WORDS - FEWEST_WORDS));
   const plan = rounds.map((round) => round.join('+')).join('/') || 'none';
   return { session: name, index, id, text: `Question ${id} tools=${plan} words=${words} please` };
@@ -67,16 +73,21 @@ export function readQuestion(text: string): Question | undefined {
   return { id, session, index: Number(index), rounds, words: Number(words) };
 }
 
+/** True for a request to summarize earlier questions. */
+export function isSummary({ messages }: ChatBody): boolean {
+  return messages[0]?.content === SUMMARY_INSTRUCTION;
+}
+
 /** The question that a request is about; undefined for a summary of earlier ones. */
-export function questionOf({ messages }: ChatBody): Question | undefined {
-  if (messages[0]?.content === SUMMARY_INSTRUCTION) return undefined;
+export function questionOf(body: ChatBody): Question | undefined {
+  const { messages } = body;
+  if (isSummary(body)) return undefined;
   return readQuestion(messages.findLast(({ role }) => role === 'user')?.content ?? '');
 }
 
 /** The answer of the scripted model: the rounds of tools first, one for each answer it has given before, then the text. */
 export function scriptedAnswer(body: ChatBody): Reply {
-  if (body.messages[0]?.content === SUMMARY_INSTRUCTION)
-    return { text: 'Questions were asked and answered.' };
+  if (isSummary(body)) return { text: [...SUMMARY], perSecond: TOKENS_PER_SECOND };
   const asked = body.messages.findLastIndex((message) => message.role === 'user');
   const question = questionOf(body);
   if (question === undefined) return { text: `echo: ${body.messages[asked]?.content ?? ''}` };
@@ -87,9 +98,22 @@ export function scriptedAnswer(body: ChatBody): Reply {
   }
   return {
     text: [`step ${done + 1} of ${question.id}.`],
-    toolCalls: round.map((effect) => ({ name: `${effect}_probe`, args: { word: question.id } })),
+    toolCalls: round.map((effect) => callOf(effect, question)),
     perSecond: TOKENS_PER_SECOND,
   };
+}
+
+/** A probe of that effect; `agent` is a subagent, which only repeats its task. */
+function callOf(effect: string, { id }: Question): FakeToolCall {
+  return effect === 'agent'
+    ? { name: 'spawn_agent', args: { task: `Look after ${id}` } }
+    : { name: `${effect}_probe`, args: { word: id } };
+}
+
+/** The ids of all questions that a request holds, in its order. */
+export function questionsIn({ messages }: ChatBody): string[] {
+  const said = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+  return [...said.join('\n').matchAll(/Question (s\d+#\d+) tools=/g)].map(([, id = '']) => id);
 }
 
 function answerTokens({ id, words }: Question): string[] {

@@ -1,7 +1,7 @@
 /** A reply that grows on screen: by edits, in order, and without affecting its turn. */
 import { describe, expect, it } from 'vitest';
 import { TYPING_TTL_MS } from '../../src/delivery/typing.ts';
-import { MAX_LIVE_TEXT } from '../../src/delivery/live-text.ts';
+import { FIRST_AFTER_MS, MAX_LIVE_TEXT } from '../../src/delivery/live-text.ts';
 import { MAX_LIVE_FAILURES, SETTLE_MS } from '../../src/delivery/live-message.ts';
 import { CHECK_EVERY_MS } from '../../src/delivery/wait-for-earlier.ts';
 import { buildDelivery } from './setup.ts';
@@ -30,7 +30,8 @@ describe('a growing reply', () => {
     await gateway.clock.advance(5_000);
     expect(gateway.channel.screen('1')).toEqual([]);
     gateway.ahead.clear();
-    await gateway.clock.advance(CHECK_EVERY_MS + 10);
+    await gateway.clock.advance(CHECK_EVERY_MS);
+    await gateway.clock.advance(10);
     expect(gateway.channel.screen('1')).toEqual(['Said before the crash. And more.']);
     await turn.settle();
   });
@@ -55,10 +56,9 @@ describe('a growing reply', () => {
       address: 'fake:1',
       placeholders: [],
       textSoFar: '',
-      noteCard: () => Promise.resolve(),
-      note(sent) {
+      note(_ref, sent) {
         noted.push(sent.length);
-        return new Promise((resolve) => (release = resolve));
+        return new Promise((resolve) => (release = () => resolve({ held: true, copies: [] })));
       },
     });
     gateway.say('t', 'Hello');
@@ -247,7 +247,7 @@ describe('settling', () => {
     const turn = gateway.open('t');
     const release = gateway.channel.hold();
     gateway.say('t', 'Hello');
-    await gateway.clock.advance(100);
+    await gateway.clock.advance(FIRST_AFTER_MS);
     let settled = false;
     const settling = turn.settle().then(() => (settled = true));
     gateway.say('t', ' late');
@@ -264,7 +264,7 @@ describe('settling', () => {
     const turn = gateway.open('t');
     gateway.channel.hold();
     gateway.say('t', 'Hello');
-    await gateway.clock.advance(100);
+    await gateway.clock.advance(FIRST_AFTER_MS);
     let settled = false;
     const settling = turn.settle().then(() => (settled = true));
     await gateway.clock.advance(SETTLE_MS - 1);

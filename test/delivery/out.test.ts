@@ -2,13 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
+import { MAX_AMBIGUOUS_SENDS } from '../../src/delivery/giving-up.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
-import {
-  MAX_AMBIGUOUS_ATTEMPTS,
-  MAX_DELIVERY_ATTEMPTS,
-  RETRY_BASE_MS,
-  RETRY_CAP_MS,
-} from '../../src/delivery/out.ts';
 import { buildDelivery, HEAD } from './setup.ts';
 
 const LONG = Array.from({ length: 40 }, (_, i) => `Paragraph ${i} of a long answer.`).join('\n\n');
@@ -63,16 +58,6 @@ describe('delivering a final text', () => {
     expect(grown.join('\n\n')).toBe(LONG);
   });
 
-  it('replaces the text of messages that the answer no longer needs', async () => {
-    const gateway = buildDelivery({ maxLength: 200 });
-    const turn = gateway.open('t');
-    gateway.say('t', LONG);
-    await gateway.clock.advance(60_000);
-    await turn.settle();
-    await gateway.deliver('Short.', { turnId: 't' });
-    expect(gateway.channel.screen('1').slice(0, 3)).toEqual(['Short.', '…', '…']);
-  });
-
   it('puts the buttons under the last part only', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     await gateway.deliver(LONG, { buttons: [{ label: 'Run', value: 'run:1' }] });
@@ -112,7 +97,7 @@ describe('a delivery that the platform refuses', () => {
     gateway.parts.set('t', [{ id: 'lost' }]);
     await gateway.deliver('Here it is.', { turnId: 't' });
     expect(gateway.channel.screen('1')).toEqual(['Here it is.']);
-    gateway.channel.failure({ code: 'message_gone' }, { code: 'message_gone' });
+    gateway.channel.failure({ code: 'message_gone' }, { code: 'message_gone' }, { code: 'message_gone' });
     const again = await gateway.deliver('Once more.', { turnId: 't' });
     expect(again.error).toMatchObject({ code: 'message_gone' });
   });
@@ -127,7 +112,7 @@ describe('a delivery that the platform refuses', () => {
       undefined,
       ['Hello.'],
     ]);
-    gateway.channel.failure({ code: 'place_gone' }, { code: 'place_gone' });
+    gateway.channel.failure({ code: 'place_gone' }, { code: 'place_gone' }, { code: 'place_gone' });
     expect((await gateway.deliver('Hello.')).error).toMatchObject({ code: 'place_gone' });
   });
 
@@ -155,29 +140,12 @@ describe('a delivery that the platform refuses', () => {
     expect((await gateway.deliver('Hello.')).value).toEqual({ kind: 'released', delayMs: 13_938_000 });
   });
 
-  it.each(['blocked', 'unauthorized', 'rejected'] as const)(
-    'is a dead letter after one attempt when the answer is %s',
-    async (code) => {
-      const gateway = buildDelivery();
-      gateway.channel.failure({ code });
-      const { error } = await gateway.deliver('Hello.');
-      expect(error).toMatchObject({ code, retryable: false });
-      expect(gateway.channel.count('send')).toBe(1);
-    },
-  );
-
-  it('is retried at growing intervals, for about a day', async () => {
+  it('is a dead letter after one attempt when the chat is closed to the bot', async () => {
     const gateway = buildDelivery();
-    const delays: (number | undefined)[] = [];
-    for (const attempts of [0, 1, 2, 9]) {
-      gateway.channel.failure({ code: 'unavailable' });
-      const { value } = await gateway.deliver('Hello.', {}, { attempts });
-      delays.push(value?.kind === 'retry' ? value.delayMs : undefined);
-    }
-    expect(delays).toEqual([RETRY_BASE_MS / 2, RETRY_BASE_MS, RETRY_BASE_MS * 2, RETRY_CAP_MS / 2]);
-    const span = MAX_DELIVERY_ATTEMPTS * RETRY_CAP_MS * 0.75;
-    expect(span).toBeGreaterThan(18 * 3_600_000);
-    expect(gateway.delivery.out.maxAttempts).toBe(MAX_DELIVERY_ATTEMPTS);
+    gateway.channel.failure({ code: 'blocked' });
+    const { error } = await gateway.deliver('Hello.');
+    expect(error).toMatchObject({ code: 'blocked', retryable: false });
+    expect(gateway.channel.count('send')).toBe(1);
   });
 
   it('counts sends whose answer was lost', async () => {
@@ -185,13 +153,7 @@ describe('a delivery that the platform refuses', () => {
     gateway.channel.failure({ code: 'outcome_unknown', lost: true });
     const { value } = await gateway.deliver('Hello.');
     expect([value?.kind, gateway.delivery.counts().ambiguousSends]).toEqual(['retry', 1]);
-  });
-
-  it(`is given up when ${MAX_AMBIGUOUS_ATTEMPTS} sends of it may already be visible`, async () => {
-    const gateway = buildDelivery();
-    gateway.channel.failure({ code: 'outcome_unknown', lost: true });
-    const last = await gateway.deliver('Hello.', {}, { attempts: MAX_AMBIGUOUS_ATTEMPTS - 1 });
-    expect(last.error).toMatchObject({ code: 'outcome_unknown', retryable: false });
+    expect(gateway.delivery.out.maxAttempts).toBe(MAX_AMBIGUOUS_SENDS);
   });
 });
 
@@ -221,7 +183,7 @@ describe('the lane', () => {
   it('keeps an answer for a channel that is off', async () => {
     const gateway = buildDelivery();
     expect((await gateway.deliver('Hello.', { channel: 'elsewhere' })).value).toMatchObject({
-      kind: 'retry',
+      kind: 'waiting',
       error: { code: 'channel_off' },
     });
   });

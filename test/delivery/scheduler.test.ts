@@ -1,26 +1,42 @@
-/** When calls are made: finals first, edits newest-only, never early, never too fast, fair over chats. */
+/** When calls are made: finals, first messages, the oldest screens; never for nothing, never early, never too fast. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { ChannelError } from '../../src/contracts/errors.ts';
-import { CALLS_PER_SECOND, MAX_FINAL_WAIT_MS, Scheduler } from '../../src/delivery/scheduler.ts';
-import { MAX_SLOWDOWN, RateLimit, RECOVER_MS } from '../../src/delivery/rate-limit.ts';
+import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
+import { steadyRates } from '../../src/contracts/delivery.ts';
+import { EDIT_SHARE } from '../../src/delivery/bot-limits.ts';
+import { MAX_FINAL_WAIT_MS, Scheduler } from '../../src/delivery/scheduler.ts';
+import type { RateLimits } from '../../src/contracts/delivery.ts';
+import type { LiveEdit } from '../../src/delivery/place-queue.ts';
 import { FakeClock } from '../fakes/clock.ts';
-import { buildDelivery, quiet } from './setup.ts';
+import { quiet } from './setup.ts';
 
 const clock = new FakeClock();
 const made: Scheduler[] = [];
 
-function build(intervalMs = 1_000): Scheduler {
-  const scheduler = new Scheduler(clock, () => intervalMs);
+const CALLS_PER_SECOND = 25;
+
+function build(intervalMs = 1_000, isLeased = () => true, rates: Partial<RateLimits> = {}): Scheduler {
+  const steady = steadyRates({ callsPerSecond: CALLS_PER_SECOND, editIntervalMs: intervalMs });
+  const scheduler = new Scheduler(clock, { ...steady, ...rates }, isLeased);
   made.push(scheduler);
   return scheduler;
 }
 
+const at = (chatId: string) => ({ place: { channel: 'fake', chatId } });
+
+/** An edit of a message that is on screen since `shownAt`, and what showing it does. */
+function live(shownAt: number | undefined, show: LiveEdit['show']): LiveEdit {
+  return { shownAt, show };
+}
+
 /** An edit that notes when it is shown. */
-function edit(times: number[], more = false) {
+function edit(times: number[], more = false): LiveEdit {
   return {
+    get shownAt() {
+      return times.at(-1) ?? 0;
+    },
     show: async () => {
       times.push(clock.monotonicMs());
-      return more;
+      return more ? 'more' : 'shown';
     },
   };
 }
@@ -37,31 +53,94 @@ describe('the scheduler', () => {
     const times: number[] = [];
     const task = edit(times);
     for (let i = 0; i < 1_000; i++) {
-      scheduler.requestEdit('1', task);
+      scheduler.requestEdit(at('1'), task);
       await clock.advance(10);
     }
     expect(times.length).toBeGreaterThanOrEqual(9);
     expect(times.length).toBeLessThanOrEqual(11);
   });
 
-  it('makes finals before all edits', async () => {
+  it('shows nothing more once another node may hold the lanes, and goes on when it has them again', async () => {
+    let leased = true;
+    const scheduler = build(1_000, () => leased);
+    const times: number[] = [];
+    scheduler.requestEdit(at('1'), edit(times, true));
+    scheduler.requestEdit(at('2'), edit(times, true));
+    await clock.advance(10);
+    expect(times).toHaveLength(2);
+    leased = false;
+    const stopped = new AbortController();
+    const final = scheduler.final(at('3'), async () => times.push(-1), stopped.signal);
+    await clock.advance(5_000);
+    expect(await scheduler.tryOptional(at('4'), async () => void times.push(-2))).toBe(true);
+    expect(times).toHaveLength(2);
+    stopped.abort(new GatewayError('lease_lost', 'lost'));
+    await expect(final).rejects.toMatchObject({ code: 'lease_lost' });
+    leased = true;
+    await clock.advance(500);
+    expect(times).toHaveLength(4);
+  });
+
+  it('makes finals first, then first messages, then the edit of the oldest screen', async () => {
     const scheduler = build(10);
     const order: string[] = [];
-    const endless = (name: string) => ({
-      show: async () => {
+    const named = (name: string, shownAt?: number) =>
+      live(shownAt, async () => {
         order.push(name);
-        return true;
-      },
-    });
-    for (let chat = 0; chat < 50; chat++) scheduler.requestEdit(`${chat}`, endless('edit'));
+        return 'shown';
+      });
+    // Two calls fill the bot's bucket; all others wait for their turn.
+    for (const chat of ['a', 'b']) scheduler.requestEdit(at(chat), named('before', 0));
+    scheduler.requestEdit(at('young'), named('young', 30));
+    scheduler.requestEdit(at('old'), named('old', 10));
+    scheduler.requestEdit(at('second'), named('second'));
+    scheduler.requestEdit(at('third'), named('third'));
+    const final = scheduler.final(at('final'), async () => void order.push('final'), quiet);
     await clock.advance(1_000);
-    order.length = 0;
-    const finals = [0, 1, 2].map((chat) =>
-      scheduler.final(`final-${chat}`, async () => void order.push('final'), quiet),
-    );
-    await clock.advance(200);
+    await final;
+    expect(order).toEqual(['before', 'before', 'final', 'second', 'third', 'old', 'young']);
+  });
+
+  it('spends nothing on an edit that has nothing to show', async () => {
+    const scheduler = build(1_000);
+    const began = clock.monotonicMs();
+    const times: number[] = [];
+    for (let i = 0; i < 100; i++)
+      scheduler.requestEdit(
+        at('1'),
+        live(0, async () => 'nothing'),
+      );
+    await clock.advance(0);
+    scheduler.requestEdit(at('1'), edit(times));
+    for (let chat = 0; chat < 50; chat++)
+      scheduler.requestEdit(
+        at(`x${chat}`),
+        live(0, async () => 'nothing'),
+      );
+    scheduler.requestEdit(at('2'), edit(times));
+    await clock.advance(1);
+    expect([times, scheduler.counts.calls]).toEqual([[began, began], 2]);
+  });
+
+  it(`leaves ${100 - EDIT_SHARE * 100} % of the rate to finals while one waits for its chat`, async () => {
+    const steady = steadyRates({ callsPerSecond: CALLS_PER_SECOND, editIntervalMs: 100 });
+    const scheduler = build(100, undefined, {
+      of: (place) => ({
+        ...steady.of(place, undefined),
+        ...(place.chatId === 'final' && { editIntervalMs: 900 }),
+      }),
+    });
+    const edits: number[] = [];
+    for (let chat = 0; chat < 50; chat++) scheduler.requestEdit(at(`${chat}`), edit(edits, true));
+    await clock.advance(2_000);
+    // Two go at once, the third when its chat takes it.
+    const finals = [1, 2, 3].map(() => scheduler.final(at('final'), async () => undefined, quiet));
+    const before = edits.length;
+    await clock.advance(900);
+    expect(edits.length - before).toBeLessThanOrEqual(CALLS_PER_SECOND * EDIT_SHARE * 0.9 + 1);
+    expect(edits.length - before).toBeGreaterThan(10);
+    await clock.advance(1_000);
     await Promise.all(finals);
-    expect(order.slice(0, 3)).toEqual(['final', 'final', 'final']);
   });
 
   it('is fair over chats and stays within the rate of the bot', async () => {
@@ -70,7 +149,7 @@ describe('the scheduler', () => {
     for (let chat = 0; chat < 100; chat++) {
       const times: number[] = [];
       counts.set(chat, times);
-      scheduler.requestEdit(`${chat}`, edit(times, true));
+      scheduler.requestEdit(at(`${chat}`), edit(times, true));
     }
     await clock.advance(40_000);
     const shown = [...counts.values()].map((times) => times.length);
@@ -84,36 +163,84 @@ describe('the scheduler', () => {
     let refused = false;
     const slow: number[] = [];
     const began = clock.monotonicMs();
-    scheduler.requestEdit('slow', {
+    scheduler.requestEdit(at('slow'), {
+      shownAt: 0,
       show: async () => {
         slow.push(clock.monotonicMs() - began);
         if (!refused) {
           refused = true;
           throw new ChannelError('rate_limited', 'slow down', { retryAfterMs: 8_000 });
         }
-        return false;
+        return 'shown';
       },
     });
-    scheduler.requestEdit('other', edit(other, true));
+    scheduler.requestEdit(at('other'), edit(other, true));
     await clock.advance(9_000);
     expect(slow).toEqual([0, 8_050]);
     expect(other.length).toBeGreaterThanOrEqual(8);
   });
 
-  it('pauses every chat after a global refusal, and when several chats are refused at once', async () => {
-    for (const global of [true, false]) {
-      const scheduler = build();
-      const began = clock.monotonicMs();
-      const refuse = async () => {
-        throw new ChannelError('rate_limited', 'slow down', { retryAfterMs: 5_000, global });
-      };
-      for (const chat of global ? ['a'] : ['a', 'b', 'c']) scheduler.requestEdit(chat, { show: refuse });
-      await clock.advance(500);
-      const times: number[] = [];
-      scheduler.requestEdit('calm', edit(times));
-      await clock.advance(20_000);
-      expect((times[0] ?? 0) - began).toBeGreaterThanOrEqual(5_000);
-    }
+  it('stops for a refusal of the whole bot, and no chat is called in its pause', async () => {
+    const scheduler = build();
+    const began = clock.monotonicMs();
+    const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 5_000, global: true });
+    scheduler.requestEdit(
+      at('a'),
+      live(0, () => Promise.reject(refusal)),
+    );
+    await clock.advance(500);
+    const times: number[] = [];
+    scheduler.requestEdit(at('calm'), edit(times));
+    await clock.advance(20_000);
+    expect((times[0] ?? 0) - began).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('lets a healthy chat pass while others are refused', async () => {
+    const scheduler = build();
+    const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 20_000 });
+    for (const chat of ['a', 'b', 'c', 'd'])
+      scheduler.requestEdit(
+        at(chat),
+        live(undefined, () => Promise.reject(refusal)),
+      );
+    await clock.advance(500);
+    const times: number[] = [];
+    const asked = clock.monotonicMs();
+    scheduler.requestEdit(at('healthy'), edit(times));
+    await clock.advance(1_000);
+    expect(times).toEqual([asked]);
+  });
+
+  it('takes a limit that the platform had announced for a pause of its place, not for a refusal', async () => {
+    const scheduler = build();
+    const began = clock.monotonicMs();
+    const times: number[] = [];
+    const announced = new ChannelError('rate_limited', 'wait', { retryAfterMs: 2_000, local: true });
+    let first = true;
+    scheduler.requestEdit(
+      at('1'),
+      live(0, async () => {
+        times.push(clock.monotonicMs() - began);
+        if (!first) return 'more';
+        first = false;
+        throw announced;
+      }),
+    );
+    await clock.advance(4_500);
+    expect([times, scheduler.counts.refused]).toEqual([[0, 2_050, 3_050, 4_050], 0]);
+  });
+
+  it('does not count calls against the bot that the platform does not count', async () => {
+    const steady = steadyRates({ callsPerSecond: 1, editIntervalMs: 1_000 });
+    const scheduler = build(1_000, undefined, {
+      ...steady,
+      of: (place) => ({ ...steady.of(place, undefined), countsForBot: place.chatId === 'counted' }),
+    });
+    const times: number[] = [];
+    for (let chat = 0; chat < 20; chat++) scheduler.requestEdit(at(`free-${chat}`), edit(times));
+    scheduler.requestEdit(at('counted'), edit(times));
+    await clock.advance(1);
+    expect(times).toHaveLength(21);
   });
 
   it('gives up a final that was aborted, and one that waited too long', async () => {
@@ -122,11 +249,11 @@ describe('the scheduler', () => {
     const refuse = async () => {
       throw new ChannelError('rate_limited', 'slow down', { retryAfterMs: MAX_FINAL_WAIT_MS });
     };
-    const waiting = scheduler.final('1', refuse, stop.signal);
+    const waiting = scheduler.final(at('1'), refuse, stop.signal);
     await clock.advance(1_000);
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
-    const tooLong = scheduler.final('2', refuse, quiet);
+    const tooLong = scheduler.final(at('2'), refuse, quiet);
     tooLong.catch(() => undefined);
     await clock.advance(MAX_FINAL_WAIT_MS * 2 + 1_000);
     await expect(tooLong).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: MAX_FINAL_WAIT_MS });
@@ -135,87 +262,9 @@ describe('the scheduler', () => {
   it('forgets chats without work', async () => {
     const scheduler = build();
     for (let chat = 0; chat < 500; chat++) {
-      scheduler.requestEdit(`${chat}`, edit([]));
+      scheduler.requestEdit(at(`${chat}`), edit([]));
       await clock.advance(50);
     }
-    expect(scheduler.chats).toBeLessThan(40);
+    expect(scheduler.places).toBeLessThan(40);
   });
 });
-
-describe('a rate limit', () => {
-  it('slows down with each refusal, up to a bound, and recovers slowly', () => {
-    const limit = new RateLimit(100);
-    let now = 0;
-    for (let i = 0; i < 10; i++) limit.slowDown((now += 10_000), 1_000);
-    expect(limit.intervalMs).toBe(100 * MAX_SLOWDOWN);
-    for (let i = 0; i < 100; i++) limit.count((now += RECOVER_MS + 1));
-    expect(limit.intervalMs).toBe(100);
-  });
-
-  it('slows down once for calls that were in flight together', () => {
-    const limit = new RateLimit(100);
-    for (let i = 0; i < 5; i++) limit.slowDown(i, 1_000);
-    expect(limit.intervalMs).toBe(200);
-  });
-});
-
-describe('100 chats streaming against hidden limits', () => {
-  it('delay no final for long and are refused less than once in a hundred calls (budget 9)', async () => {
-    // Some chats are slower than declared, and the bot's limit falls under its rate for a while.
-    const gateway = buildDelivery({
-      editIntervalMs: 1_100,
-      latencyMs: 80,
-      maxLength: 4_096,
-      limits: {
-        chatIntervalMs: (chatId) => (Number(chatId) % 20 === 0 ? 2_000 : 250),
-        callsPerSecond: () =>
-          gateway.clock.monotonicMs() > 90_000 && gateway.clock.monotonicMs() < 120_000 ? 18 : 30,
-      },
-    });
-    const finals: { chat: number; ms: number }[] = [];
-    const chats = Array.from({ length: 100 }, (_, chat) => stream(gateway, chat, finals));
-    await gateway.clock.advance(400_000);
-    await Promise.all(chats);
-    const { calls, refused } = gateway.delivery.counts();
-    expect(finals).toHaveLength(300);
-    expect(Math.max(...finals.map((final) => final.ms))).toBeLessThan(15_000);
-    expect(calls).toBeGreaterThan(2_000);
-    expect(refused / calls).toBeLessThan(0.01);
-    expect(gateway.channel.early).toBe(0);
-  });
-});
-
-/** Three turns of 25-45 s in one chat, 2 deltas a second, each ended by its final. */
-async function stream(
-  gateway: ReturnType<typeof buildDelivery>,
-  chat: number,
-  finals: { chat: number; ms: number }[],
-) {
-  await gateway.clock.sleep(chat * 100);
-  for (const turnId of ['a', 'b', 'c'].map((name) => `${chat}-${name}`)) {
-    const turn = gateway.open(turnId, `${chat}`);
-    let text = '';
-    for (let i = 0; i < 50 + (chat % 40); i++) {
-      text += `word${i} `;
-      gateway.say(turnId, `word${i} `);
-      await gateway.clock.sleep(500);
-    }
-    await turn.settle();
-    const asked = gateway.clock.monotonicMs();
-    const message = { channel: 'fake', chatId: `${chat}`, content: text, turnId, media: [], buttons: [] };
-    const head = {
-      lane: `out:fake:${chat}`,
-      node: 'n',
-      epoch: 1,
-      seq: 1,
-      dedupe: turnId,
-      attempts: 0,
-      crashes: 0,
-      stopped: false,
-    } as const;
-    const outcome = await gateway.delivery.out.handle({ ...head, payload: { ref: turnId, message } }, quiet);
-    if (outcome.kind !== 'finished') continue;
-    finals.push({ chat, ms: gateway.clock.monotonicMs() - asked });
-    expect(gateway.channel.screen(`${chat}`).at(-1)).toBe(text.trim());
-  }
-}

@@ -1,12 +1,16 @@
 /** Delivery in front of a fake channel, with an event bus, a ledger in memory and a fake clock. */
 import { createDelivery } from '../../src/delivery/index.ts';
 import type { EventListener, LaneOutcome } from '../../src/contracts/bus.ts';
-import { FencedError } from '../../src/contracts/errors.ts';
+import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
+import { FencedError, ToolError, toGatewayError } from '../../src/contracts/errors.ts';
+import type { StoreError } from '../../src/contracts/errors.ts';
 import type { AgentEvent, EventBody } from '../../src/contracts/event.ts';
-import type { LaneHead } from '../../src/contracts/lanes.ts';
+import type { NotedParts, SessionStore } from '../../src/contracts/store/ledger.ts';
+import type { LaneHead } from '../../src/contracts/store/lanes.ts';
+import { parseMarkdown } from '../../src/lib/markdown.ts';
 import { createLog } from '../../src/ops/log.ts';
 import type { Plan } from '../../src/contracts/plan.ts';
-import type { OutboundMessage, SentMessage } from '../../src/contracts/message.ts';
+import type { DeliveryPayload, OutboundMessage, SentMessage } from '../../src/contracts/message.ts';
 import { FakeChannel } from '../fakes/gateway/channel.ts';
 import type { FakeChannelOptions } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';
@@ -27,19 +31,52 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const notices: AgentEvent[] = [];
   const parts = new Map<string, SentMessage[]>();
   const finished: { ref: string; sent: SentMessage[] }[] = [];
-  const dead: { lane: string; error: string | undefined }[] = [];
+  const dead: { lane: string; error: string | undefined; unreported: boolean | undefined }[] = [];
+  const stopped: string[] = [];
   const moved: string[] = [];
   const ahead = new Set<string>();
   const plans = new Map<string, Plan>();
+  const copies = new Map<string, string | ToolError>();
   let fenced = false;
+  let leased = true;
+  const turns = new Map<string, NonNullable<Awaited<ReturnType<SessionStore['turn']>>>>();
+  const queued: DeliveryPayload[] = [];
+  /** As the store does it: who has lost the lane only continues what is stored. */
+  const note = async (ref: string, sent: SentMessage[]): Promise<NotedParts> => {
+    await database;
+    const before = parts.get(ref) ?? [];
+    const without = (some: SentMessage[], others: SentMessage[]) =>
+      some.filter(({ id }) => others.every((other) => other.id !== id));
+    const continues = before.every(({ id }, index) => sent[index]?.id === id);
+    if (fenced && !continues) return { held: false, copies: without(sent, before) };
+    parts.set(ref, sent);
+    return { held: !fenced, copies: without(before, sent) };
+  };
+  let database: Promise<void> | undefined;
   const guard = (head: { lane: string }) => {
     if (fenced) throw new FencedError(head.lane);
   };
 
+  const channels = new Map<string, Channel>([[channel.name, channel]]);
   const delivery = createDelivery({
-    channels: new Map([[channel.name, channel]]),
+    channels,
     clock,
+    plans: { plan: async () => undefined },
     random: () => 0,
+    bus: {
+      isLeased: () => leased,
+      notifyStop: (lane) => void stopped.push(lane),
+      claimingNode: () => undefined,
+      runHeads: () => undefined,
+    },
+    files: {
+      async copy(_folder, { file }) {
+        const found = copies.get(file);
+        if (found === undefined) throw new ToolError('not_found', `There is no "${file}".`);
+        if (found instanceof Error) throw found;
+        return { path: found, async [Symbol.asyncDispose]() {} };
+      },
+    },
     log: createLog({ level: 'silent', redact: (text) => text }),
     followMigration: async ({ channel, from, to }) => void moved.push(`${channel}: ${from} -> ${to}`),
     events: {
@@ -55,22 +92,28 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     ledger: {
       undelivered: async (address) => ahead.has(address),
       sentParts: async (ref) => parts.get(ref) ?? [],
-      async noteSent(fence, ref, sent) {
-        guard(fence);
-        parts.set(ref, sent);
-      },
+      noteSent: (_fence, ref, sent) => note(ref, sent),
       async finishDelivery(fence, ref, sent) {
         guard(fence);
         finished.push({ ref, sent });
         return { heads: [] };
       },
+      async enqueue(_address, payload) {
+        queued.push(payload);
+        return { heads: [] };
+      },
       sessionOf: async (address) => address,
+      turn: async (turnId) => turns.get(turnId),
       planOf: async (turnId) => plans.get(turnId),
     },
     lanes: {
-      async finish(fence, error) {
-        dead.push({ lane: fence.lane, error });
+      async finish(fence, error, unreported) {
+        dead.push({ lane: fence.lane, error, unreported });
         return { heads: [] };
+      },
+      async stop(session) {
+        stopped.push(session);
+        return { stopped: true, cancelled: 0 };
       },
     },
   });
@@ -78,18 +121,44 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   return {
     clock,
     channel,
+    channels,
     delivery,
     notices,
     parts,
     finished,
     dead,
+    /** Deliveries that delivery itself has queued. */
+    queued,
+    /** Sessions whose stop was committed, and lanes whose node was told. */
+    stopped,
     moved,
     /** Addresses with undelivered answers. */
     ahead,
+    /** Turns that are over, by id. */
+    turns,
+    /** Ends the lease of this process; the returned function wins it again. */
+    loseLease() {
+      leased = false;
+      return () => void (leased = true);
+    },
     /** Stored plans, by turn. */
     plans,
+    /** The files that go out: where the bytes are, or why they are not to be had. */
+    copies,
     /** Gives the lane to another node. */
     loseLane: () => (fenced = true),
+    /** The node claims the lane again. */
+    claimLane: () => (fenced = false),
+    /** The database is away; it is back once the returned function is called, with an error for the notes that waited if one is given. */
+    loseDatabase() {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      database = promise;
+      return (error?: StoreError) => {
+        database = undefined;
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+    },
     listeners,
     /** Emits an event of a turn. */
     emit(turnId: string, body: EventBody, from?: { agentId: string }) {
@@ -106,11 +175,26 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     say(turnId: string, delta: string, msgId = 'call-1') {
       this.emit(turnId, { type: 'stream_chunk', msgId, delta });
     },
-    open(turnId: string, chatId = '1', placeholders: SentMessage[] = [], textSoFar = '', plan?: Plan) {
-      const note = async (sent: SentMessage[]) => void parts.set(turnId, sent);
-      const noteCard = async (ref: string, sent: SentMessage[]) => void parts.set(ref, sent);
+    open(
+      turnId: string,
+      chatId = '1',
+      placeholders: SentMessage[] = [],
+      textSoFar = '',
+      plan?: Plan,
+      takenOver = false,
+    ) {
       const address = `fake:${chatId}` as const;
-      return delivery.live.open({ turnId, address, placeholders, textSoFar, note, plan, noteCard });
+      return delivery.live.open({ turnId, address, placeholders, takenOver, textSoFar, note, plan });
+    },
+    /** A part of a message for the chat `1`. */
+    part(text: string): OutboundPart {
+      const body = channel.render(parseMarkdown(text));
+      return { channel: 'fake', chatId: '1', body, buttons: [], nonce: text };
+    },
+    /** A delivery with this text becomes a dead letter. */
+    async dies(error: unknown, content = 'Lost.') {
+      const message = { channel: 'fake', chatId: '1', content, media: [], buttons: [] };
+      await delivery.out.onDeadLetter({ ...HEAD, payload: { ref: 'r', message } }, toGatewayError(error));
     },
     /** Delivers a final text; the clock runs until it is done. */
     async deliver(
@@ -141,5 +225,8 @@ export const HEAD: LaneHead = {
   payload: {},
   attempts: 0,
   crashes: 0,
+  loneCrashes: 0,
+  waitedMs: 0,
+  unreported: 0,
   stopped: false,
 };

@@ -112,6 +112,8 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
     const { body } = await fixture().modelCall('Write me a loop.');
     expect(body.model).toBe(model);
     expect(body.messages[0]?.content).toContain('You write code.');
-    expect(body.tools?.map(({ function: tool }) => tool.name).toSorted()).toEqual(enabledTools.toSorted());
+    expect(body.tools?.map(({ function: tool }) => tool.name).toSorted()).toEqual(
+      [...enabledTools, 'plan', 'todo', 'scratchpad'].toSorted(),
+    );
   });
 });

@@ -1,12 +1,15 @@
 /**
- * `npm run docs`: writes the tables of docs/configuration.md and docs/tools.md from the schemas and the list of tools.
+ * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
+ * of tools and the fields of the HTTP API.
  * A description is the code's own where it has one, else the one that stands on the page already: it may be edited there.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMPLETION_FIELDS, RESPONSE_FIELDS } from '../../channels/http/routes/openai/fields.ts';
+import type { FieldTable } from '../../channels/http/routes/openai/fields.ts';
 import { channels } from '../../channels/index.ts';
-import { environmentSchemaFor, fileSchemaFor } from '../../src/config.ts';
+import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/contracts/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
@@ -67,7 +70,24 @@ export const TABLES: readonly GeneratedTable[] = [
     // The code's description speaks to the model.
     pageFirst: true,
   },
+  {
+    page: 'docs/http-api.md',
+    name: 'completion fields',
+    head: ['field', 'it is', 'how'],
+    rows: () => fieldRows(COMPLETION_FIELDS),
+  },
+  {
+    page: 'docs/http-api.md',
+    name: 'response fields',
+    head: ['field', 'it is', 'how'],
+    rows: () => fieldRows(RESPONSE_FIELDS),
+  },
 ];
+
+/** Fields of a route; the notes are the code's. */
+function fieldRows(table: FieldTable): Row[] {
+  return Object.entries(table).map(([name, { use, note }]) => ({ name, cells: [use], description: note }));
+}
 
 function settingRows(schema: Parameters<typeof settingsOf>[0]): Row[] {
   return settingsOf(schema).map(({ name, fallback, description }) => ({

@@ -25,7 +25,7 @@ describe('the page of the HTTP API', () => {
   it('has an example for the openai package that runs and prints the answer', async () => {
     const model = await startFakeOllama({ fallback: { text: 'Hello from the model.' } });
     const home = await makeEmbeddedHome();
-    const token = 'a-token-for-the-example';
+    const token = 'a-token-for-the-example-0123456789';
     const config = loadConfig({
       GATEWAY_HOME: home,
       GATEWAY_TOKEN: token,

@@ -2,40 +2,75 @@
 import { describe, expect, it } from 'vitest';
 import {
   MAX_BODY_BYTES,
-  MAX_JSON_DEPTH,
-  MAX_MEDIA,
+  MAX_EMBEDDED_TEXTS,
+  MAX_INLINE_BODY_BYTES,
+  MAX_INLINE_FILES,
+  MAX_INSTRUCTIONS,
+  MAX_LARGE_BODIES,
+  MAX_LOGIT_BIASES,
   MAX_STREAM_LAG_MS,
+  MAX_STOPS,
   MAX_STREAMS,
+  MAX_TOOLS,
+  MAX_UPLOADS_PER_TOKEN,
+  RESERVED_STREAMS,
+  UPLOAD_STALL_MS,
+  UPLOAD_TIMEOUT_MS,
+  WRONG_TOKENS_PER_MINUTE,
 } from '../../channels/http/config.ts';
+import { manifest } from '../../channels/http/manifest.ts';
+import { MAX_END_USER } from '../../channels/http/routes/end-user.ts';
 import { HISTORY_ROWS } from '../../src/agent/deps.ts';
 import { MAX_RETRIES_PER_STEP } from '../../src/agent/executor/apply-correction.ts';
 import { MAX_NEW_STEPS } from '../../src/agent/executor/correction-reply.ts';
-import { MAX_ADDED_STEPS } from '../../src/agent/executor/edits.ts';
+import { MAX_ADDED_STEPS } from '../../src/contracts/plans/plan-edits.ts';
+import { MAX_UNASKED_READS } from '../../src/agent/tools/unasked-reads.ts';
 import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstrap-files.ts';
-import { MAX_ATTEMPTS, MAX_CRASHES } from '../../src/bus/attempt.ts';
+import { MAX_ATTEMPTS, MAX_LONE_CRASHES } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { BATCH_EVERY_MS } from '../../src/bus/node-link.ts';
+import { MAX_JSON_DEPTH } from '../../src/lib/json.ts';
+import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
+import { MAX_PROMPT_CHARS } from '../../src/mcp/prompt-command.ts';
+import { MAX_RESOURCES_SHOWN } from '../../src/mcp/resource-tools.ts';
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from '../../src/mcp/server.ts';
+import { MAX_DESCRIPTION_CHARS, MAX_SCHEMA_BYTES, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';
+import { MAX_LINES } from '../../src/mcp/stderr-log.ts';
+import { MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
+import { MAX_TOOL_NAME_CHARS } from '../../src/mcp/tool-names.ts';
+import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
+import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';
-import { MAX_PENDING } from '../../src/contracts/ledger.ts';
+import { SUSPECT_ALONE_MS, SUSPECT_CRASHES, SUSPECT_SHARE } from '../../src/contracts/store/lanes.ts';
+import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import {
   MAX_MEMORIES,
   MAX_MEMORY_CHARS,
   MAX_NOTE_CHARS,
   MAX_NOTES,
   MAX_TODOS,
-} from '../../src/contracts/notes.ts';
+  MAX_UNVERIFIED_MEMORIES,
+  MAX_UNVERIFIED_PER_TURN,
+} from '../../src/contracts/store/notes.ts';
 import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/contracts/plan.ts';
-import { MAX_SCHEDULES, MAX_SYSTEM_SCHEDULES } from '../../src/contracts/schedules.ts';
+import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
   MAX_SUBAGENTS_PER_TURN,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
 } from '../../src/contracts/subagents.ts';
+import { MAX_SHARED_BYTES } from '../../src/contracts/tool.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
-import { BURST, MESSAGES_PER_MINUTE } from '../../src/intake/rate-limiter.ts';
-import { MAX_PROCESSES, MAX_SANDBOX_FILE_BYTES } from '../../src/tools/exec/sandbox-command.ts';
-import { MAX_FILE_BYTES, MAX_WORKSPACE_BYTES } from '../../src/tools/files/save-file.ts';
+import { MESSAGE_RATE } from '../../src/intake/rate-limiter.ts';
+import {
+  MAX_PROCESSES,
+  MAX_SANDBOX_FILE_BYTES,
+  MAX_SHARED_MEMORY_BYTES,
+} from '../../src/tools/exec/sandbox-command.ts';
+import { RUN_LIMITS } from '../../src/tools/exec/sandbox-watch.ts';
+import { MAX_FILE_BYTES } from '../../src/tools/files/save-file.ts';
+import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../src/tools/files/workspace-usage.ts';
 import { readText } from './pages.ts';
 
 const n = (value: number): string => value.toLocaleString('en');
@@ -44,32 +79,54 @@ const minutes = (ms: number): string => String(ms / 60_000);
 const kib = (bytes: number): string => `${bytes / 1_024} KiB`;
 const mib = (bytes: number): string => `${bytes / 1_048_576} MiB`;
 
-const SENDERS = `${MESSAGES_PER_MINUTE} messages per minute (${BURST} at once) per Telegram or Discord sender`;
+/** The limits of one address or token, as they are without a setting. */
+const HTTP = manifest.settings.parse({}).limits;
+const SENDERS = `${MESSAGE_RATE.messagesPerMinute} messages per minute (${MESSAGE_RATE.messagesAtOnce} at once) per Telegram or Discord sender`;
 const QUEUE = `${MAX_PENDING} messages waiting per session, ${n(MAX_MESSAGE_LENGTH)} characters per message`;
-const SCHEDULES = `${MAX_SCHEDULES} schedules per session and ${n(MAX_SYSTEM_SCHEDULES)} in all`;
+const SCHEDULES = `${SCHEDULE_LIMITS.perSession} schedules per session, ${SCHEDULE_LIMITS.perUser} per person and ${n(SCHEDULE_LIMITS.total)} in all`;
 
 /** What each page says, with the numbers of the code. */
 const PROMISES: Readonly<Record<string, readonly string[]>> = {
   'docs/chatting.md': [
     `${QUEUE}, ${SENDERS}`,
     `keeps ${MAX_MEMORIES} facts of up to ${n(MAX_MEMORY_CHARS)} characters`,
+    `there are ${MAX_UNVERIFIED_MEMORIES} unverified ones, which drop only each other, and a turn adds at most ${MAX_UNVERIFIED_PER_TURN}`,
     `out of the ${HISTORY_ROWS} that are sent`,
+    `arguments are longer than ${n(MAX_ASKED_CHARS)} characters is refused`,
+    `up to ${n(MAX_SHOWN_FILE)} characters with their text; a call may name ${MAX_NAMED_FILES} of them`,
   ],
   'docs/operating.md': [
     `${QUEUE}, ${SENDERS}`,
-    `request bodies of ${mib(MAX_BODY_BYTES)}, ${n(MAX_STREAMS)} open HTTP streams, ${SCHEDULES}`,
-    `failed ${MAX_ATTEMPTS} times, or on which the gateway crashed ${MAX_CRASHES} times`,
+    `request bodies of ${mib(MAX_BODY_BYTES)}, ${n(MAX_STREAMS)} open HTTP streams, and three pending`,
+    `\`config.json\` sets: ${SCHEDULES}`,
+    `${n(HTTP.socketsPerAddress)} connections; the oldest idle ones close`,
+    `${n(HTTP.streamsPerToken)} open streams, turns in ${n(HTTP.turnsPerToken)} sessions at a time, ${n(HTTP.sessionsPerToken)} sessions, ${n(HTTP.messagesPerMinute)} messages a minute, ${n(HTTP.socketsPerToken)} connections`,
+    `${RESERVED_STREAMS} streams and an eighth of`,
+    `from the ${WRONG_TOKENS_PER_MINUTE + 1}st in a minute on`,
+    `Files of more than ${mib(MAX_SHARED_BYTES)}, which`,
+    `failed ${MAX_ATTEMPTS} times, or on which alone the gateway crashed ${MAX_LONE_CRASHES} times`,
+    `the work of ${SUSPECT_CRASHES} crashes is suspected, and then worked on one at a time (of many, one in ${SUSPECT_SHARE}`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],
   'docs/http-api.md': [
-    `bodies of ${mib(MAX_BODY_BYTES)} and ${MAX_JSON_DEPTH} levels of nesting, ${n(MAX_STREAMS)} open streams, ${MAX_MEDIA} files`,
+    `${MAX_TOOLS} tools, ${MAX_STOPS} \`stop\` texts and ${n(MAX_LOGIT_BIASES)} \`logit_bias\` tokens per request`,
+    `${n(MAX_INSTRUCTIONS)} characters of system text in a session and in each tool result, ${n(MAX_EMBEDDED_TEXTS)} texts for vectors`,
+    `bodies of ${mib(MAX_BODY_BYTES)} (${mib(MAX_INLINE_BODY_BYTES)} where messages may carry files; of these, ${MAX_LARGE_BODIES} at a time, else 503) and ${MAX_JSON_DEPTH} levels of nesting, ${n(MAX_STREAMS)} open streams`,
     `takes nothing for ${seconds(MAX_STREAM_LAG_MS)} seconds is closed`,
+    `1 to ${MAX_END_USER} characters of any kind`,
+    `silent for ${seconds(UPLOAD_STALL_MS)} seconds, or the file took longer than ${minutes(UPLOAD_TIMEOUT_MS)} minutes`,
+    `kept nowhere, at most ${MAX_INLINE_FILES} in a request`,
+    `the token sends ${MAX_UPLOADS_PER_TOKEN} files at this moment`,
     `The last ${n(RING_EVENTS)} events (or ${kib(RING_BYTES)}) of a turn`,
   ],
   'docs/architecture.md': [
     `with a lease of ${seconds(LEASE_MS)} s, renews it every ${seconds(HEARTBEAT_MS)} s`,
     `a sweep every ${seconds(SWEEP_MS)} s`,
-    `backoff, at most ${MAX_ATTEMPTS}; claims whose node died count separately, at most ${MAX_CRASHES}`,
+    `with backoff, at most ${MAX_ATTEMPTS}.`,
+    `worked on at ${SUSPECT_CRASHES} deaths is a **suspect**`,
+    `one in ${SUSPECT_SHARE}, at least one`,
+    `has run them for ${seconds(SUSPECT_ALONE_MS)} s unharmed`,
+    `dies ${MAX_LONE_CRASHES} times as the only suspect`,
     `the marks of its running lanes every ${FLAGS_MS} ms`,
     `batches every ${BATCH_EVERY_MS} ms. A turn's last ${n(RING_EVENTS)} events (at most ${kib(RING_BYTES)})`,
   ],
@@ -83,11 +140,25 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `a turn makes ${MAX_SUBAGENTS_PER_TURN} at most`,
   ],
   'docs/schedules.md': [SCHEDULES],
+  'docs/mcp.md': [
+    `a name of more than ${MAX_TOOL_NAME_CHARS} characters`,
+    `A server may have ${MAX_SERVER_TOOLS} tools, all servers together ${MAX_MCP_TOOLS}. A description is cut at ${n(MAX_DESCRIPTION_CHARS)} characters. A tool whose schema is longer than ${kib(MAX_SCHEMA_BYTES)}`,
+    `at most ${MAX_LINES} lines in a minute`,
+    `of one server, ${MAX_RESOURCES_SHOWN} at most)`,
+    `(${n(MAX_PROMPT_CHARS)} characters at most)`,
+    `A message may have ${mib(MAX_MESSAGE_BYTES)}.`,
+    `an answer over HTTP, or one event of a stream, ${mib(MAX_SERVICE_BYTES)}`,
+    `pauses of ${seconds(FIRST_PAUSE_MS)} second to ${minutes(LONGEST_PAUSE_MS)} minutes`,
+  ],
   'docs/tools.md': [
     `a file of up to ${mib(MAX_FILE_BYTES)}; a workspace holds ${mib(MAX_WORKSPACE_BYTES)}`,
-    `${MAX_PROCESSES} processes and files of ${mib(MAX_SANDBOX_FILE_BYTES)}`,
+    `use ${RUN_LIMITS.memoryBytes / 1_073_741_824} GiB of memory together with all it starts, ${MAX_PROCESSES} processes`,
+    `files of ${mib(MAX_SANDBOX_FILE_BYTES)}, ${mib(MAX_SANDBOX_FILE_BYTES)} of \`/tmp\` and ${mib(MAX_SHARED_MEMORY_BYTES)} of \`/dev/shm\``,
+    `grow to ${mib(MAX_WORKSPACE_BYTES)} and ${n(MAX_WORKSPACE_ENTRIES)} files and folders`,
+    `the disk has less than ${mib(RUN_LIMITS.freeDiskBytes)} left`,
     `todo list, ${MAX_TODOS} items`,
     `notes, ${MAX_NOTES} of ${n(MAX_NOTE_CHARS)} characters`,
+    `after ${MAX_UNASKED_READS} reads of a turn`,
   ],
   'README.md': [`after about ${seconds(LEASE_MS)} seconds`],
 };

@@ -17,17 +17,26 @@ import { stepsOf } from './page-files.ts';
 import { codeBlocks, PAGES, proseOf, readText, ROOT } from './pages.ts';
 import { runShell } from './shell.ts';
 
-const TOKEN = 'a-token-for-the-recipes';
+const TOKEN = 'a-token-for-the-recipes-0123456789';
 const ANSWER = 'Hello from the model.';
 const STRANGER = '1001';
 
 /** What the reader must see of each command; the first that matches counts. */
 const EXPECTED: [command: RegExp, output: RegExp][] = [
+  [/^curl (--data-binary |-F file=)@LICENSE /, /"file":"inbox\/[0-9a-f]{12}-/i],
+  [/\/files\/inbox\//, /MIT License/],
   [/^npx parley pair approve /, /may write to the bot now/],
   [/^npx parley pair group telegram -/, /telegram group -\d+/],
   [/^npx parley pair group discord /, /discord group \d+/],
   [/^npx parley token create /, /shown only this once/],
+  [/^npx parley token$/, /,admin {2}env {2}GATEWAY_TOKEN {2}\(created /],
   [/^npx parley status/, /gateways +1 running/],
+  [/^npx parley mcp$/, /It has no MCP servers\./],
+  [/^npx parley config validate$/, /every setting has its default|is valid/],
+  [/^npx parley config set limits/, /limits\.messagesPerMinute is set/],
+  [/^npx parley config set approvals/, /approvals\.expireMinutes is set/],
+  [/^npx parley config get limits/, /^20$/m],
+  [/^npx parley config unset limits/, /has its default again/],
   [/^npx parley dead-letters$/, /There are no dead letters/],
   [/^npx parley dead-letters replay --all$/, /Queued again: 0/],
   [/^curl .*"stream": true/s, /data: \[DONE\]/],
@@ -40,14 +49,20 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl -X POST .*\/v1\/schedules/s, /"task":"Tell me the news"/],
   [/^curl .*\/v1\/schedules/s, /"schedules":\[/],
   [/^curl .*\/readyz/s, /"ready":true/],
+  [/^npm run test:campaign -- --help$/, /kills/],
+  [/^sha256sum /, /^node_modules\/node-[^ ]+: OK$/m],
 ];
 
 /** What is not run here, and where it is proved instead. */
 const EXCUSED: [command: RegExp, reason: string][] = [
   [/^export TOKEN=\.\.\.$/, 'stands for the token of the reader; the test exports its own'],
   [/^git clone /, 'this is the clone'],
+  [
+    /^npx parley token (rotate|revoke) ID$|^npx parley token change ID /,
+    'test/security/token-command.test.ts runs it with an id',
+  ],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
-  [/^npm ci && npm test$|^npm start$/, 'the gate (.ci/run) does the same'],
+  [/^npm ci && npm test$|^npm test$|^npm start$/, 'the gate (.ci/run) does the same'],
   [/^npm run (format|rows)$/, 'the gate (.ci/run) does the same'],
   [/^[A-Z_]+=\S+ npm start$/, 'the settings before it are tried below'],
   [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
@@ -56,8 +71,15 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npm run check && npm test$/, 'the gate (.ci/run) is this and more'],
   [/^npm run docs$|^npm run check$|^npm test -- /, 'test/docs/extending.test.ts runs them in a copy'],
   [/^npm run demo$/, 'test/flows/demo.test.ts runs it'],
+  [
+    /^(DATABASE_URL=\S+ )?npm run test:campaign -- [a-z]/,
+    'test/campaigns/campaigns.test.ts runs each campaign at its least size',
+  ],
+  [/^npm run test:clients$/, 'installs the packages of others from the registry'],
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
+  [/^docker buildx /, 'asks a registry on the network'],
+  [/^echo "POSTGRES_PASSWORD=/, 'writes the passwords of the reader into the clone'],
 ];
 
 /** Whole commands: lines joined at their backslashes, without comments. */
@@ -138,7 +160,7 @@ describe('a command on a page', () => {
   it.each(different)('does what it says: $command ($page)', async ({ command }) => {
     const expected = EXPECTED.find(([pattern]) => pattern.test(command))?.[1];
     if (expected === undefined) throw new Error('add what a reader should see of it to EXPECTED');
-    const named = command.replace(/ NAME( \[--admin\])?$/, ' reader');
+    const named = command.replace(/ NAME( \[--scope SCOPES\])?$/, ' reader');
     const typed = named.endsWith(' CODE') ? named.replace('CODE', await pairingCode()) : named;
     const { code, output } = await type(typed);
     expect(output).toMatch(expected);

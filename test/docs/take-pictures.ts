@@ -19,7 +19,7 @@ import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { ROOT } from './pages.ts';
 
 const IMAGES = path.join(ROOT, 'docs/images');
-const TOKEN = 'a-token-for-the-pictures';
+const TOKEN = 'a-token-for-the-pictures-0123456789';
 const PERSON = '1001';
 const QUESTION = 'Hello! What can you do?';
 const GOAL = 'plan a picnic';

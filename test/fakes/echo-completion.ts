@@ -1,5 +1,5 @@
-/** A completion without a session that says the last message back. */
-import type { StatelessRequest } from '../../src/contracts/gateway-api.ts';
+/** A completion without a session that says the last message back, and vectors of texts. */
+import type { GatewayApi, StatelessRequest } from '../../src/contracts/gateway-api.ts';
 import type { ChatChunk } from '../../src/contracts/provider.ts';
 import { USAGE } from './gateway/turn.ts';
 
@@ -10,3 +10,10 @@ export async function* echoCompletion(request: StatelessRequest): AsyncIterable<
   yield { type: 'text', delta: request.messages.at(-1)?.content ?? '' };
   yield { type: 'done', finishReason: 'stop', usage: USAGE };
 }
+
+/** A vector per text: its length, and a fraction that needs all bits of a float. */
+export const fakeEmbed: GatewayApi['embed'] = (_caller, { input, dimensions = 2 }) =>
+  Promise.resolve({
+    vectors: input.map((text) => [text.length, 0.1, ...Array<number>(dimensions - 2).fill(0)]),
+    promptTokens: input.length,
+  });

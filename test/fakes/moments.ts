@@ -1,7 +1,7 @@
 /** Turns that take a while: a tool in whose time a test lets things happen, and the turn that comes after another. */
 import { z } from 'zod';
 import type { LaneOutcome } from '../../src/contracts/bus.ts';
-import type { LaneHead } from '../../src/contracts/lanes.ts';
+import type { LaneHead } from '../../src/contracts/store/lanes.ts';
 import { defineTool } from '../../src/contracts/tool.ts';
 
 /** A tool that gives the scenario a moment: what happens while it runs is the test's. */

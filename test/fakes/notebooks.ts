@@ -1,6 +1,6 @@
 /** A todo list and a scratchpad in memory, as strict as the real ones. */
-import { MAX_NOTES } from '../../src/contracts/notes.ts';
-import type { ScratchpadStore, Todo, TodoStore } from '../../src/contracts/notes.ts';
+import { MAX_NOTES } from '../../src/contracts/store/notes.ts';
+import type { Note, ScratchpadStore, Todo, TodoStore } from '../../src/contracts/store/notes.ts';
 
 export function memoryTodos(): TodoStore {
   const lists = new Map<string, Todo[]>();
@@ -18,16 +18,16 @@ export function memoryTodos(): TodoStore {
 }
 
 export function memoryScratchpad(): ScratchpadStore {
-  const pads = new Map<string, Map<string, string>>();
+  const pads = new Map<string, Map<string, Note>>();
   return {
     notes: async (session) =>
       new Map([...(pads.get(session) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1))),
-    async setNote(session, name, text) {
-      const pad = pads.get(session) ?? new Map<string, string>();
+    async setNote(session, name, note) {
+      const pad = pads.get(session) ?? new Map<string, Note>();
       pads.set(session, pad);
-      if (text === undefined) return pad.delete(name) || true;
+      if (note === undefined) return pad.delete(name) || true;
       if (!pad.has(name) && pad.size >= MAX_NOTES) return false;
-      pad.set(name, text);
+      pad.set(name, note);
       return true;
     },
   };

@@ -29,6 +29,7 @@ export function fakeScheduleApi(): ScheduleApi {
         creatorId: `token:${caller.tokenId}`,
         timing: { kind: 'every', everyMs: 60_000 },
         task,
+        sources: [],
         nextAt: new Date(60_000),
         createdAt: new Date(0),
       };

@@ -1,53 +1,103 @@
 /**
- * A proxy between a Postgres client and its server whose hand can lose an answer: what was asked reaches the server and
- * is committed, and the connection breaks before the client hears of it.
+ * A proxy between a Postgres client and its server, controlled by the test: it loses answers, stops a statement before
+ * the server sees it or its answer before the client does, delays, swallows, resets and refuses.
  */
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { WireReader } from './wire-statements.ts';
+import type { WireStatement } from './wire-statements.ts';
 
 export interface TcpProxy {
   /** The port it listens on; 0 on a unix socket. */
   port: number;
-  /** Loses the whole answer to the next message that contains `pattern`, then cuts that connection; resolves when it did. */
+  /** Loses the whole answer to the next statement that contains `pattern` in its text or values, then cuts that connection; resolves when it did. */
   loseAnswerTo(pattern: string): Promise<void>;
+  /**
+   * Holds the next statement that fits: `before` the server sees it, or `after` it is committed and before the client
+   * hears of it. Its connection stays as it is until it is cut.
+   */
+  hold(fits: (statement: WireStatement) => boolean, when: 'before' | 'after'): HeldStatement;
+  /** From now on each piece of data travels this much later, in both directions; milliseconds. */
+  delay(ms: number): void;
+  /** Nothing passes any more, and no connection closes, until `restore`, which drops what was swallowed and its connections. */
+  swallow(): void;
   /** Cuts all connections and refuses new ones until `restore`. */
   refuse(): void;
   restore(): void;
   /** Cuts all connections now. */
   cut(): void;
+  /** Resets all connections now (TCP RST). */
+  reset(): void;
   close(): Promise<void>;
+}
+
+export interface HeldStatement {
+  /** Resolves when the statement is held. */
+  held: Promise<void>;
+  /** Waits for it no longer. */
+  forget(): void;
+}
+
+interface Trap {
+  fits: (statement: WireStatement) => boolean;
+  when: 'before' | 'after';
+  sprung: (pair: { cut(): void }) => void;
 }
 
 /** Opens a proxy to `target`, on a free port or on a unix socket. */
 export async function openTcpProxy(target: NetConnectOpts, socketPath?: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  let refusing = false;
-  let trap: { pattern: string; sprung: () => void } | undefined;
+  let state: 'open' | 'refusing' | 'swallowing' = 'open';
+  let delayMs = 0;
+  let trap: Trap | undefined;
 
   const server = createServer((client) => {
-    if (refusing) {
+    if (state === 'refusing') {
       client.destroy();
       return;
     }
     const upstream = connect(target);
-    let sprung: (() => void) | undefined;
+    const wire = new WireReader();
+    /** The trap whose statement was sent, and the number of the answer that it waits for. */
+    let due: { trap: Trap; answer: number } | undefined;
+    let held = false;
+    const both = {
+      cut(): void {
+        client.destroy();
+        upstream.destroy();
+      },
+    };
+    const pass = (to: Socket, chunk: Buffer): void => {
+      if (state === 'swallowing' || held) return;
+      if (delayMs === 0) to.write(chunk);
+      else setTimeout(() => to.write(chunk), delayMs);
+    };
     client.on('data', (chunk: Buffer) => {
-      if (trap !== undefined && chunk.includes(trap.pattern)) {
-        ({ sprung } = trap);
+      const found = wire.client(chunk).find((statement) => trap?.fits(statement) === true);
+      if (found !== undefined && trap !== undefined) {
+        const sprung = trap;
         trap = undefined;
+        if (sprung.when === 'before') {
+          held = true;
+          sprung.sprung(both);
+          return;
+        }
+        due = { trap: sprung, answer: found.answer };
       }
-      upstream.write(chunk);
+      pass(upstream, chunk);
     });
     upstream.on('data', (chunk: Buffer) => {
-      if (sprung === undefined) {
-        client.write(chunk);
+      const answered = wire.server(chunk);
+      if (due === undefined) {
+        pass(client, chunk);
         return;
       }
       // ReadyForQuery ends an answer: by then the statement is committed.
-      if (chunk.at(-6) !== 0x5a) return;
-      client.destroy();
-      upstream.destroy();
-      sprung();
+      if (answered < due.answer) return;
+      held = true;
+      const { sprung } = due.trap;
+      due = undefined;
+      sprung(both);
     });
     pair(client, upstream);
     pair(upstream, client);
@@ -63,23 +113,53 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
   const cut = (): void => {
     for (const socket of sockets) socket.destroy();
   };
+  const set = (fits: Trap['fits'], when: Trap['when']): Promise<{ cut(): void }> =>
+    new Promise((sprung) => {
+      trap = { fits, when, sprung };
+    });
+  const hold: TcpProxy['hold'] = (fits, when) => {
+    const held = set(fits, when).then(() => undefined);
+    const own = trap;
+    return {
+      held,
+      forget() {
+        if (trap === own) trap = undefined;
+      },
+    };
+  };
   server.listen(socketPath === undefined ? { port: 0, host: '127.0.0.1' } : { path: socketPath });
   await once(server, 'listening');
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    loseAnswerTo: (pattern) =>
-      new Promise((sprung) => {
-        trap = { pattern, sprung };
-      }),
+    async loseAnswerTo(pattern) {
+      const fits = ({ sql, values }: WireStatement): boolean =>
+        sql.includes(pattern) || values.includes(pattern);
+      (await set(fits, 'after')).cut();
+    },
+    hold,
+    delay(ms) {
+      delayMs = ms;
+    },
+    swallow() {
+      state = 'swallowing';
+    },
     refuse() {
-      refusing = true;
+      state = 'refusing';
       cut();
     },
     restore() {
-      refusing = false;
+      if (state === 'swallowing') cut();
+      state = 'open';
     },
     cut,
+    reset() {
+      for (const socket of sockets) {
+        // Only TCP knows resets: a unix socket towards the server is closed.
+        if (socket.remoteAddress === undefined) socket.destroy();
+        else socket.resetAndDestroy();
+      }
+    },
     async close() {
       cut();
       server.close();

@@ -1,8 +1,12 @@
 /** Everything the list of tools is made with, where nothing of it is real and nothing leaves the machine. */
-import type { MemoryStore } from '../../src/contracts/notes.ts';
-import { defaultProfile } from '../../src/contracts/profile.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import type { DocumentText } from '../../src/contracts/media.ts';
+import type { MemoryStore } from '../../src/contracts/store/notes.ts';
+import { ToolError } from '../../src/contracts/errors.ts';
+import { defaultProfile } from '../../src/agent/profiles/built-in.ts';
 import { createEgress } from '../../src/security/index.ts';
 import type { ToolsOptions } from '../../src/tools/index.ts';
+import { createReadFile } from '../../src/tools/files/read-file.ts';
 import { memoryScratchpad, memoryTodos } from './notebooks.ts';
 import { noSchedules } from './schedules.ts';
 
@@ -30,14 +34,26 @@ const profiles = {
   check: async () => undefined,
   ledger: { updateSession: async () => undefined },
 };
+const documentText: DocumentText = async () => {
+  throw new GatewayError('no_text', 'it holds no text');
+};
 export const toolOptions: ToolsOptions = {
   egress,
   search,
-  sandbox: undefined,
+  sandbox: () => undefined,
   memories,
   todos: memoryTodos(),
   scratchpad: memoryScratchpad(),
   profiles,
   schedules: noSchedules,
+  outgoing: {
+    keep: async () => {
+      throw new ToolError('not_found', 'There are no files here.');
+    },
+  },
   post: async () => ({ kind: 'foreign' as const }),
+  documentText,
 };
+
+/** The tool that reads files, where only plain text can be read. */
+export const readFile = createReadFile(documentText);

@@ -142,14 +142,23 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
 it('says what to do when no model server answers, in the log, the health and the chat', async () => {
   const gone = await startFakeOllama();
   await gone.close();
-  const fixture = await openGatewayFixture('embedded', { telegram: true, env: { OLLAMA_HOST: gone.url } });
+  const [chat = '', other = ''] = FRIENDS;
+  const file = { access: { telegram: { allow: [chat, other] }, owners: { telegram: [chat] } } };
+  const env = { OLLAMA_HOST: gone.url };
+  const fixture = await openGatewayFixture('embedded', { telegram: true, file, env });
   try {
-    const [chat = ''] = FRIENDS;
+    fixture.telegram.says(other, 'anybody there?', other);
     fixture.telegram.says(chat, 'anybody there?', chat);
     await vi.waitFor(
       () => expect(fixture.telegram.screen(chat).join('')).toMatch(/model.*OLLAMA_HOST|ollama serve/s),
       WAIT,
     );
+    // Who does not run the gateway reads nothing of its settings.
+    await vi.waitFor(
+      () => expect(fixture.telegram.screen(other).join('')).toContain('is not available right now'),
+      WAIT,
+    );
+    expect(fixture.telegram.screen(other).join('')).not.toMatch(/OLLAMA_HOST|127\.0\.0\.1/);
     const { model, ready } = await fixture.gateway.health();
     expect(ready).toBe(true);
     expect(model).toMatchObject({ state: 'down', detail: expect.stringMatching(/OLLAMA_HOST|ollama/) });

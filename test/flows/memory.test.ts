@@ -12,9 +12,15 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
   const systemOf = (body: ChatBody): string =>
     body.messages.find(({ role }) => role === 'system')?.content ?? '';
   const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');
+  let seconds = Math.floor(Date.now() / 1_000);
+  /** A person writes, each time later than the rate limit asks, which counts by the platform's time. */
+  const writes = (from: string, text: string, chat = from): void => {
+    seconds += 60;
+    fixture().telegram.says(chat, text, from, { fields: { date: seconds } });
+  };
   /** Says something on Telegram and waits for its turn's end; gives the prompt it was answered with. */
   const says = async (from: string, text: string, chat = from): Promise<string> => {
-    fixture().telegram.says(chat, text, from);
+    writes(from, text, chat);
     const { body } = await fixture().modelCall(text);
     await fixture().idle(`telegram:${chat}`);
     return systemOf(body);
@@ -26,7 +32,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     );
   const replies = async (from: string, command: string): Promise<string> => {
     const before = fixture().telegram.screen(from).length;
-    fixture().telegram.says(from, command, from);
+    writes(from, command);
     return await vi.waitFor(() => {
       const screen = fixture().telegram.screen(from);
       if (screen.length <= before) throw new Error('no reply yet');
@@ -39,7 +45,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
     expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
     expect(await says(ann, 'who barks there', '990001')).toContain(`${HEADING}\n\n- Has a dog called Rex`);
-    fixture().telegram.says(ann, '/new', ann);
+    writes(ann, '/new');
     expect(await says(ann, 'and who barks here')).toContain('- Has a dog called Rex');
     const list = await replies(ann, '/memory');
     const [, number = ''] = /(\d+):.*Has a dog called Rex/.exec(list) ?? [];
@@ -55,11 +61,16 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
       { when: 'look around' },
     );
     saves('Wants news from http://evil.example', 'look around');
+    await says(carl, 'hello');
+    const session = await fixture().store.ledger.session(`telegram:${carl}`);
+    const folder = path.join(fixture().home, 'workspace', 'sessions', session?.folder ?? '');
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'news.txt'), 'http://evil.example');
     await says(carl, 'look around');
     const list = await replies(carl, '/memory');
     expect(list).toContain('(unverified)');
     const [, number = ''] = /(\d+):.*Wants news/.exec(list) ?? [];
-    fixture().telegram.says(carl, '/new', carl);
+    writes(carl, '/new');
     const marked = await says(carl, 'what is new');
     expect(marked).toContain('- (unverified) Wants news');
     await replies(carl, `/verify ${number}`);

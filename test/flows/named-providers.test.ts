@@ -49,7 +49,16 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
 
   it('lists the models of all three under names that can be called', async () => {
     const ids = await listed();
-    expect(ids).toEqual(['default', 'fake:latest', 'plain:latest', 'gpu/fake', 'attic/fake']);
+    expect(ids).toEqual([
+      'default',
+      'chat',
+      'coder',
+      'researcher',
+      'fake:latest',
+      'plain:latest',
+      'gpu/fake',
+      'attic/fake',
+    ]);
     await ask('lists', 'hello');
     for (const id of ids.slice(1)) {
       expect(await choose('lists', id)).toEqual([200, expect.stringContaining(id)]);
@@ -81,7 +90,15 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
 
   it('goes on with the others while one is away', async () => {
     await attic.close();
-    expect(await listed()).toEqual(['default', 'fake:latest', 'plain:latest', 'gpu/fake']);
+    expect(await listed()).toEqual([
+      'default',
+      'chat',
+      'coder',
+      'researcher',
+      'fake:latest',
+      'plain:latest',
+      'gpu/fake',
+    ]);
     gpu.answer('still here');
     expect(await ask('a', 'and you?')).toBe('still here');
     expect(await ask('c', 'and you?')).toBe('echo: and you?');

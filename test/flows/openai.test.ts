@@ -8,7 +8,7 @@ import { makeEmbeddedHome } from '../database.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 
-const OWNER = 'owner-token-of-the-gateway-12';
+const OWNER = 'owner-token-of-the-gateway-0123456789';
 const KEY = 'sk-very-secret-0123456789';
 
 /** A start with an embedded database takes seconds, and more on a busy machine. */

@@ -47,7 +47,8 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
 
   it('uses an edited profile at the next turn, without a restart and without the old prompt (N-72, N-73)', async () => {
     await write('coder', 'system_prompt.md', 'You write COBOL.');
-    await told('/profile', /`coder`/);
+    await write('coder', 'config.json', { description: 'First edition' });
+    await told('/profile', /First edition/);
     expect(await command('edits', '/profile coder')).toContain('`coder`');
     await fixture().post('edits', 'first question');
     expect(await systemOf('first question')).toContain('You write COBOL.');
@@ -93,8 +94,8 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
   it('keeps the last good version of a broken file, and reports it in the health, the status and to the owner', async () => {
     await write('fragile', 'config.json', { description: 'Good words' });
     await told('/profile', /Good words/);
-    await write('fragile', 'config.json', '{"description": "secret-snippet", oops');
-    await told('/profile', /profiles\/fragile\/config\.json: is not JSON/);
+    await write('fragile', 'config.json', '{"description": "secret-snippet", oops: }');
+    await told('/profile', /profiles\/fragile\/config\.json:1:35: this is no value/);
     expect(await command('looks', '/profile')).toContain('Good words');
     expect(await command('looks', '/status')).toContain('profiles have errors');
     const { profiles, ready } = await fixture().gateway.health();
@@ -103,7 +104,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     expect(JSON.stringify(profiles)).not.toContain('secret-snippet');
     const friend = people.next().value ?? '';
     expect(await says(friend, '/profile')).toContain('Good words');
-    expect(JSON.stringify(fixture().telegram.screen(friend))).not.toContain('is not JSON');
+    expect(JSON.stringify(fixture().telegram.screen(friend))).not.toContain('this is no value');
     await rm(path.join(fixture().home, 'profiles', 'fragile'), { recursive: true });
     await vi.waitFor(
       async () => expect((await fixture().gateway.health()).profiles).toEqual({ state: 'up' }),
@@ -142,7 +143,12 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await fixture().post('switching', 'switch yourself');
     await fixture().idle('http:switching');
     const { body } = await fixture().modelCall('switch yourself');
-    expect(body.tools?.map((tool) => tool.function.name)).toEqual(['read_file']);
+    expect(body.tools?.map((tool) => tool.function.name)).toEqual([
+      'read_file',
+      'plan',
+      'todo',
+      'scratchpad',
+    ]);
     expect(body.messages[0]?.content).toContain('You are tooled.');
     const friend = people.next().value ?? '';
     fixture().ollama.answer({ toolCalls }, { when: 'switch me, too' });

@@ -144,6 +144,33 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
+    'in a group only owners add schedules: a member, who may leave, is told so, and the model cannot do it for them',
+    async () => {
+      const group = '-51';
+      await fixture().store.access.addGrant('telegram', 'group', group);
+      const name = `@${FAKE_BOT.username}`;
+      fixture().ollama.answer(
+        { toolCalls: [{ name: 'cron', args: { action: 'add', everyMinutes: 60, task: 'Ping' } }] },
+        { when: 'ping us every hour' },
+      );
+      fixture().telegram.says(group, '/schedule add "every 1m" Shout', ada);
+      await vi.waitFor(
+        () => expect(screen(group)).toEqual([expect.stringMatching(/^In a group only an owner/)]),
+        WAIT,
+      );
+      fixture().telegram.says(group, `${name} ping us every hour`, bo);
+      await vi.waitFor(() => expect(screen(group)).toHaveLength(2), WAIT);
+      await fixture().idle(`telegram:${group}`);
+      expect(await fixture().store.schedules.schedules({ session: `telegram:${group}`, limit: 9 })).toEqual(
+        [],
+      );
+      fixture().telegram.says(group, '/schedule add "every 60m" Sum up', owner);
+      await vi.waitFor(() => expect(screen(group)[2]).toMatch(/^Scheduled: every hour/), WAIT);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it.concurrent(
     'a schedule ends when its creator may not write any more',
     async () => {
       await fixture().store.access.addGrant('telegram', 'dm', '5005');
@@ -167,7 +194,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
       const [group, supergroup] = ['-50', '-1005000'];
       await fixture().store.access.addGrant('telegram', 'group', group);
       fixture().ollama.answer({ text: 'The minutes are due.' }, { when: 'Ask for the minutes' });
-      fixture().telegram.says(group, '/schedule add "every 60m" Ask for the minutes', ada);
+      fixture().telegram.says(group, '/schedule add "every 60m" Ask for the minutes', owner);
       await vi.waitFor(() => expect(screen(group)).toHaveLength(1), WAIT);
       fixture().telegram.chats.open(supergroup);
       fixture().telegram.chats.open(group).movedTo = supergroup;

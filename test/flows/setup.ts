@@ -9,7 +9,7 @@ import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
-import type { MessageRecord } from '../../src/contracts/records.ts';
+import type { MessageRecord } from '../../src/contracts/store/records.ts';
 import { liveHolder } from '../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { HomeStore } from '../../src/store/open-store.ts';
@@ -22,7 +22,7 @@ import { lastUserText } from '../fakes/ollama/request.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
 /** The owner's token of every gateway. */
-export const OWNER = 'owner-token-of-the-gateway-12';
+export const OWNER = 'owner-token-of-the-gateway-0123456789';
 
 /** People on Telegram whom the configuration lets in: a chat of its own for each test, because a sender has a rate. */
 export const FRIENDS = Array.from({ length: 80 }, (_, index) => String(7_001 + index));
@@ -133,7 +133,7 @@ export async function openGatewayFixture(
 ): Promise<GatewayFixture> {
   const { beside } = options;
   const telegram = beside?.telegram ?? (await FakeTelegram.start());
-  const discord = beside?.discord ?? (await FakeDiscord.open({ identifySpacingMs: 15 }));
+  const discord = beside?.discord ?? (await FakeDiscord.open());
   const ollama = beside?.ollama ?? (await startFakeOllama(options.model));
   const database = kind === 'postgres' && beside === undefined ? await createDatabase() : undefined;
   const home =

@@ -60,8 +60,11 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     const { data }: { data: { id: string }[] } = await answer.json();
     expect(data.map(({ id }) => id)).toEqual([
       'default',
+      'chat',
+      'coder',
       'far',
       'near',
+      'researcher',
       'fake:latest',
       'plain:latest',
       'openai/fake',
@@ -207,7 +210,7 @@ it(
       const missing = expect.stringContaining('set OPENAI_API_KEY');
       expect(await say(fixture, 'keys', '/model openai/fake')).toEqual(missing);
       await fixture.post('keys', 'hello');
-      expect(await patchModel(fixture, 'keys', 'openai/fake')).toEqual([503, missing]);
+      expect(await patchModel(fixture, 'keys', 'openai/fake')).toEqual([502, missing]);
       expect((await fixture.store.ledger.session('http:keys'))?.model).toBeUndefined();
       const read = async (): Promise<void> =>
         expect(await say(fixture, 'keys', '/profile')).toContain('`far`');
@@ -217,10 +220,10 @@ it(
         method: 'PATCH',
         json: { profileId: 'far' },
       });
-      expect([patched.status, await patched.text()]).toEqual([503, missing]);
+      expect([patched.status, await patched.text()]).toEqual([502, missing]);
       expect((await fixture.store.ledger.session('http:keys'))?.profileId).toBe('default');
       // Who asks for it in one call is told the same.
-      expect(await answerOf(fixture, 'far')).toEqual([503, missing]);
+      expect(await answerOf(fixture, 'far')).toEqual([502, missing]);
       await fixture.post('keys', 'and you?');
       await fixture.idle('http:keys');
       expect(await lastWords(fixture, 'keys')).toBe('echo: and you?');

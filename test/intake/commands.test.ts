@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommands, GREETING, listingOf, readCommands } from '../../src/intake/commands.ts';
 
-import { SESSION_START } from '../../src/contracts/records.ts';
+import { SESSION_START } from '../../src/contracts/store/records.ts';
 
 const none = (): never => {
   throw new Error('nothing is run here');
@@ -14,7 +14,10 @@ const commands = createCommands({
   subagents: { working: none },
   epochNow: none,
   defaultModel: none,
+  boundTo: () => undefined,
   profileErrors: none,
+  mcp: none,
+  settingsReport: () => ({ errors: [], needsRestart: [] }),
 });
 const read = readCommands(commands);
 
@@ -60,6 +63,7 @@ describe('a command', () => {
       place: 'private',
       senderId: '1',
       userId: 'a:1',
+      memoryOwner: 'a:1',
       owner: false,
       args: 'x',
     } as const;

@@ -1,12 +1,14 @@
 /** Who receives for a bot, and what its health says before, while and after. */
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import type { Channel } from '../../src/contracts/channel.ts';
-import { StoreError } from '../../src/contracts/errors.ts';
+import { ChannelError, StoreError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { createLeader } from '../../src/intake/leader.ts';
-import type { LaneHead, LaneStore } from '../../src/contracts/lanes.ts';
+import type { LaneHead, LaneStore } from '../../src/contracts/store/lanes.ts';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { createLog } from '../../src/ops/log.ts';
+import { FakeClock } from '../fakes/clock.ts';
 
 const HEAD: LaneHead = {
   lane: 'poll:telegram:7',
@@ -17,12 +19,16 @@ const HEAD: LaneHead = {
   payload: {},
   attempts: 0,
   crashes: 0,
+  loneCrashes: 0,
+  waitedMs: 0,
+  unreported: 0,
   stopped: false,
 };
 
 function buildLeader(
   append: LaneStore['append'] = () => Promise.resolve({ seq: 1, duplicate: false, heads: [] }),
 ) {
+  const clock = new FakeClock();
   let state: ChannelHealth['state'] = 'off';
   const channel = {
     name: 'telegram',
@@ -46,13 +52,14 @@ function buildLeader(
     bus: { claimingNode: () => undefined, runHeads: () => undefined },
     receive: () => Promise.reject(new Error('nobody writes here')),
     log: createLog({ level: 'silent', redact: (text) => text }),
+    clock,
   });
   const run = () => {
     const closing = new AbortController();
     const outcome = leader.handler.handle(HEAD, closing.signal);
     return { outcome, close: () => closing.abort(new LaneAbort('shutdown')) };
   };
-  return { channel, leader, run };
+  return { channel, clock, leader, run };
 }
 
 const NEVER = new AbortController().signal;
@@ -68,6 +75,16 @@ it('is starting until this node receives, and up afterwards', async () => {
   expect(leader.health(channel).state).toBe('starting');
 });
 
+it('gives the lane to another node while its platform still keeps the channel from receiving', async () => {
+  const { channel, run } = buildLeader();
+  const stopped = Promise.withResolvers<void>();
+  channel.start = () => stopped.promise;
+  channel.stop = async () => stopped.resolve();
+  const { outcome, close } = run();
+  close();
+  expect(await outcome).toEqual({ kind: 'released' });
+});
+
 it('stays up when a restarted node took its lane back before the platform identified the token', async () => {
   const { channel, leader, run } = buildLeader();
   const { outcome, close } = run();
@@ -78,19 +95,48 @@ it('stays up when a restarted node took its lane back before the platform identi
 });
 
 it('is queued for election once an unreachable store is back', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
   let tries = 0;
-  const { channel, leader } = buildLeader(() => {
+  const { channel, clock, leader } = buildLeader(() => {
     tries += 1;
     return tries < 3
       ? Promise.reject(new StoreError('unavailable', 'The database is away.', { retryable: true }))
       : Promise.resolve({ seq: 1, duplicate: false, heads: [] });
   });
   const entered = leader.enter(channel, NEVER);
-  await vi.advanceTimersByTimeAsync(0);
+  await clock.advance(0);
   expect(leader.health(channel)).toEqual({ state: 'degraded', detail: 'The database is away.' });
-  await vi.advanceTimersByTimeAsync(60_000);
+  await clock.advance(60_000);
   await entered;
   expect(tries).toBe(3);
+});
+
+it('asks on while the platform refuses the token: dead after ten minutes, hourly from then on, no restart needed', async () => {
+  const { channel, clock, leader } = buildLeader();
+  let tries = 0;
+  let refuses = true;
+  channel.identify = async () => {
+    tries += 1;
+    if (refuses) throw new ChannelError('unauthorized', 'The token is refused.');
+    return { id: '7', name: 'bot' };
+  };
+  const entered = leader.enter(channel, NEVER);
+  await clock.advance(DEAD_AFTER_MS - 1);
+  expect(leader.health(channel)).toEqual({ state: 'degraded', detail: 'The token is refused.' });
+  await clock.advance(60_000);
+  expect(leader.health(channel).state).toBe('dead');
+  const before = tries;
+  await clock.advance(DEAD_INTERVAL_MS);
+  expect(tries).toBe(before + 1);
+  refuses = false;
+  await clock.advance(DEAD_INTERVAL_MS);
+  await entered;
+  expect(leader.health(channel).state).toBe('starting');
+});
+
+it('keeps the one head of a bot through any failure to start, and where the channel is off: no attempt is counted', async () => {
+  const { channel, leader, run } = buildLeader();
+  channel.start = () => Promise.reject(new ChannelError('rejected', 'The intents are not allowed.'));
+  expect(await run().outcome).toEqual({ kind: 'released', delayMs: 10_000 });
+  const elsewhere = leader.handler.handle({ ...HEAD, lane: 'poll:discord:7' }, NEVER);
+  expect(await elsewhere).toEqual({ kind: 'released', delayMs: 10_000 });
 });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import { createMemoryCommands, MAX_LISTED } from '../../src/intake/memory-commands.ts';
-import type { MemoryRecord } from '../../src/contracts/notes.ts';
+import type { MemoryRecord } from '../../src/contracts/store/notes.ts';
 
 const fact = (id: number, text: string, untrusted = false): MemoryRecord => ({
   id,
@@ -43,6 +43,7 @@ function commands(facts: MemoryRecord[]) {
     address: 'telegram:1',
     senderId: '1',
     userId: 'telegram:1',
+    memoryOwner: over.userId ?? 'telegram:1',
     owner: false,
     place: 'private',
     args,

@@ -1,6 +1,8 @@
 /** The bucket of one sender, by a clock that the test turns. */
 import { describe, expect, it } from 'vitest';
-import { BURST, createRateLimiter, MESSAGES_PER_MINUTE } from '../../src/intake/rate-limiter.ts';
+import { createRateLimiter, MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/rate-limiter.ts';
+
+const { messagesAtOnce: BURST, messagesPerMinute: MESSAGES_PER_MINUTE } = MESSAGE_RATE;
 
 function limiterAt() {
   const clock = { ms: 0 };
@@ -11,14 +13,44 @@ function limiterAt() {
 describe('the rate of one sender', () => {
   it(`lets ${BURST} messages through at once and refuses the next`, () => {
     const { limit } = limiterAt();
-    for (let n = 0; n < BURST; n += 1) expect(limit('telegram:1')).toEqual({ allowed: true });
-    expect(limit('telegram:1')).toMatchObject({ allowed: false, tellUser: true });
+    for (let n = 0; n < BURST; n += 1) expect(limit('telegram:1')).toMatchObject({ allowed: true });
+    expect(limit('telegram:1')).toMatchObject({ allowed: false, refusals: 1 });
   });
 
-  it('notifies a sender once, not at each refused message', () => {
+  it('counts a message that was given back only when it comes again', () => {
     const { limit } = limiterAt();
-    for (let n = 0; n <= BURST; n += 1) limit('telegram:1');
-    expect(limit('telegram:1')).toMatchObject({ allowed: false, tellUser: false });
+    for (let n = 0; n < 10 * BURST; n += 1) {
+      const rate = limit('telegram:1');
+      if (!rate.allowed) throw new Error(`try ${n} was refused`);
+      rate.giveBack();
+    }
+    for (let n = 0; n < BURST; n += 1) expect(limit('telegram:1').allowed).toBe(true);
+    expect(limit('telegram:1').allowed).toBe(false);
+  });
+
+  it('counts the refusals in a row, from the first again after a message that was allowed', () => {
+    const { limit, clock } = limiterAt();
+    for (let n = 0; n < BURST; n += 1) limit('telegram:1');
+    for (let n = 1; n <= REFUSALS_TOLD + 1; n += 1)
+      expect(limit('telegram:1')).toMatchObject({ refusals: n });
+    clock.ms += 60_000 / MESSAGES_PER_MINUTE;
+    expect(limit('telegram:1').allowed).toBe(true);
+    expect(limit('telegram:1')).toMatchObject({ refusals: 1 });
+  });
+
+  it('follows the limits it is given', () => {
+    const clock = { ms: 0 };
+    let rate = { messagesPerMinute: 60, messagesAtOnce: 2 };
+    const limit = createRateLimiter(
+      () => clock.ms,
+      () => rate,
+    );
+    expect([1, 2, 3].map(() => limit('telegram:1', clock.ms).allowed)).toEqual([true, true, false]);
+    clock.ms += 1_000;
+    expect(limit('telegram:1', clock.ms).allowed).toBe(true);
+    expect(limit('telegram:1', clock.ms).allowed).toBe(false);
+    rate = { messagesPerMinute: 60, messagesAtOnce: 3 };
+    expect([1, 2, 3, 4].map(() => limit('telegram:1', clock.ms).allowed)).toEqual([true, true, true, false]);
   });
 
   it(`gives ${MESSAGES_PER_MINUTE} a minute back, and says how long to wait`, () => {
@@ -36,7 +68,7 @@ describe('the rate of one sender', () => {
     const { limitAt } = limiterAt();
     for (let minute = 0; minute < 60; minute += 1) {
       for (let n = 0; n < BURST; n += 1)
-        expect(limitAt('telegram:1', minute * 60_000 + n)).toEqual({ allowed: true });
+        expect(limitAt('telegram:1', minute * 60_000 + n)).toMatchObject({ allowed: true });
     }
   });
 

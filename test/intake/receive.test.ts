@@ -6,8 +6,9 @@ import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import { createApprovals } from '../../src/intake/approvals.ts';
 import { createCommands } from '../../src/intake/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
+import { MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/rate-limiter.ts';
 import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
-import { MAX_PENDING } from '../../src/contracts/ledger.ts';
+import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
@@ -15,8 +16,8 @@ import type { TestStore } from '../database.ts';
 import { inbound } from '../store/requests.ts';
 
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
-const MAKER: Caller = { tokenId: 'maker', scopes: ['chat'] };
-const OTHER: Caller = { tokenId: 'other', scopes: ['chat'] };
+const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
+const OTHER: Caller = { tokenId: 'other', scopes: ['chat', 'commands'] };
 
 /** The intake over a store whose lanes nobody runs. */
 function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: false }) {
@@ -25,6 +26,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const accessPolicy = {
     authorize: () => Promise.resolve(verdict),
     authenticate: () => Promise.resolve(undefined),
+    recheck: () => Promise.resolve(new Map()),
+    groups: () => Promise.resolve([]),
   };
   const bus = {
     start: () => Promise.resolve(),
@@ -34,6 +37,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     register: () => undefined,
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
+    isLeased: () => true,
     running: () => ({ in: 0, out: 0, agent: 0, poll: 0 }),
   };
   const deps = {
@@ -41,18 +45,27 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     ledger: store.ledger,
     subagents: store.subagents,
     plans: store.plans,
+    groupChats: store.groupChats,
     bus,
     accessPolicy,
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
     log: silentLog,
     monotonicNow: () => clock.ms,
     epochNow: () => Date.now(),
+    checkTokenBudget: async () => undefined,
+    checkPlanning: async () => undefined,
+    changeByReply: async () => undefined,
+    classify: () => 'safe' as const,
+    profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
+    defaultModel: () => Promise.resolve('fake'),
   };
   const approvals = createApprovals({ ...deps, store: store.approvals });
   const commands = createCommands({
     ...deps,
-    defaultModel: () => Promise.resolve('fake'),
     profileErrors: () => [],
+    mcp: () => [],
+    boundTo: () => undefined,
+    settingsReport: () => ({ errors: [], needsRestart: [] }),
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => {
@@ -66,13 +79,19 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     approvals,
     plans: store.plans,
     todos: store.todos,
+    files: { remove: async () => true, put: no, read: no, discard: no },
+    fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
+    filesPerPerson: { maxBytes: 1, days: 1 },
+    keptFiles: store.keptFiles,
+    fileTypeOf: no,
     schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
-    profileIds: () => ['default'],
-    agent: { complete: no },
-    models: { list: no, resolve: no, checkProfile: no },
+    turnConcurrency: 8,
+    agent: { complete: no, embed: no, checkOptions: no },
+    models: { list: no, resolve: no, checkProfile: no, describe: deps.defaultModel },
     health: no,
     usage: { sum: no, groups: no },
     metrics: no,
+    settings: no,
   });
   return { receive, api, hints, clock };
 }
@@ -94,7 +113,7 @@ describeEachDatabase('a message at the api', (databases) => {
       [{}, { kind: 'deny', reply: 'Not here.' }, 'refused', 'denied', /^Not here\.$/],
       [{ content: '/stop' }, { kind: 'deny' }, 'refused', 'denied', NOTHING],
       [{}, { kind: 'pairing', reply: 'A code.' }, 'refused', 'pairing', /^A code\.$/],
-      [{ content: ' \n ' }, { kind: 'allow', owner: false }, 'refused', 'empty', /only read text/],
+      [{ content: ' \n ' }, { kind: 'allow', owner: false }, 'refused', 'empty', /neither text nor a file/],
       [
         { content: 'x'.repeat(MAX_MESSAGE_LENGTH + 1) },
         { kind: 'allow', owner: false },
@@ -111,6 +130,23 @@ describeEachDatabase('a message at the api', (databases) => {
       expect((await queued(store)).slice(before).join()).toMatch(words);
     }
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
+  });
+
+  it('is tried again while the disk of the database is full, and its sender is not called too fast', async () => {
+    const calm = await databases.open();
+    const store = await databases.open({ beside: calm, retryForMs: 500 });
+    const { receive } = intakeOf(store);
+    await store.sql`
+      create function full_disk() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`;
+    await store.sql`create trigger full_disk before insert on message execute function full_disk()`;
+    const tries = MESSAGE_RATE.messagesAtOnce + 1;
+    for (let n = 0; n < tries; n += 1) {
+      await expect(receive(inbound('m1'))).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    }
+    await store.sql`drop trigger full_disk on message`;
+    expect(await receive(inbound('m1'))).toMatchObject({ kind: 'accepted' });
+    expect(await queued(store)).toEqual([]);
   });
 
   it('is accepted at its maximum length, and once however often it is repeated', async () => {
@@ -140,6 +176,57 @@ describeEachDatabase('a message at the api', (databases) => {
     });
     expect(hints).toEqual(['in:http:full']);
     expect((await say('after')).kind).toBe('accepted');
+  });
+
+  it('is refused when a command is too long or too fast, but for /stop, which always acts', async () => {
+    const store = await databases.open();
+    const { receive, hints } = intakeOf(store);
+    const placeholder = { id: '@original' };
+    const say = (id: string, content: string): Promise<Receipt> =>
+      receive(inbound(id, { content, placeholder }));
+    const tooLong = 'x'.repeat(MAX_MESSAGE_LENGTH);
+    expect(await say('long', `/approve ${tooLong}`)).toMatchObject({ kind: 'refused', code: 'too_large' });
+    for (let n = 0; n < MESSAGE_RATE.messagesAtOnce; n += 1)
+      expect(await say(`c${n}`, '/status')).toMatchObject({ kind: 'handled' });
+    expect(await say('fast', '/status')).toMatchObject({
+      kind: 'refused',
+      code: 'rate_limited',
+      reply: expect.stringContaining('too fast'),
+    });
+    for (let n = 2; n < REFUSALS_TOLD; n += 1)
+      expect(await say(`fast ${n}`, 'hi')).toMatchObject({ reply: expect.stringMatching(/in \d+ s\.$/) });
+    expect(await say('last', 'hi')).toMatchObject({ reply: expect.stringContaining('not say so again') });
+    expect(await say('silent', 'hi')).toEqual({ kind: 'refused', code: 'rate_limited' });
+    expect(await say('stop', `/stop ${tooLong}`)).toMatchObject({ kind: 'handled' });
+    expect(hints).toHaveLength(1);
+  });
+
+  it('is never too fast from an owner, who can always act', async () => {
+    const { receive } = intakeOf(await databases.open(), { kind: 'allow', owner: true });
+    for (let n = 0; n < 3 * MESSAGE_RATE.messagesAtOnce; n += 1)
+      expect(await receive(inbound(`o${n}`, { content: '/status' }))).toMatchObject({ kind: 'handled' });
+  });
+
+  it('decides nothing by what cannot be the id of a request, and asks the store for nothing', async () => {
+    const asked: string[] = [];
+    const logged: unknown[] = [];
+    const log = Object.assign(Object.create(silentLog), { info: (fields: unknown) => logged.push(fields) });
+    const no = (): never => {
+      throw new Error('nothing is pending');
+    };
+    const approvals = createApprovals({
+      store: { approval: (id) => Promise.resolve(void asked.push(id)), pendingApprovals: no, asksOther: no },
+      lanes: { decide: no },
+      bus: { sweepSoon: no },
+      log,
+    });
+    const by = { userId: 'token:1', owner: true };
+    for (const id of ['', 'x'.repeat(51), 'a.'.repeat(131_072), 'a\nb', 'a b', 'é']) {
+      expect(await approvals.decide(id, 'approved', by)).toEqual({ kind: 'unknown' });
+    }
+    expect([asked, logged]).toEqual([[], []]);
+    expect(await approvals.decide('x'.repeat(50), 'denied', by)).toEqual({ kind: 'unknown' });
+    expect(asked).toEqual(['x'.repeat(50)]);
   });
 
   it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {

@@ -1,6 +1,6 @@
 /** The command `dead-letters`: what it lists, what it queues again, and what it refuses. */
 import { expect, it } from 'vitest';
-import type { LaneKey } from '../../src/contracts/lanes.ts';
+import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { deadLettersCommand, MAX_DEAD_LETTERS } from '../../src/ops/dead-letters.ts';
 import { describeEachDatabase, type TestStore } from '../database.ts';
 

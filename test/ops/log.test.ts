@@ -4,7 +4,7 @@ import { HttpError } from 'grammy';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import { createLog, redactor } from '../../src/ops/log.ts';
+import { createLog, MAX_VALUE_CHARS, redactor } from '../../src/ops/log.ts';
 
 /** The shapes of every channel of the list. */
 const shapes = channels.flatMap(({ secretShapes }) => secretShapes);
@@ -60,6 +60,51 @@ describe('the log', () => {
     logTo(lines).error({ err: error }, 'poll failed');
     expect(lines.join('')).not.toContain(token);
     expect(lines.join('')).toContain('socket hang up');
+  });
+
+  it('redacts 64 KiB in 50 ms, also where each place could begin an address', () => {
+    const clean = redactor({ secrets: ['hunter2-hunter2'], shapes });
+    for (const unit of ['a.', 'a:', '://', '://a:', 'https://a:b', 'Bearer ', '1:', 'x-', 'MTI.']) {
+      const text = unit.repeat(65_536 / unit.length);
+      const times = [1, 2, 3].map(() => {
+        const before = process.threadCpuUsage();
+        clean(text);
+        const { user, system } = process.threadCpuUsage(before);
+        return (user + system) / 1_000;
+      });
+      expect({ unit, ms: Math.min(...times) }).toMatchObject({
+        ms: expect.toSatisfy((ms: number) => ms <= 50),
+      });
+    }
+  });
+
+  it(`cuts each value at ${MAX_VALUE_CHARS} characters, wherever it stands, and says how long it was`, () => {
+    const lines: string[] = [];
+    const log = logTo(lines);
+    const longest = 'x'.repeat(MAX_VALUE_CHARS);
+    log.info({ a: longest, list: [{ b: `${longest}y` }], err: new Error(`${longest}y`) }, `${longest}yy`);
+    const cut = `${longest}… (${MAX_VALUE_CHARS + 1} characters)`;
+    const line = JSON.parse(lines[0]!);
+    expect(line).toMatchObject({ a: longest, list: [{ b: cut }], err: { message: cut } });
+    expect(line.msg).toBe(`${longest}… (${MAX_VALUE_CHARS + 2} characters)`);
+    expect(line.err.stack.length).toBeLessThan(MAX_VALUE_CHARS + 40);
+    log.child({ channel: 'http' }).info({ many: Array.from({ length: 99 }, () => 1) }, `${longest}y`);
+    const child = JSON.parse(lines[1]!);
+    expect(child.msg).toBe(cut);
+    expect(child.many).toHaveLength(50);
+    let deep: unknown = 1;
+    for (let level = 0; level < 10_000; level += 1) deep = { deep };
+    log.info({ deep }, 'deep');
+    expect(lines[2]).toContain('[too deep]');
+  });
+
+  it('shows no part of a secret that the cut divides', () => {
+    const secret = 'hunter2-hunter2';
+    const lines: string[] = [];
+    const before = 'x'.repeat(MAX_VALUE_CHARS - 5);
+    logTo(lines, [secret]).info({ before: before + secret }, 'cut');
+    expect(lines[0]).not.toContain('hunt');
+    expect(lines[0]).toContain('[secr… (');
   });
 
   it('writes one line of JSON per event, whatever a name holds', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
 import type { CommandCall } from '../../src/contracts/command.ts';
-import type { Ledger } from '../../src/contracts/ledger.ts';
+import type { Ledger } from '../../src/contracts/store/ledger.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
 import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/usage.ts';
 import { describeEachDatabase } from '../database.ts';
@@ -15,6 +15,7 @@ const CALL: CommandCall = {
   address: 'telegram:42',
   senderId: '42',
   userId: 'telegram:42',
+  memoryOwner: 'telegram:42',
   owner: false,
   args: '',
 };

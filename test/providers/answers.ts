@@ -1,9 +1,19 @@
 /** Answers as packets, without a server: what a reader makes of them. */
 import { ProviderError } from '../../src/contracts/errors.ts';
+import { createAnswerFilter } from '../../src/providers/filter/answer-filter.ts';
+import { createCallMaker, offeredTools } from '../../src/providers/tool-calls.ts';
 import { streamAnswer } from '../../src/providers/read-answer.ts';
 import type { AnswerReader } from '../../src/providers/read-answer.ts';
 import { createLineSplitter } from '../../src/providers/text-splitters.ts';
 import { drain } from '../contracts/provider.ts';
+
+/** The filter of a request without tools, to a model of which nothing is known. */
+const plainFilter = () =>
+  createAnswerFilter({
+    offered: offeredTools([]),
+    makeCall: createCallMaker(offeredTools([])),
+    habits: { startsInThought: false },
+  });
 
 /** Streams packets through a reader and gives the chunks, the error that ended them, and whether the call was complete. */
 export async function readPackets(packets: readonly Uint8Array[], reader: AnswerReader) {
@@ -18,6 +28,7 @@ export async function readPackets(packets: readonly Uint8Array[], reader: Answer
       }),
     reader,
     splitter: createLineSplitter(),
+    filter: plainFilter(),
     toError: (error) =>
       error instanceof ProviderError ? error : new ProviderError('aborted', `not expected: ${String(error)}`),
   });

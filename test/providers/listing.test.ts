@@ -83,7 +83,7 @@ describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
 
   it.each([
     [500, 'unavailable'],
-    [429, 'unavailable'],
+    [429, 'rate_limited'],
     [418, 'bad_request'],
   ])('are asked for once, also when the server answers %i', async (status, code) => {
     const printed = vi.spyOn(console, 'log');

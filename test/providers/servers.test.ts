@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { loadConfig, secretsOf } from '../../src/config.ts';
 import type { LLMProvider } from '../../src/contracts/provider.ts';
@@ -10,6 +10,7 @@ import { openModelServers, providerKinds } from '../../src/providers/index.ts';
 import { defineKind, settingsFor } from '../../src/providers/kind.ts';
 import { configureServers, presentProviders, providersSchemaFor } from '../../src/providers/servers.ts';
 import { redactor } from '../../src/ops/log.ts';
+import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { never } from './request.ts';
 
 const GPU = { kind: 'openai', baseUrl: 'http://10.0.0.5:8080/v1' };
@@ -37,6 +38,19 @@ describe('the model servers of the configuration', () => {
       { name: 'ollama', kind: 'ollama', baseUrl: 'http://127.0.0.1:11434', namedBy: 'nobody' },
     ]);
   });
+
+  it.each([
+    [{ OPENAI_BASE_URL: 'http://a/v1' }, {}, ['openai']],
+    [{}, { gpu: GPU }, ['gpu']],
+    [{ OPENAI_API_KEY: KEY }, {}, ['ollama', 'openai']],
+    [{ OPENAI_BASE_URL: 'http://a/v1' }, { ollama: { concurrency: 2 } }, ['ollama', 'openai']],
+    [{ OPENAI_BASE_URL: 'http://a/v1', OLLAMA_HOST: 'b' }, {}, ['ollama', 'openai']],
+  ])(
+    'with %j and providers %j are %j: Ollama is there when it is named or nothing else is',
+    (env, file, names) => {
+      expect(serversOf(env, file).map(({ name }) => name)).toEqual(names);
+    },
+  );
 
   it('are those of the environment first, then any number of the file, each under its name', () => {
     const env = { OLLAMA_HOST: '10.0.0.2:11434', OPENAI_BASE_URL: 'http://a/v1', GPU_KEY: KEY };
@@ -93,7 +107,7 @@ describe('a mistake in the model servers', () => {
     [{ gpu: { ...GPU, apiKeyEnv: 'GPU_KEY' } }, /providers\.gpu\.apiKeyEnv: .*GPU_KEY is not set/],
     [{ gpu: { ...GPU, apiKeyEnv: KEY } }, /providers\.gpu\.apiKeyEnv: must be the name of an environment/],
     [{ gpu: { ...GPU, concurrency: 0 } }, /providers\.gpu\.concurrency/],
-    [{ attic: { ...ATTIC, stream: false } }, /providers\.attic: .*stream/],
+    [{ attic: { ...ATTIC, stream: false } }, /:1:\d+: providers\.attic\.stream: there is no such field/],
     [{ 'Big GPU': GPU }, /providers\.Big GPU: a name has/],
     [{ openai: ATTIC }, /providers\.openai\.kind: a server of this name is of kind "openai"/],
     [{ gpu: { kind: 'openai', url: GPU.baseUrl } }, /providers\.gpu\.url: write the address as baseUrl/],
@@ -141,6 +155,23 @@ describe('the default model', () => {
     expect(await defaultsOf(env, providers)).toMatchObject({ model, usual });
   });
 
+  it('of the only server is found with and without its name, slashes in it included', async () => {
+    const llama = await startFakeLlama({ models: [{ id: 'fake' }, { id: 'org/fake' }] });
+    const { provider } = await defaultsOf({}, { gpu: { kind: 'openai', baseUrl: llama.url } });
+    onTestFinished(async () => {
+      await provider.close();
+      await llama.close();
+    });
+    expect(await provider.models(never)).toEqual(['gpu/fake', 'gpu/org/fake']);
+    expect(await provider.models(never, 'fake')).toEqual(['fake', 'org/fake']);
+    for (const model of ['fake', 'gpu/fake', 'org/fake', 'gpu/org/fake']) {
+      expect(await provider.capabilities(model, never)).toMatchObject({ tools: true });
+    }
+    await expect(provider.capabilities('ollama/fake', never)).rejects.toThrow(
+      /none is configured: set OLLAMA_HOST/,
+    );
+  });
+
   it('of a provider that is not configured is refused with what to write', async () => {
     await expect(defaultsOf({ MODEL: 'openai/a' })).rejects.toThrow(/MODEL: .*set OPENAI_BASE_URL/);
     await expect(defaultsOf({ MODEL: 'gpo/a', OLLAMA_HOST: 'b' }, { gpu: GPU })).rejects.toThrow(
@@ -149,7 +180,7 @@ describe('the default model', () => {
   });
 
   it('is checked as a model that a profile names is', async () => {
-    const { modelProblem } = await defaultsOf({}, { gpu: GPU });
+    const { modelProblem } = await defaultsOf({ OLLAMA_HOST: 'b' }, { gpu: GPU });
     expect(modelProblem('gpo/a')).toMatch(/providers\.gpo/);
     expect(modelProblem('gpu/a')).toBeUndefined();
     expect(modelProblem('anything:tag')).toBeUndefined();
@@ -166,6 +197,7 @@ describe('a third kind of server', () => {
       streamChat: () => {
         throw new Error('not asked');
       },
+      embed: () => Promise.reject(new Error('not asked')),
       close: () => Promise.resolve(),
     };
     const kind = defineKind({

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { readTurnPayload as parsePayload } from '../../src/agent/turn/turn-payload.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
-import { sourceOf } from '../../src/contracts/message.ts';
+import { authorOf, sourcesOfMessage } from '../../src/contracts/message.ts';
+import { followClockBack } from '../../src/schedule/clock-step.ts';
 import { MAX_WAITING } from '../../src/schedule/fire.ts';
 import { describeEachDatabase } from '../database.ts';
 import { request } from '../store/requests.ts';
@@ -46,7 +47,19 @@ describeEachDatabase('a slot', (databases) => {
     await node.start();
     await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
     const [queued] = await store.sql`select payload from lane_item where lane = 'in:telegram:42'`;
-    expect(sourceOf(readTurnPayload(queued?.['payload']).message)).toBe('group');
+    expect(sourcesOfMessage(readTurnPayload(queued?.['payload']).message)).toEqual(['group']);
+  });
+
+  it('made in a tainted session begins a tainted turn, whose text nobody typed', async () => {
+    const store = await databases.open();
+    await keepDue(store, { sources: ['web:evil.example'] });
+    const node = nodeOf(store);
+    await node.start();
+    await vi.waitFor(() => expect(node.events).toContain('telegram:42 cron_executed'), WAIT);
+    const [queued] = await store.sql`select payload from lane_item where lane = 'in:telegram:42'`;
+    const { message } = readTurnPayload(queued?.['payload']);
+    expect(sourcesOfMessage(message)).toEqual(['web:evil.example']);
+    expect(authorOf(message)).toBeUndefined();
   });
 
   it('fires once when the process is killed between the message and the move', async () => {
@@ -119,6 +132,7 @@ describeEachDatabase('a slot', (databases) => {
     const node = nodeOf(store, {
       standing: {
         placeOf: () => Promise.resolve('private'),
+        isOwner: () => Promise.resolve(false),
         isStillAllowed: (...question) => {
           asked.push(question);
           return Promise.resolve(false);
@@ -168,6 +182,52 @@ describeEachDatabase('a slot', (databases) => {
     const told = await store.sql`select payload from lane_item where lane = 'out:telegram:42'`;
     expect(told).toHaveLength(1);
     expect(told[0]?.['payload'].message.content).toContain('skipped');
+  });
+
+  it('of an interval, or of a time from then, is no further away than that when the clock was set back', async () => {
+    const store = await databases.open();
+    // Made by a clock that was two hours ahead.
+    const ahead = (ms: number) => Date.now() + 2 * HOUR_MS + ms;
+    const slots = {
+      hourly: { timing: { kind: 'every', everyMs: HOUR_MS }, nextAt: new Date(ahead(HOUR_MS)) },
+      inAMinute: { timing: { kind: 'at', at: ahead(60_000), inMs: 60_000 }, nextAt: new Date(ahead(60_000)) },
+      atNine: { timing: { kind: 'at', at: ahead(60_000) }, nextAt: new Date(ahead(60_000)) },
+    } as const;
+    for (const [id, slot] of Object.entries(slots)) await keepDue(store, { id, ...slot });
+    await store.schedules.untilNextSlot();
+    const until = async (id: string) =>
+      ((await store.schedules.schedule(id))?.nextAt?.getTime() ?? 0) - Date.now();
+    expect(await store.schedules.untilNextSlot()).toBeLessThanOrEqual(60_000);
+    expect(await until('inAMinute')).toBeGreaterThan(30_000);
+    expect(await until('hourly')).toBeLessThanOrEqual(HOUR_MS + 1_000);
+    expect(await until('hourly')).toBeGreaterThan(HOUR_MS - 30_000);
+    expect(await until('atNine')).toBeGreaterThan(HOUR_MS);
+  });
+
+  it('of a cron line comes again soon when the clock was set back by more than its interval, and runs again under its name', async () => {
+    const store = await databases.open();
+    const ahead = (ms: number) => new Date(Date.now() + 2 * HOUR_MS + ms);
+    const cron = (expression: string) => ({ kind: 'cron' as const, expression, timeZone: 'UTC' });
+    await keepDue(store, { id: 'minutely', timing: cron('* * * * *'), nextAt: ahead(60_000) });
+    // Once a day: what it was due for has had its run.
+    const daily = ahead(23 * HOUR_MS);
+    await keepDue(store, { id: 'daily', timing: cron('0 0 * * *'), nextAt: daily });
+    await store.sql`update schedule set last_at = now() + interval '2 hours'`;
+    await followClockBack(store.schedules);
+    const minutely = await store.schedules.schedule('minutely');
+    expect(minutely?.nextAt?.getTime()).toBeLessThanOrEqual(Date.now() + 60_000);
+    expect(minutely?.lastAt?.getTime()).toBeLessThanOrEqual(Date.now());
+    expect((await store.schedules.schedule('daily'))?.nextAt).toEqual(daily);
+    // The slot had its run before the clock was set back; this one counts, too, and only once.
+    await store.sql`update schedule set next_at = date_trunc('minute', now()) where id = 'minutely'`;
+    const again = (await store.schedules.schedule('minutely'))?.nextAt;
+    const earlier = request(`schedule:minutely:${again?.toISOString()}:1`, { chatId: '42' });
+    await store.ledger.accept(earlier);
+    const nodes = [nodeOf(store), nodeOf(store)];
+    await Promise.all(nodes.map((node) => node.start()));
+    await vi.waitFor(async () => expect(await said(store)).toHaveLength(2), WAIT);
+    const ran = await store.schedules.schedule('minutely');
+    expect(ran?.nextAt?.getTime()).toBeGreaterThan(Date.now() - 60_000);
   });
 
   it('that was skipped and is the last is retried a minute later', async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { TurnPayload } from '../../src/contracts/ledger.ts';
+import type { TurnPayload } from '../../src/contracts/store/ledger.ts';
 import {
   HEARTBEAT_ID,
   MAX_INSTRUCTIONS,
@@ -138,11 +138,29 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(first.log.join('')).toMatch(/"here":"every 30 minutes","there":"every hour".*must be the same/);
   });
 
+  it('has another interval, or none, as soon as the settings say so', async () => {
+    const store = await databases.open();
+    const timing = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.timing;
+    const node = nodeOf(store, { heartbeat: await heartbeat('', 30 * MINUTE_MS) });
+    await node.start();
+    const hourly = { ...node.settings.current(), heartbeat: await heartbeat('', 60 * MINUTE_MS) };
+    await node.settings.change(hourly);
+    await vi.waitFor(
+      async () => expect(await timing()).toEqual({ kind: 'every', everyMs: 60 * MINUTE_MS }),
+      WAIT,
+    );
+    await node.settings.change({ ...hourly, heartbeat: undefined });
+    await vi.waitFor(async () => expect(await timing()).toBeUndefined(), WAIT);
+  });
+
   it('follows the configuration: unchanged, restarted with another interval, removed when it is off', async () => {
     const store = await databases.open();
     const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
     const start = async (everyMs: number, now: number) => {
-      const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs), epochNow: () => now });
+      const node = nodeOf(store, { heartbeat: await heartbeat('', everyMs) }, (schedules) => ({
+        ...schedules,
+        now: () => Promise.resolve(new Date(now)),
+      }));
       await node.start();
       await node.stop();
     };

@@ -1,9 +1,11 @@
 /** A node with schedules in a process of its own, for a test that kills it: it comes as far as the message of a slot, and no further. */
 import { createSendSystemMessage } from '../../src/intake/index.ts';
+import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
 import type { DatabasePlace } from '../../src/store/database/database.ts';
 import { openStoreAt } from '../../src/store/store.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
+import { FakeSettings } from '../fakes/settings.ts';
 
 const [given = '{}'] = process.argv.slice(2);
 const place: DatabasePlace = JSON.parse(given);
@@ -22,9 +24,9 @@ const scheduling = createScheduling({
   ledger,
   events,
   announce: createSendSystemMessage({ ledger, bus, events }),
-  standing: { placeOf: async () => 'private', isStillAllowed: async () => true },
+  standing: { placeOf: async () => 'private', isOwner: async () => true, isStillAllowed: async () => true },
+  settings: new FakeSettings({ limits: SCHEDULE_LIMITS, timeZone: 'UTC' }),
   log,
-  epochNow: Date.now,
 });
 await scheduling.start();
 // The test holds the other end: a child must not outlive it.

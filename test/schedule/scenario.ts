@@ -4,28 +4,34 @@ import type { CreatorAccess } from '../../src/contracts/access.ts';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
-import type { Scheduling, SchedulingDeps } from '../../src/schedule/index.ts';
+import type { Scheduling, SchedulingDeps, ScheduleSettings } from '../../src/schedule/index.ts';
+import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import type { ScheduleRecord, ScheduleStore } from '../../src/contracts/schedules.ts';
 import type { TestStore } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
+import { FakeSettings } from '../fakes/settings.ts';
 
 export interface TestNode extends Scheduling {
   /** What was emitted, in order, as `session type`. */
   events: string[];
   bodies: EventBody[];
   log: string[];
+  settings: FakeSettings<ScheduleSettings>;
 }
 
 /** Everybody may do everything. */
 export const anybody: CreatorAccess = {
   placeOf: () => Promise.resolve('private'),
+  isOwner: () => Promise.resolve(true),
   isStillAllowed: () => Promise.resolve(true),
 };
+
+type NodeOptions = Partial<SchedulingDeps & ScheduleSettings>;
 
 /** A node, not started; stopped after the test. `around` looks at, or breaks, its store. */
 export function nodeOf(
   store: TestStore,
-  change: Partial<SchedulingDeps> = {},
+  { limits = SCHEDULE_LIMITS, timeZone = 'UTC', heartbeat, ...change }: NodeOptions = {},
   around: (schedules: ScheduleStore) => ScheduleStore = (same) => same,
 ): TestNode {
   const events: string[] = [];
@@ -36,19 +42,19 @@ export function nodeOf(
     bodies.push(body);
   };
   const bus = { claimingNode: () => undefined, runHeads: () => undefined };
+  const settings = new FakeSettings<ScheduleSettings>({ limits, timeZone, heartbeat });
   const scheduling = createScheduling({
     store: around(store.schedules),
     ledger: store.ledger,
     announce: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
     events: { emit },
     standing: anybody,
+    settings,
     log: testLog(log),
-    timeZone: 'UTC',
-    epochNow: Date.now,
     ...change,
   });
   onTestFinished(() => scheduling.stop());
-  return { ...scheduling, events, bodies, log };
+  return { ...scheduling, events, bodies, log, settings };
 }
 
 /** A schedule of a chat whose slot was two minutes ago. */
@@ -62,6 +68,7 @@ export async function keepDue(store: TestStore, change: Partial<ScheduleRecord> 
     creatorId: 'telegram:42',
     timing: { kind: 'every', everyMs: 3_600_000 },
     task: 'Tell me the news.',
+    sources: [],
     ...change,
     nextAt: slot,
   });

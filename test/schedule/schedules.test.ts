@@ -1,7 +1,7 @@
 /** Making schedules: who may, how many, how long; and the command people make them with. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CommandCall } from '../../src/contracts/command.ts';
-import { MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES, MAX_TASK_LENGTH } from '../../src/contracts/schedules.ts';
+import { MAX_TASK_LENGTH, SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
@@ -21,6 +21,7 @@ const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => (
   address: 'telegram:42',
   senderId: '42',
   userId: 'telegram:42',
+  memoryOwner: 'telegram:42',
   owner: false,
   args,
   ...change,
@@ -38,6 +39,18 @@ describeEachDatabase('schedules', (databases) => {
     const again = await schedules.add(wish({ when: { at: '2020-01-01 00:00' } }));
     expect(again).toEqual(made);
     expect(await schedules.list({})).toEqual([made]);
+  });
+
+  it('count from the clock of the database, also on a machine whose own clock is ahead', async () => {
+    const store = await databases.open();
+    const { schedules } = nodeOf(store);
+    const clock = Date.now;
+    const ahead = vi.spyOn(Date, 'now').mockImplementation(() => clock() + 600_000);
+    onTestFinished(() => ahead.mockRestore());
+    const { nextAt } = await schedules.add(wish({ when: { inMinutes: 1 } }));
+    const [row] =
+      await store.sql`select ${nextAt ?? null}::timestamptz <= now() + interval '1 minute' as soon`;
+    expect(row?.['soon']).toBe(true);
   });
 
   it('are refused with a message that says what to change', async () => {
@@ -59,23 +72,28 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it(`are at most ${MAX_SYSTEM_SCHEDULES} in the gateway, and the next one is refused`, async () => {
-    const { schedules } = nodeOf(await databases.open(), {}, (store) => ({
-      ...store,
-      addSchedule: () => Promise.resolve('gateway_full'),
-    }));
-    await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SYSTEM_SCHEDULES} schedules`);
+  it('are at most as many as configured: in a chat, of a person, and in all, where the last tenth is for owners', async () => {
+    const store = await databases.open();
+    let owner = false;
+    const standing = { ...anybody, isOwner: () => Promise.resolve(owner) };
+    const { schedules } = nodeOf(store, { standing, limits: { perSession: 2, perUser: 3, total: 10 } });
+    const add = (id: number, session: number, user: number) =>
+      schedules.add(wish({ id: `s${id}`, session: `telegram:${session}`, creatorId: `telegram:${user}` }));
+    await add(1, 1, 1);
+    await add(2, 1, 1);
+    await expect(add(3, 1, 2)).rejects.toThrow('This chat has the maximum of 2 schedules');
+    await add(4, 2, 1);
+    await expect(add(5, 3, 1)).rejects.toThrow('You have the maximum of 3 schedules');
+    for (let id = 6; id < 12; id += 1) await add(id, id, id);
+    await expect(add(12, 12, 12)).rejects.toThrow('This gateway has the maximum of 9 schedules');
+    owner = true;
+    await add(12, 12, 12);
+    await expect(add(13, 13, 13)).rejects.toThrow('This gateway has the maximum of 10 schedules');
+    expect(await schedules.list({ session: 'telegram:1' })).toHaveLength(2);
   });
 
-  it(`are at most ${MAX_SCHEDULES} in a chat, and the next one is refused`, async () => {
-    const store = await databases.open();
-    const { schedules } = nodeOf(store);
-    await store.sql`
-      insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
-      select 'f' || n, 'telegram:42', 'telegram:42', 'private', 'telegram:42', '{"kind":"every","everyMs":60000}'::jsonb,
-        't', now() + interval '1 hour' from generate_series(1, ${MAX_SCHEDULES}::int) n`;
-    await expect(schedules.add(wish())).rejects.toThrow(`maximum of ${MAX_SCHEDULES} schedules`);
-    expect(await schedules.list({ session: 'telegram:42' })).toHaveLength(MAX_SCHEDULES);
+  it(`are ${SCHEDULE_LIMITS.perSession} in a chat and ${SCHEDULE_LIMITS.total} in all where nothing else is configured`, () => {
+    expect(SCHEDULE_LIMITS).toEqual({ perSession: 20, perUser: 60, total: 200 });
   });
 
   it('are made, listed and removed by /schedule', async () => {

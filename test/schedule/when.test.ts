@@ -17,7 +17,7 @@ describe('the fields', () => {
       { kind: 'cron', expression: '@daily', timeZone: 'UTC' },
     ],
     [{ everyMinutes: 30 }, { kind: 'every', everyMs: 1_800_000 }],
-    [{ inMinutes: 1.5 }, { kind: 'at', at: NOW + 90_000 }],
+    [{ inMinutes: 1.5 }, { kind: 'at', at: NOW + 90_000, inMs: 90_000 }],
     [{ at: '2026-12-01 09:00' }, moment('2026-12-01T08:00:00Z')],
     [{ at: '2026-07-01T09:00:30' }, moment('2026-07-01T07:00:30Z')],
     [{ at: '2026-12-01 09:00', timeZone: 'America/New_York' }, moment('2026-12-01T14:00:00Z')],

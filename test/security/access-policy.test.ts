@@ -19,6 +19,7 @@ function policyOf(
   const clock = { ms: 0 };
   const policy = createAccessPolicy({
     access: store.access,
+    groupChats: store.groupChats,
     channelAccess: (channel) => new Map([['telegram', { ...RULES, ...rules }], ...more]).get(channel),
     now: () => clock.ms,
   });
@@ -48,6 +49,24 @@ describeEachDatabase('the access policy', (databases) => {
     expect(owners).toEqual([true, false, false, true, false, false, false, false, false]);
     await store.access.revokeToken(admin.tokenId);
     expect(await policy.isOwner(`token:${admin.tokenId}`)).toBe(false);
+  });
+
+  it('knows the owner who was made one by pairing, wherever they write, until that is revoked', async () => {
+    const store = await databases.open();
+    const { policy, clock, from } = policyOf(store, { groups: { '-7': { mention: true } } });
+    await store.access.addGrant('telegram', 'owner', '21');
+    expect(await policy.isOwner('telegram:21')).toBe(true);
+    expect(await policy.isOwner('discord:21')).toBe(false);
+    expect(await from('21')).toEqual({ kind: 'allow', owner: true });
+    expect(await from('21', { ...GROUP, chatId: '-7' })).toEqual({ kind: 'allow', owner: true });
+    // A group needs a grant of its own also for an owner, and a group is never one.
+    expect(await from('21', GROUP)).toMatchObject({ kind: 'deny' });
+    await store.access.addGrant('telegram', 'group', '-9');
+    expect(await policy.isOwner('telegram:-9')).toBe(false);
+    await store.access.removeGrant('telegram', 'owner', '21');
+    clock.ms += GRANT_CACHE_MS + 1;
+    expect(await policy.isOwner('telegram:21')).toBe(false);
+    expect(await from('21')).toMatchObject({ kind: 'pairing' });
   });
 
   it('keeps private and group grants apart: neither implies the other', async () => {

@@ -39,11 +39,15 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     expect(await may('7', { dm: 'open' })).toBe(true);
   });
 
-  it('in a group depend on the group alone', async () => {
+  it('in a group need the group, and an owner: members come and go', async () => {
     const store = await databases.open();
-    const may = (chat: string) =>
-      creatorAccessOf(store).isStillAllowed('discord:9', `discord:${chat}`, 'group');
+    const may = (chat: string, id = '9') =>
+      creatorAccessOf(store).isStillAllowed(`discord:${id}`, `discord:${chat}`, 'group');
     expect([await may('-50'), await may('77')]).toEqual([true, false]);
+    // 5 may write to the bot, and even in this group.
+    expect([await may('-50', '5'), await may('-50', '7')]).toEqual([false, false]);
+    const rights = creatorAccessOf(store, { owners: [] });
+    expect(await rights.isStillAllowed('discord:9', 'discord:-50', 'group')).toBe(false);
     await store.access.addGrant('discord', 'group', '77');
     expect(await may('77')).toBe(true);
     await store.access.removeGrant('discord', 'group', '77');

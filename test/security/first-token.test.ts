@@ -1,9 +1,11 @@
 /** The very first token: told to a terminal or kept in a private file, never both, and never made twice. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ensureFirstToken, hashSecret } from '../../src/security/index.ts';
+import { ensureFirstToken } from '../../src/security/index.ts';
+import { hashSecret } from '../../src/security/secrets.ts';
 import { describeEachDatabase } from '../database.ts';
 
 let home = '';
@@ -13,8 +15,8 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true }));
 
 describeEachDatabase('the first token', (databases) => {
-  it('is shown once on the terminal and written to no file', async () => {
-    const { access } = await databases.open();
+  it('is shown once on the terminal and written to no file or table', async () => {
+    const { access, sql } = await databases.open();
     const told: string[] = [];
     const announce = (token: string): void => void told.push(token);
     const first = { access, home, fromEnvironment: undefined, announce };
@@ -22,17 +24,67 @@ describeEachDatabase('the first token', (databases) => {
     expect(await ensureFirstToken(first)).toEqual({});
     expect(told).toHaveLength(1);
     expect(await readdir(home)).toEqual([]);
-    expect(await access.tokenByHash(hashSecret(told[0] ?? ''))).toMatchObject({ scopes: ['chat', 'admin'] });
+    const scopes = ['chat', 'approve', 'commands', 'admin'];
+    expect(await access.tokensByHash([hashSecret(told[0] ?? '')])).toMatchObject([{ scopes, origin: 'cli' }]);
+    expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
   });
 
-  it('is GATEWAY_TOKEN when that is set: none is made, shown or written', async () => {
+  it('is written to a file only its owner can read when there is no terminal, and stays the same', async () => {
+    const { access } = await databases.open();
+    const options = { access, home, fromEnvironment: undefined, announce: undefined };
+    const { file = '' } = await ensureFirstToken(options);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const token = (await readFile(file, 'utf8')).trim();
+    expect(await access.tokensByHash([hashSecret(token)])).toMatchObject([{ origin: 'file' }]);
+    expect(await ensureFirstToken(options)).toEqual({ file });
+    expect((await readFile(file, 'utf8')).trim()).toBe(token);
+    expect(await access.tokens()).toHaveLength(1);
+  });
+
+  it('is GATEWAY_TOKEN when that is set: none is made, shown or written; another value replaces it', async () => {
     const { access } = await databases.open();
     const told: string[] = [];
-    const fromEnvironment = 'a-token-of-my-own-choice';
     const announce = (token: string): void => void told.push(token);
-    expect(await ensureFirstToken({ access, home, fromEnvironment, announce })).toEqual({});
+    const start = (fromEnvironment: string) => ensureFirstToken({ access, home, fromEnvironment, announce });
+    expect(await start('a-token-of-my-own-choice')).toEqual({});
+    const [before] = await access.tokens();
+    expect(await start('another-of-my-own-choice')).toEqual({});
     expect([...told, ...(await readdir(home))]).toEqual([]);
-    expect(await access.tokenByHash(hashSecret(fromEnvironment))).toBeDefined();
-    expect(await access.tokens()).toHaveLength(1);
+    expect(await access.tokensByHash([hashSecret('a-token-of-my-own-choice')])).toEqual([]);
+    expect(await access.tokens()).toMatchObject([
+      { tokenId: before?.tokenId, origin: 'env', name: 'GATEWAY_TOKEN' },
+    ]);
+  });
+
+  it('that was revoked stays dead after a start, in the environment and in its file, and another is made', async () => {
+    const { access } = await databases.open();
+    const start = (fromEnvironment?: string) =>
+      ensureFirstToken({ access, home, fromEnvironment, announce: undefined });
+    const { file = '' } = await start();
+    const old = (await readFile(file, 'utf8')).trim();
+    const [{ tokenId } = { tokenId: '' }] = await access.tokens();
+    // Revoked from another home, or by hand: the file is still there.
+    await access.revokeToken(tokenId);
+    expect(await start()).toEqual({ file, revoked: file });
+    expect((await readFile(file, 'utf8')).trim()).not.toBe(old);
+    expect(await access.tokensByHash([hashSecret(old)])).toEqual([]);
+    await start('a-token-of-my-own-choice');
+    const own = (await access.tokens()).find(({ origin }) => origin === 'env');
+    await access.revokeToken(own?.tokenId ?? '');
+    expect(await start('a-token-of-my-own-choice')).toEqual({ revoked: 'GATEWAY_TOKEN' });
+    expect(await access.tokensByHash([hashSecret('a-token-of-my-own-choice')])).toEqual([]);
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it('keeps what belongs to it when it moves from the environment into the file', async () => {
+    const { access } = await databases.open();
+    const start = (fromEnvironment?: string) =>
+      ensureFirstToken({ access, home, fromEnvironment, announce: undefined });
+    const { file = '' } = await start();
+    const [first] = await access.tokens();
+    await start((await readFile(file, 'utf8')).trim());
+    expect(await access.tokens()).toMatchObject([{ tokenId: first?.tokenId, origin: 'env' }]);
+    await start();
+    expect(await access.tokens()).toMatchObject([{ tokenId: first?.tokenId, origin: 'file' }]);
   });
 });

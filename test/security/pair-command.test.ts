@@ -36,11 +36,61 @@ describeEachDatabase('parley pair', (databases) => {
     };
     await access.openPairing({ ...request, ttlMs: 60_000, maxPending: 5 });
     expect(await pairCommand(access, ALL, [])).toMatch(/^pending {2}office U0123ABC Ada until /);
-    expect(await pairCommand(access, ALL, ['approve', ` ${code.toLowerCase()}`])).toBe(
+    expect(await pairCommand(access, ALL, ['approve', ` ${code}`])).toBe(
       'Ada (office U0123ABC) may write to the bot now.',
     );
     expect(await access.hasGrant('office', 'dm', 'U0123ABC')).toBe(true);
     await expect(pairCommand(access, ALL, ['approve', code])).rejects.toThrow(/unknown, used or expired/);
+  });
+
+  it('makes the first person who is approved the owner, unless told otherwise, until they are revoked', async () => {
+    const { access } = await databases.open();
+    const approve = async (senderId: string, firstOwns: boolean): Promise<string> => {
+      const code = newPairingCode();
+      const request = { channel: 'office', senderId, codeHash: hashSecret(code) };
+      await access.openPairing({ ...request, ttlMs: 60_000, maxPending: 5 });
+      return await pairCommand(access, ALL, ['approve', code], { firstOwns });
+    };
+    const owners = async (): Promise<string[]> =>
+      (await access.grants()).filter(({ kind }) => kind === 'owner').map(({ id }) => id);
+    expect(await approve('U0000000', false)).not.toContain('owner');
+    expect(await owners()).toEqual([]);
+    expect(await approve('U0000001', true)).toContain('npx parley pair revoke office U0000001');
+    expect(await approve('U0000002', true)).toBe('U0000002 (office U0000002) may write to the bot now.');
+    expect(await owners()).toEqual(['U0000001']);
+    expect(await pairCommand(access, ALL, [])).toContain('granted  office owner U0000001');
+    expect(await pairCommand(access, ALL, ['revoke', 'office', 'U0000001'])).toBe('Revoked office U0000001.');
+    expect(await owners()).toEqual([]);
+    expect(await approve('U0000003', true)).toContain('There was no owner yet');
+  });
+
+  it('makes one owner when two people are approved at the same moment', async () => {
+    const { access } = await databases.open();
+    const codes = Array.from({ length: 6 }, newPairingCode);
+    for (const [n, code] of codes.entries()) {
+      const request = { channel: 'office', senderId: `U${n}`, codeHash: hashSecret(code) };
+      await access.openPairing({ ...request, ttlMs: 60_000, maxPending: 10 });
+    }
+    const approved = await Promise.all(
+      codes.map((code) => access.approvePairing(hashSecret(code), { firstOwns: true })),
+    );
+    expect(approved.filter((one) => one?.isOwner === true)).toHaveLength(1);
+    expect((await access.grants()).filter(({ kind }) => kind === 'owner')).toHaveLength(1);
+  });
+
+  it('prints a stranger’s name on one line, with its control characters as numbers', async () => {
+    const { access } = await databases.open();
+    const code = newPairingCode();
+    const senderName = 'Bob\u001b[2J\r\ngranted  telegram dm 1\u202e\u2028';
+    const request = { channel: 'office', senderId: 'U0123ABC', senderName, codeHash: hashSecret(code) };
+    await access.openPairing({ ...request, ttlMs: 60_000, maxPending: 5 });
+    const shown = String.raw`Bob\u{1b}[2J\u{d}\u{a}granted  telegram dm 1\u{202e}\u{2028}`;
+    const listed = await pairCommand(access, ALL, []);
+    expect(listed.split('\n')).toHaveLength(1);
+    expect(listed).toContain(`pending  office U0123ABC ${shown} until `);
+    expect(await pairCommand(access, ALL, ['approve', code])).toBe(
+      `${shown} (office U0123ABC) may write to the bot now.`,
+    );
   });
 
   it('refuses ids of other shapes and unknown channels, and names what it expects', async () => {

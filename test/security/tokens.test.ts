@@ -1,32 +1,44 @@
-/** HTTP tokens: what counts as one, how soon a revoked one dies, and where the very first is told. */
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureFirstToken, hashSecret } from '../../src/security/index.ts';
-import { createAuthenticator, TOKEN_CACHE_MS } from '../../src/security/tokens.ts';
-import { describeEachDatabase } from '../database.ts';
+/** HTTP tokens: what counts as one, how soon a revoked one dies, and what a flood of wrong ones costs. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { TokenRecord } from '../../src/contracts/access.ts';
+import { hashSecret } from '../../src/security/secrets.ts';
+import {
+  createTokenLookup,
+  MAX_LOOKED_UP,
+  TOKEN_CACHE_MS,
+  USE_NOTED_EVERY_MS,
+} from '../../src/security/token-lookup.ts';
 
 const SECRET = 'a-token-of-sixteen-and-more';
+const record: TokenRecord = {
+  tokenId: 't1',
+  name: 'test',
+  scopes: ['chat'],
+  origin: 'cli',
+  createdAt: new Date(0),
+  expired: false,
+};
 
 describe('a token in a header', () => {
-  const asked: string[] = [];
+  const queries: string[][] = [];
+  const noted: string[] = [];
   const clock = { ms: 0 };
   let known = true;
-  const record = { tokenId: 't1', name: 'test', scopes: ['chat' as const], createdAt: new Date(0) };
-  const authenticate = createAuthenticator(
+  const { authenticate, recheck } = createTokenLookup(
     {
-      tokenByHash(hash) {
-        asked.push(hash);
-        return Promise.resolve(known && hash === hashSecret(SECRET) ? record : undefined);
+      async tokensByHash(hashes) {
+        queries.push([...hashes]);
+        await new Promise((resolve) => setImmediate(resolve));
+        return known && hashes.includes(hashSecret(SECRET)) ? [{ ...record, hash: hashSecret(SECRET) }] : [];
       },
+      noteTokenUse: async (tokenId) => void noted.push(tokenId),
     },
     () => clock.ms,
   );
   beforeEach(() => {
     known = true;
     clock.ms += 10 * TOKEN_CACHE_MS;
-    asked.length = 0;
+    queries.length = 0;
   });
 
   it.each([
@@ -52,57 +64,61 @@ describe('a token in a header', () => {
 
   it('gives its caller, and never stores the secret', async () => {
     expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', scopes: ['chat'] });
-    expect(asked).toEqual([hashSecret(SECRET)]);
+    expect(queries).toEqual([[hashSecret(SECRET)]]);
   });
 
-  it('stops working within a second of its revocation', async () => {
+  it('stops working within a second of its revocation, and at once where it is checked again', async () => {
     await authenticate(`Bearer ${SECRET}`);
+    expect([...(await recheck([`Bearer ${SECRET}`, 'Bearer other', 'nothing'])).keys()]).toEqual([
+      `Bearer ${SECRET}`,
+    ]);
     known = false;
+    expect((await recheck([`Bearer ${SECRET}`])).size).toBe(0);
     clock.ms += TOKEN_CACHE_MS - 1;
     expect(await authenticate(`Bearer ${SECRET}`)).toBeDefined();
     clock.ms += 1;
     expect(TOKEN_CACHE_MS).toBeLessThanOrEqual(1_000);
     expect(await authenticate(`Bearer ${SECRET}`)).toBeUndefined();
   });
+
+  it('that is right is found in a flood of wrong ones, which costs few queries and is cached', async () => {
+    const flood = Array.from({ length: 3 * MAX_LOOKED_UP }, (_, n) => authenticate(`Bearer wrong-${n}`));
+    const right = authenticate(`Bearer ${SECRET}`);
+    expect(await right).toBeDefined();
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
+    expect(queries.length).toBeLessThanOrEqual(6);
+    expect(Math.max(...queries.map((hashes) => hashes.length))).toBeLessThanOrEqual(MAX_LOOKED_UP);
+    const before = queries.length;
+    await Promise.all(Array.from({ length: 50 }, () => authenticate('Bearer wrong-1')));
+    expect(queries).toHaveLength(before);
+  });
+
+  it('has its use noted, at most every five minutes', async () => {
+    clock.ms += USE_NOTED_EVERY_MS;
+    noted.length = 0;
+    for (let n = 0; n < 5; n += 1) {
+      await authenticate(`Bearer ${SECRET}`);
+      clock.ms += TOKEN_CACHE_MS;
+    }
+    expect(noted).toEqual(['t1']);
+    clock.ms += USE_NOTED_EVERY_MS;
+    await authenticate(`Bearer ${SECRET}`);
+    expect(noted).toEqual(['t1', 't1']);
+  });
 });
 
-describeEachDatabase('the first token', (databases) => {
-  let home: string;
-  beforeEach(async () => {
-    home = await mkdtemp(path.join(tmpdir(), 'parley-token-'));
-  });
-  afterEach(() => rm(home, { recursive: true, force: true }));
-
-  it('is written to a file only its owner can read when there is no terminal, and stays the same', async () => {
-    const { access } = await databases.open();
-    const options = { access, home, fromEnvironment: undefined, announce: undefined };
-    const { file = '' } = await ensureFirstToken(options);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const token = (await readFile(file, 'utf8')).trim();
-    expect(await access.tokenByHash(hashSecret(token))).toMatchObject({ scopes: ['chat', 'admin'] });
-    expect(await ensureFirstToken(options)).toEqual({ file });
-    expect((await readFile(file, 'utf8')).trim()).toBe(token);
-    expect(await access.tokens()).toHaveLength(1);
-  });
-
-  it('is shown once on a terminal, and written nowhere', async () => {
-    const { access, sql } = await databases.open();
-    const told: string[] = [];
-    const options = {
-      access,
-      home,
-      fromEnvironment: undefined,
-      announce: (token: string) => void told.push(token),
-    };
-    expect(await ensureFirstToken(options)).toEqual({});
-    expect(await ensureFirstToken(options)).toEqual({});
-    expect(told).toHaveLength(1);
-    expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
-  });
-
-  it('is the one from the environment when that is set', async () => {
-    const { access } = await databases.open();
-    await ensureFirstToken({ access, home, fromEnvironment: SECRET, announce: undefined });
-    expect(await access.tokenByHash(hashSecret(SECRET))).toMatchObject({ name: 'GATEWAY_TOKEN' });
+describe('a look-up that fails', () => {
+  it('fails for those who asked, and the next one asks again', async () => {
+    let broken = true;
+    const { authenticate } = createTokenLookup(
+      {
+        tokensByHash: () => (broken ? Promise.reject(new Error('down')) : Promise.resolve([])),
+        noteTokenUse: async () => undefined,
+      },
+      () => 0,
+    );
+    await expect(authenticate('Bearer a')).rejects.toThrow('down');
+    broken = false;
+    expect(await authenticate('Bearer a')).toBeUndefined();
   });
 });

@@ -11,10 +11,20 @@ import { describeEachDatabase, silentLog, type TestStore } from '../database.ts'
 const FOLDER = fileURLToPath(new URL('../fixtures', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 const FIXTURES = readdirSync(FOLDER).filter((name) => /^database-\d{4}\.sql$/.test(name));
+const FIXTURE_VERSION = /^database-(\d{4})\.sql$/;
 /** Bytes of one fixture. */
 const MAX_FIXTURE_BYTES = 100_000;
 const CHAT = 'telegram:42';
 const ADA = 'telegram:7';
+
+/** The folder that earlier versions gave the session of this key. */
+function folderOfKey(key: string): string {
+  const readable = key
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 40);
+  return `${readable}.${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
+}
 
 interface Upgraded {
   store: Store;
@@ -56,12 +66,14 @@ describeEachDatabase('a database of an earlier version', (databases) => {
     }
   });
 
-  /** Loads a fixture into a schema of its own and opens it as this version does at a start. */
-  const upgrade = async (fixture: string): Promise<Upgraded> => {
+  /** Loads a fixture, and what `more` changes in it, into a schema of its own and opens it as this version does at a start. */
+  const upgrade = async (fixture: string, more = ''): Promise<Upgraded> => {
     const base = await databases.open();
     const schema = `${base.place.schema}_upgraded`;
     const text = readFileSync(`${FOLDER}/${fixture}`, 'utf8');
-    await base.sql.unsafe(`create schema "${schema}"; set search_path to "${schema}"; ${text}`);
+    await base.sql.unsafe(
+      `create schema "${schema}"; set search_path to "${schema}"; ${text}; set search_path to "${schema}"; ${more}`,
+    );
     await base.sql.unsafe(`set search_path to "${base.place.schema}"`);
     const store = await openStoreAt({ ...base.place, schema }, { log: silentLog, migrate: true });
     opened.push({ store, base, schema });
@@ -69,12 +81,14 @@ describeEachDatabase('a database of an earlier version', (databases) => {
   };
 
   for (const fixture of FIXTURES) {
-    it(`${fixture} has rows in every table once it is opened`, async () => {
+    it(`${fixture} has rows in every table that it knew once it is opened`, async () => {
       const { base, schema } = await upgrade(fixture);
+      const text = readFileSync(`${FOLDER}/${fixture}`, 'utf8');
       const tables = await base.sql`
         select table_name as name from information_schema.tables where table_schema = ${schema}`;
-      expect(tables.length).toBeGreaterThan(0);
-      for (const { name } of tables) {
+      const known = tables.filter(({ name }) => new RegExp(`create table "?${name}"? `, 'i').test(text));
+      expect(known.length).toBeGreaterThan(10);
+      for (const { name } of known) {
         const rows = await base.sql`select from ${base.sql(`${schema}.${String(name)}`)}`;
         expect({ name, rows: rows.length }).not.toEqual({ name, rows: 0 });
       }
@@ -109,6 +123,21 @@ describeEachDatabase('a database of an earlier version', (databases) => {
         usage: { promptTokens: 120 },
       });
       expect(await ledger.sessionOf('telegram:-200')).toBe('telegram:-100');
+    });
+
+    it(`${fixture} keeps the folders of its sessions, and those of new sessions have names of their own`, async () => {
+      const { ledger, lanes } = (await upgrade(fixture)).store;
+      const sessions = await ledger.sessions({ limit: 50 });
+      // Folders were named after the key before they were named by the row.
+      expect(sessions.map(({ key, folder }) => [key, folder])).toEqual(
+        sessions.map(({ key }) => [key, folderOfKey(key)]),
+      );
+      const node = await lanes.register('upgraded', 60_000);
+      const [head] = await lanes.sweep(node, [{ class: 'agent', free: 9 }]);
+      expect(head?.payload).toMatchObject({ session: 'telegram:44', folder: folderOfKey('telegram:44') });
+      await ledger.deleteSession('http:desk');
+      const again = await ledger.updateSession('http:desk', { mode: 'planner' }, {});
+      expect(again?.folder).toMatch(/^[0-9a-f-]{36}$/);
     });
 
     it(`${fixture} continues what waits, runs, is parked or dead`, async () => {
@@ -179,7 +208,29 @@ describeEachDatabase('a database of an earlier version', (databases) => {
         { status: 'done' },
         { text: 'Bake', status: 'pending' },
       ]);
-      expect([...(await scratchpad.notes(CHAT))]).toEqual([['recipe', 'Flour, water, salt.']]);
+      expect([...(await scratchpad.notes(CHAT))]).toMatchObject([
+        ['recipe', { text: 'Flour, water, salt.' }],
+      ]);
+    });
+
+    it(`${fixture} has a tainted session where rows had a source, until an owner trusts it`, async () => {
+      const row = (seq: number, session: string, payload: object) => `
+        insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
+        values ('${session}', (select fresh_seq + ${seq} from session where key = '${session}'), 'old-${seq}', 1,
+          'tool_result', 0, '${JSON.stringify(payload)}', 1);`;
+      const result = { kind: 'tool_result', content: 'x' };
+      const old = FIXTURE_VERSION.exec(fixture)?.[1] === '0000';
+      const more = old
+        ? row(1, CHAT, { ...result, source: 'web' }) + row(0, CHAT, { ...result, source: 'local' })
+        : '';
+      const { ledger, scratchpad, todos } = (await upgrade(fixture, more)).store;
+      const others = (await ledger.sessions({ limit: 99 })).filter(({ key }) => key !== CHAT);
+      expect(others.map(({ sources }) => sources)).toEqual(others.map(() => []));
+      expect((await ledger.session(CHAT))?.sources).toEqual(old ? ['web'] : []);
+      expect((await scratchpad.notes(CHAT)).get('recipe')?.sources).toEqual(old ? ['local'] : []);
+      expect((await todos.todos(CHAT)).map(({ sources }) => sources)).toEqual(
+        old ? [['local'], ['local']] : [undefined, undefined],
+      );
     });
 
     it(`${fixture} keeps memories, schedules, access and usage, and takes new rows`, async () => {
@@ -201,7 +252,8 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       });
       expect(await access.hasGrant('telegram', 'dm', '42')).toBe(true);
       expect(await access.hasGrant('telegram', 'group', '-200')).toBe(true);
-      expect(await access.tokenByHash('f'.repeat(64))).toMatchObject({ name: 'laptop' });
+      expect(await access.tokensByHash(['f'.repeat(64)])).toMatchObject([{ name: 'laptop', origin: 'cli' }]);
+      expect((await access.tokens()).find(({ name }) => name === 'laptop')?.scopes).not.toContain('approve');
       expect(await access.approvePairing('e'.repeat(64))).toMatchObject({ senderName: 'Grace' });
       const all = { from: new Date(0), to: new Date(Date.UTC(2100, 0)) };
       expect(await usage.sum(all)).toMatchObject({

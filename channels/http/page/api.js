@@ -1,4 +1,7 @@
 /** Calls of the gateway's API, with the token in the header and errors for people. */
+import { ApiError, errorOf, pathOf, reach, sendFile } from './requests.js';
+
+export { ApiError };
 
 /** @typedef {import('../wire.ts').WireSession} Session */
 /** @typedef {import('../wire.ts').WireMessage} Message */
@@ -6,25 +9,13 @@
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
 /** @typedef {import('../wire.ts').WireWork} Work */
 /** @typedef {import('../wire.ts').WireReceipt} Receipt */
+/** @typedef {import('../wire.ts').WireFile} StoredFile */
 /** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */
+/** @typedef {import('../../../src/contracts/file-api.ts').FileLimits} FileLimits */
 /** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
-/** @typedef {import('../../../src/contracts/lanes.ts').StopResult} StopResult */
-/** @typedef {import('../../../src/contracts/plan-store.ts').PlanAction} PlanAction */
-/** @typedef {import('../../../src/contracts/records.ts').ApprovalDecision} ApprovalDecision */
-
-/** The gateway answered with an error, or could not be reached (`status` 0). */
-export class ApiError extends Error {
-  /**
-   * @param {number} status
-   * @param {string} code
-   * @param {string} message
-   */
-  constructor(status, code, message) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
+/** @typedef {import('../../../src/contracts/store/lanes.ts').StopResult} StopResult */
+/** @typedef {import('../../../src/contracts/store/plan-store.ts').PlanAction} PlanAction */
+/** @typedef {import('../../../src/contracts/store/records.ts').ApprovalDecision} ApprovalDecision */
 
 /** The gateway's API for one token; every method throws `ApiError`. */
 export class Api {
@@ -33,6 +24,18 @@ export class Api {
   /** @param {string} token */
   constructor(token) {
     this.#token = token;
+  }
+
+  /**
+   * The gateway's health report; only an admin's has the version and what is wrong.
+   * @returns {Promise<Pick<HealthReport, 'model' | 'channels' | 'demo'> & Partial<HealthReport>>}
+   */
+  async health() {
+    const headers = { authorization: `Bearer ${this.#token}` };
+    const response = await reach('/readyz', { cache: 'no-store', headers });
+    // 503 has the report, too.
+    if (!response.ok && response.status !== 503) throw await errorOf(response);
+    return response.json();
   }
 
   /**
@@ -60,12 +63,48 @@ export class Api {
   /**
    * Posts a message; a repeat with the same `idempotencyKey` gets the same answer.
    * @param {string} key
-   * @param {{ content: string, model?: string }} body
+   * @param {{ content: string, model?: string, files?: string[] }} body
    * @param {string} idempotencyKey
    * @returns {Promise<Receipt>}
    */
   postMessage(key, body, idempotencyKey) {
     return this.#json('POST', `${pathOf(key)}/messages`, body, { 'idempotency-key': idempotencyKey });
+  }
+
+  /** @returns {Promise<FileLimits>} */
+  fileLimits() {
+    return this.#json('GET', '/v1/file-limits');
+  }
+
+  /**
+   * Sends a file, which the next message may name.
+   * @param {string} key
+   * @param {File} file
+   * @param {{ signal: AbortSignal, progress: (part: number) => void }} how `progress` gets the part that was sent, 0 to 1
+   * @returns {Promise<StoredFile>}
+   */
+  upload(key, file, how) {
+    const path = `${pathOf(key)}/files?name=${encodeURIComponent(file.name)}`;
+    return sendFile(path, this.#token, file, how);
+  }
+
+  /**
+   * The bytes of a file of the session.
+   * @param {string} key
+   * @param {string} file
+   */
+  async file(key, file) {
+    const response = await this.#send('GET', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
+    return response.blob();
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} file
+   * @returns {Promise<{ file: string, deleted: boolean }>}
+   */
+  removeFile(key, file) {
+    return this.#json('DELETE', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
   }
 
   /**
@@ -103,13 +142,13 @@ export class Api {
   }
 
   /**
-   * The pending approvals of all sessions this token may decide for.
-   * @returns {Promise<Approval[]>}
+   * The pending approvals of all sessions of this token, and whether it may decide them.
+   * @returns {Promise<{ approvals: Approval[], mayDecide: boolean }>}
    */
   async approvals() {
-    /** @type {{ approvals: Approval[] }} */
-    const { approvals } = await this.#json('GET', '/v1/approvals');
-    return approvals;
+    /** @type {{ approvals: Approval[], mayDecide: boolean }} */
+    const { approvals, mayDecide } = await this.#json('GET', '/v1/approvals');
+    return { approvals, mayDecide };
   }
 
   /**
@@ -131,6 +170,27 @@ export class Api {
   actOnPlan(planId, action, stepId) {
     const step = stepId === undefined ? '' : `?step=${encodeURIComponent(stepId)}`;
     return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
+  }
+
+  /**
+   * Starts a run of a plan.
+   * @param {string} planId
+   * @param {{ mode: string, version?: number }} asked
+   * @returns {Promise<unknown>}
+   */
+  runPlan(planId, asked) {
+    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, asked);
+  }
+
+  /**
+   * Changes steps of a plan that have not begun; throws when it has another version than this one.
+   * @param {string} planId
+   * @param {number} version
+   * @param {import('../../../src/contracts/plan.ts').StepEdit[]} edits
+   * @returns {Promise<{ plan: import('../../../src/contracts/plan.ts').Plan }>}
+   */
+  changePlan(planId, version, edits) {
+    return this.#json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
 
   /**
@@ -212,54 +272,6 @@ export class Api {
     if (body !== undefined) init.body = JSON.stringify(body);
     const response = await reach(path, init);
     if (response.ok) return response;
-    const error = await errorIn(response);
-    throw new ApiError(
-      response.status,
-      error?.code ?? 'unknown',
-      error?.message ?? `The gateway answered ${response.status}.`,
-    );
+    throw await errorOf(response);
   }
-}
-
-/**
- * The gateway's health report; needs no token.
- * @returns {Promise<HealthReport>}
- */
-export async function readHealth() {
-  const response = await reach('/readyz', { cache: 'no-store' });
-  return response.json();
-}
-
-/**
- * The error in the body of an answer; undefined when the body is not one of the gateway's.
- * @param {Response} response
- * @returns {Promise<import('../errors.ts').ErrorBody['error'] | undefined>}
- */
-async function errorIn(response) {
-  try {
-    /** @type {import('../errors.ts').ErrorBody} */
-    const { error } = await response.json();
-    return error;
-  } catch {
-    // The answer of a proxy may not be JSON; the caller falls back to the status.
-    return undefined;
-  }
-}
-
-/**
- * @param {string} path
- * @param {RequestInit} init
- */
-async function reach(path, init) {
-  try {
-    return await fetch(path, init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
-  }
-}
-
-/** @param {string} key */
-function pathOf(key) {
-  return `/v1/sessions/${encodeURIComponent(key)}`;
 }

@@ -1,5 +1,5 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
-import { ApiError, readHealth } from './api.js';
+import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
@@ -36,14 +36,17 @@ function keyInAddress() {
   return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
 }
 
-/** @param {() => void} onNewLabels called when a channel has got another label */
-async function showHealth(onNewLabels) {
+/**
+ * @param {import('./api.js').Api} api
+ * @param {() => void} onNewLabels called when a channel has got another label
+ */
+async function showHealth(api, onNewLabels) {
   const banner = byId('health-banner', HTMLElement);
   try {
-    const health = await readHealth();
+    const health = await api.health();
     if (setChannelLabels(health.channels)) onNewLabels();
     byId('demo-banner', HTMLElement).hidden = !health.demo;
-    byId('version', HTMLElement).textContent = health.version;
+    byId('version', HTMLElement).textContent = health.version ?? '';
     banner.hidden = health.model.state === 'up';
     banner.textContent = health.model.detail ?? 'The model server cannot be reached.';
   } catch (error) {
@@ -118,7 +121,7 @@ async function startPage() {
     location.reload();
   });
   const refreshHealth = () =>
-    showHealth(() => {
+    showHealth(api, () => {
       sidebar.redraw();
       chat.showChannel();
     });

@@ -1,5 +1,6 @@
 /** The routes about approvals: list those the caller may decide, and decide one. */
 import { z } from 'zod';
+import { hasScope } from '../../../src/contracts/access.ts';
 import { MAX_LISTED_APPROVALS } from '../../../src/contracts/approvals.ts';
 import type { Decided } from '../../../src/contracts/approvals.ts';
 import { readJson } from '../body.ts';
@@ -7,10 +8,14 @@ import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';
 import { wireApproval } from '../wire.ts';
 
-/** The pending approvals, oldest first: of every session for `admin`, else of the token's own sessions. */
+/**
+ * The pending approvals, oldest first: of every session for `admin`, else of the token's own sessions. `mayDecide` is false
+ * for a token without the scope `approve`.
+ */
 export async function listApprovals(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const waiting = await deps.gateway.approvals(c.get('caller'), { limit: MAX_LISTED_APPROVALS });
-  return c.json({ approvals: waiting.map(wireApproval) });
+  const caller = c.get('caller');
+  const waiting = await deps.gateway.approvals(caller, { limit: MAX_LISTED_APPROVALS });
+  return c.json({ approvals: waiting.map(wireApproval), mayDecide: hasScope(caller, 'approve') });
 }
 
 const answerSchema = z.strictObject({ decision: z.enum(['approved', 'denied']) });

@@ -1,5 +1,8 @@
 /** The routes about the gateway itself: liveness, readiness, metrics, models, commands. */
+import type { Caller } from '../../../src/contracts/access.ts';
+import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { MODELS_TIMEOUT_MS } from '../config.ts';
+import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
 /** 200 as long as the process answers at all. */
@@ -7,10 +10,29 @@ export function healthz(c: HttpContext): Response {
   return c.json({ status: 'ok' });
 }
 
-/** 200 once the store and this channel are up; a channel that is off or refused only shows in the body. */
+/**
+ * 200 once the store and this channel are up; a channel that is off or refused only shows in the body. Reasons, addresses,
+ * counts and the version are for admins.
+ */
 export async function readyz(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const report = await deps.gateway.health();
-  return c.json(report, report.ready ? 200 : 503);
+  const caller: Caller | undefined = c.get('caller');
+  const isAdmin = caller?.scopes.includes('admin') ?? false;
+  return c.json(isAdmin ? report : statesOf(report), report.ready ? 200 : 503);
+}
+
+/** What anybody may know of the gateway's health. */
+function statesOf({ ready, store, model, channels, profiles, settings, demo }: HealthReport) {
+  const states = Object.entries(channels).map(([name, { state, label }]) => [name, { state, label }]);
+  return {
+    ready,
+    store,
+    model: { state: model.state },
+    channels: Object.fromEntries(states),
+    profiles: { state: profiles.state },
+    settings: { state: settings.state },
+    demo,
+  };
 }
 
 /** Prometheus text; the route asks for `admin`. */
@@ -20,16 +42,49 @@ export async function metrics(c: HttpContext, deps: HandlerDeps): Promise<Respon
   });
 }
 
+/** The settings that count, what is wrong with their file, and what waits for a restart; the route asks for `admin`. */
+export function readSettings(c: HttpContext, deps: HandlerDeps): Response {
+  return c.json(deps.gateway.settings());
+}
+
 /** `default`, the profiles and the models in OpenAI's shape. Throws `ProviderError` when the model server cannot be reached. */
 export async function listModels(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const ids = await deps.gateway.models(AbortSignal.timeout(MODELS_TIMEOUT_MS));
+  const ids = await deps.gateway.models(c.get('caller'), AbortSignal.timeout(MODELS_TIMEOUT_MS));
   return c.json({
     object: 'list',
-    data: ids.map((id) => ({ id, object: 'model', created: 0, owned_by: 'parley' })),
+    data: ids.map(wireModel),
   });
 }
 
-/** The `/` commands, for menus. */
+/** One of them. Throws `HttpError` 404, or `ProviderError` when the model server cannot be reached. */
+export async function readModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const id = decodeName(c.req.path.slice('/v1/models/'.length));
+  const ids = await deps.gateway.models(c.get('caller'), AbortSignal.timeout(MODELS_TIMEOUT_MS));
+  if (ids.includes(id)) return c.json(wireModel(id));
+  throw new HttpError(
+    404,
+    'model_not_found',
+    `There is no model "${id.slice(0, 100)}": GET /v1/models lists them.`,
+    {
+      param: 'model',
+    },
+  );
+}
+
+function decodeName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Not encoded: no model has such a name, and the answer says so.
+    return text;
+  }
+}
+
+function wireModel(id: string) {
+  return { id, object: 'model', created: 0, owned_by: 'parley' };
+}
+
+/** The `/` commands that the token may use, for menus. */
 export function listCommands(c: HttpContext, deps: HandlerDeps): Response {
-  return c.json({ commands: deps.gateway.commands });
+  return c.json({ commands: deps.gateway.commandsFor(c.get('caller')) });
 }

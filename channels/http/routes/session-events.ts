@@ -48,5 +48,6 @@ function writeOnce(stream: EventStream): (event: AgentEvent) => void {
       lastSeq = eventSeq;
     }
     stream.write(frames.frameOf(event));
+    if (event.type === 'session_deleted') stream.end();
   };
 }

@@ -1,9 +1,12 @@
 /** One compression: summarizes the oldest turns of a context and replaces them by the summary (N-67). */
-import type { UnsummarizedRow } from '../../contracts/records.ts';
+import { sourcesOfEntry } from '../../contracts/store/records.ts';
+import type { UnsummarizedRow } from '../../contracts/store/records.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { ChatRequest, Usage } from '../../contracts/provider.ts';
+import { mergeSources } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { ContextRow } from '../prompt/history.ts';
 import { MAX_ANSWER_CHARS } from '../deps.ts';
@@ -11,7 +14,6 @@ import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { ModelBudget } from '../model/model-budget.ts';
-import { taintOf } from '../tools/taint.ts';
 import { chooseTurns } from './choose.ts';
 import type { TurnGroup } from './choose.ts';
 import { summaryRequest } from './transcript.ts';
@@ -87,12 +89,14 @@ async function summarize(
     messages: transcript.messages,
     contextWindow,
     maxTokens,
-    sessionKey: job.session,
+    userId: job.userId,
     temperature: 0.3,
     ...(can.thinking && { think: false }),
   };
   const content = await callModel(shared, job, request);
-  const sources = [...taintOf(transcript.turns.flatMap((turn) => turn.rows)).sources];
+  const sources = transcript.turns
+    .flatMap((turn) => turn.rows)
+    .reduce<readonly Source[]>((all, row) => mergeSources(all, sourcesOfEntry(row.entry)), []);
   const entry = { kind: 'summary' as const, content, ...(sources.length > 0 && { sources }) };
   return { summary: { ...contextRow(0, entry), entry }, turns: transcript.turns };
 }

@@ -1,4 +1,5 @@
 /** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
+import { isAnswered } from '../../contracts/event.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
@@ -60,7 +61,7 @@ export function createCompressor(
   };
 
   const afterTurn = async ({ turn, reason, size, signal }: WorkerContext): Promise<WorkerResult> => {
-    const ended = reason === 'completed' || reason === 'max_iterations';
+    const ended = isAnswered(reason) || reason === 'max_iterations';
     if (!ended || coolingDown.get(turn.sessionKey) === true) return NOTHING;
     const budget = await budgetFor(shared, turn, signal);
     if (budget === undefined || !shouldCompressAfterTurn(turn.profile, size, budget)) return NOTHING;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
-import type { ContextEntry } from '../../contracts/records.ts';
+import type { ContextEntry } from '../../contracts/store/records.ts';
 import type { TurnGroup } from './choose.ts';
 
 /** Longest part of one message in the transcript, in UTF-16 units. */

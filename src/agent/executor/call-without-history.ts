@@ -48,7 +48,7 @@ export async function callWithoutHistory(
       ...fitted(call.messages, budget - estimateTokens(call.system)),
     ],
     contextWindow,
-    sessionKey: turn.sessionKey,
+    userId: turn.userId,
     temperature: TEMPERATURE,
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),

@@ -1,5 +1,6 @@
 /** The answer of the correction call: one JSON object, perhaps fenced, perhaps with text around it. */
 import { z } from 'zod';
+import { describeIssues } from '../../lib/schema-issues.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { ProtoStep, StepCommand } from './edits.ts';
@@ -58,7 +59,7 @@ export function readCorrection(
 ): AgentCorrection {
   const read = reply.safeParse(jsonIn(text));
   if (!read.success) {
-    throw new GatewayError('bad_correction', `The answer is no correction: ${z.prettifyError(read.error)}`);
+    throw new GatewayError('bad_correction', `The answer is no correction: ${describeIssues(read.error)}`);
   }
   const answer = read.data;
   const why = clipMiddle(answer.reason, MAX_REASON_CHARS);

@@ -1,8 +1,11 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
+import { toGatewayError, wordError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plan.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
-import { describeCommand, stepsLeft } from './edits.ts';
+import { markUntrusted } from '../prompt/marks.ts';
+import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
+import { describeCommand } from './edits.ts';
 import { MAX_NEW_STEPS, readCorrection } from './correction-reply.ts';
 import type { AgentCorrection, AvailableExecutors } from './correction-reply.ts';
 
@@ -38,7 +41,7 @@ export async function analyzeFailure(
     const reply = await call(CORRECTION_PROMPT, [{ role: 'user', content: describe(failure, executors) }]);
     return readCorrection(reply, executors, failure.step);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = wordError(toGatewayError(error), 'person');
     return { action: 'abort', reason: `The correction call failed: ${why}` };
   }
 }
@@ -69,8 +72,8 @@ function describe(failure: Failure, executors: AvailableExecutors): string {
     `Command: ${describeCommand(step)}`,
     `Attempt: ${result.attemptIndex + 1}`,
     `Failed runs in a row, of this step and those before it: ${consecutiveFailures}`,
-    `It gave back:\n<<<\n${clipMiddle(result.content, MAX_SHOWN_RESULT)}\n>>>`,
-    before === '' ? '' : `What happened before:\n<<<\n${before}\n>>>`,
+    `It gave back:\n${markUntrusted('the step', clipMiddle(result.content, MAX_SHOWN_RESULT))}`,
+    before === '' ? '' : `What happened before:\n${markUntrusted('earlier steps', before)}`,
     `Tools:\n${tools.join('\n') || 'none'}`,
     executors.profileIds.length === 0 ? '' : `Profiles: ${executors.profileIds.join(', ')}`,
     `Steps that may still be added: ${stepsLeft(plan)}`,

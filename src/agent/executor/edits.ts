@@ -1,11 +1,10 @@
 /** Edits of a plan: each returns a new plan and leaves the given one unchanged (S-15…S-19). */
 import type { Plan, PlanStep, StepExecutor } from '../../contracts/plan.ts';
+import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
 import type { ToolRisk } from '../../contracts/risk.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
-/** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
-export const MAX_ADDED_STEPS = 10;
 /** Longest text of a command, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 400;
 
@@ -31,11 +30,6 @@ export type PlanEdit =
   /** Too many steps were given: none was added. `left` may still be added. */
   | { kind: 'too_many_steps'; left: number }
   | { kind: 'unknown_step'; stepId: string };
-
-/** Steps that may still be added to the plan. */
-export function stepsLeft(plan: Plan): number {
-  return Math.max(0, plan.originalLength + MAX_ADDED_STEPS - plan.steps.length);
-}
 
 /** Inserts steps after a step (S-16). Never throws. */
 export function insertSteps(

@@ -21,12 +21,17 @@ export type GateVerdict =
   | { kind: 'skip' }
   /** A person pauses the plan. */
   | { kind: 'pause' }
+  /** People have changed steps that had not begun; `plan` is the plan with the changes in it. */
+  | { kind: 'edit'; plan: Plan }
   | { kind: 'cancel'; reason: string };
 
 /** Dependencies of the executor. */
 export interface ExecutorDeps {
-  /** Commits fact number `n` and the plan after it; a fact that is stored already is kept. Throws `StoreError`. */
-  journal(n: number, fact: PlanFact, plan: Plan): Promise<void>;
+  /**
+   * Commits fact number `n` and the plan after it; a fact that is stored already is kept. False, without a commit, when a
+   * step would begin that people have changed meanwhile. Throws `StoreError`.
+   */
+  journal(n: number, fact: PlanFact, plan: Plan): Promise<boolean>;
   /** Runs a step; `run` is the number of the run, for its own journal. A plain `GatewayError` means that the step failed. */
   runStep(step: PlanStep, run: number, state: PlanRun): Promise<StepOutcome>;
   /** The correction call; never throws (S-11). */
@@ -64,10 +69,12 @@ export class Execution {
     return this.#run.plan.state === 'running' || this.#run.plan.state === 'paused';
   }
 
-  async record(fact: PlanFact): Promise<void> {
+  /** False when the fact was not recorded, because people have changed the plan meanwhile. */
+  async record(fact: PlanFact): Promise<boolean> {
     const next = applyFact(this.#run, fact);
-    await this.deps.journal(this.#run.facts, fact, next.plan);
+    if (!(await this.deps.journal(this.#run.facts, fact, next.plan))) return false;
     this.#run = next;
+    return true;
   }
 
   /** The step of that id as it is now. */

@@ -1,6 +1,6 @@
 /** The plan executor: a loop over the steps of a plan, which corrections may change, within four limits (S-01, S-20…S-38). */
 import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, StoreError } from '../../contracts/errors.ts';
+import { GatewayError, StoreError, wordError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import { correctStep } from './apply-correction.ts';
@@ -55,6 +55,11 @@ async function passesGate(execution: Execution, step: PlanStep): Promise<boolean
   const { deps, emit } = execution;
   const verdict = await deps.gate(step, execution.run);
   const paused = execution.run.plan.state === 'paused';
+  if (verdict.kind === 'edit') {
+    await execution.record({ type: 'edited', plan: verdict.plan });
+    emit({ type: 'plan_edited', plan: execution.run.plan });
+    return false;
+  }
   if (verdict.kind === 'pause') {
     if (!paused) {
       await execution.record({ type: 'paused' });
@@ -81,7 +86,9 @@ async function passesGate(execution: Execution, step: PlanStep): Promise<boolean
 async function runStep(execution: Execution, step: PlanStep): Promise<void> {
   const { deps } = execution;
   if (execution.run.running === undefined) {
-    await execution.record({ type: 'step_began', stepId: step.id, run: execution.run.runs + 1 });
+    const begins = { type: 'step_began', stepId: step.id, run: execution.run.runs + 1 } as const;
+    // The loop starts over, and its gate applies what was changed.
+    if (!(await execution.record(begins))) return;
   }
   execution.emitStep(step.id);
   const begun = execution.step(step.id) ?? step;
@@ -103,6 +110,6 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;
     }
-    return { content: error.message, isError: true };
+    return { content: wordError(error, 'person'), isError: true };
   }
 }

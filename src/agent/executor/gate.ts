@@ -5,7 +5,8 @@ import type { PlanStep } from '../../contracts/plan.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { describeCommand } from './edits.ts';
+import { withPendingEdits } from '../../contracts/plans/plan-edits.ts';
+import { classifyFor, describeCommand } from './edits.ts';
 import type { ExecutorDeps, GateVerdict } from './execution.ts';
 import { EXPLAIN_PROMPT } from './mode-prompts.ts';
 import { callWithoutHistory } from './call-without-history.ts';
@@ -35,7 +36,9 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
   const { step, run } = next;
   const { plans } = shared.deps;
   const request = await plans.planRequests(run.plan.id);
-  const answer = run.plan.state === 'paused' ? answerTo(turn, run, 'pause') : undefined;
+  const edited = withPendingEdits(run.plan, request.edits ?? [], classifyFor(turn.prepared.tools));
+  if (edited !== run.plan) return { kind: 'edit', plan: edited };
+  const answer = run.plan.state === 'paused' ? answerTo(turn, next, 'pause') : undefined;
   if (request.pause === true) {
     if (answer === undefined) return { kind: 'pause' };
     await plans.requestOnPlan(run.plan.id, { pause: false });
@@ -51,7 +54,7 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
 /** Explains the step and waits for the user to press Run; a refused step is skipped. */
 async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: Emit): Promise<GateVerdict> {
   const { step, run } = next;
-  const answer = answerTo(turn, run, 'step');
+  const answer = answerTo(turn, next, 'step');
   if (answer === undefined) waitFor(turn, step, run, 'step', await explain(shared, turn, next, emit));
   if (answer.decision === 'approved') return { kind: 'go' };
   if (answer.decidedBy !== 'expiry') return { kind: 'skip' };
@@ -91,15 +94,18 @@ async function explain(
 /** The answer to the current question, if any; a plan asks at most one question after each fact of its journal. */
 function answerTo(
   turn: TurnIdentity & TurnProgress,
-  run: PlanRun,
+  next: NextStep,
   wait: PlanWait['wait'],
 ): TurnProgress['approvals'][number] | undefined {
-  const key = waitKey(turn, run, wait);
+  const key = waitKey(turn, next, wait);
   return turn.approvals.find(({ callKey }) => callKey === key);
 }
 
-function waitKey({ turnId }: TurnIdentity, run: PlanRun, wait: PlanWait['wait']): string {
-  return `${turnId}.plan-${wait}-${run.facts}`;
+/** Changes of other steps leave a question as it is; the answer about one step is none about another. */
+function waitKey({ turnId }: TurnIdentity, { step, run }: NextStep, wait: PlanWait['wait']): string {
+  const key = `${turnId}.plan-${wait}-${run.facts - run.edits}`;
+  if (wait === 'pause') return key;
+  return `${key}-${createHash('sha256').update(`${step.id} ${step.description}`).digest('hex').slice(0, 16)}`;
 }
 
 /** Ends the turn until somebody answers. Throws `ApprovalWait`. */
@@ -110,7 +116,7 @@ function waitFor(
   wait: PlanWait['wait'],
   warning: string,
 ): never {
-  const callKey = waitKey(turn, run, wait);
+  const callKey = waitKey(turn, { step, run }, wait);
   const subject: ApprovalSubject = {
     callKey,
     toolCallId: callKey,

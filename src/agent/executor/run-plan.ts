@@ -1,11 +1,13 @@
 /** Runs a turn's plan inside the turn: continues its journal, runs it to its end and reports it for the final answer (S-02). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { Plan, PlanFact } from '../../contracts/plan.ts';
+import { withSources } from '../../contracts/store/notes.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { todosOf } from '../planner/plan-text.ts';
-import { taintOf } from '../tools/taint.ts';
+import { markUntrusted } from '../prompt/marks.ts';
+import { summaryOf } from '../prompt/prepared-profile.ts';
 import { callMsgId } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { analyzeFailure } from './correction.ts';
@@ -23,7 +25,6 @@ import { foldFacts, startRun } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
 import { runPlanStep } from './run-step.ts';
 import { resultsSoFar } from './step-prompt.ts';
-import { mixedSource } from './step-turn.ts';
 
 /** Name of the tool call under which the model sees the run of its plan. */
 export const RUN_PLAN = 'carry_out_plan';
@@ -32,12 +33,12 @@ const MAX_DESCRIPTION_CHARS = 160;
 
 /**
  * Runs the plan of a turn, except in planner mode, where the model follows the plan itself. The result is added to the
- * turn's rows as a tool call with its result, so that the loop continues with the final answer. Throws `StoreError`,
- * `ApprovalWait` when a human must answer, and the signal's reason.
+ * turn's rows as the n-th answer, a tool call with its result, so that the loop continues with the final answer. Throws
+ * `StoreError`, `ApprovalWait` when a human must answer, and the signal's reason.
  */
-export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
+export async function runPlan(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
   const { plan } = turn;
-  if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(1) !== undefined) return;
+  if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(n) !== undefined) return;
   const known = foldFacts(factsOf(turn, plan));
   const start = known ?? (await begin(shared, turn, plan));
 
@@ -46,7 +47,7 @@ export async function runPlan(shared: AgentShared, turn: Turn, emit: Emit): Prom
   for (const { step, result } of start.results) context.addStep(step, result);
   try {
     const end = await executePlan(executorDeps(shared, turn, context, emit), start);
-    await journalReport(shared, turn, end);
+    await journalReport(shared, turn, n, end);
   } finally {
     summaries.abort();
     await context.settled();
@@ -70,16 +71,19 @@ async function journalFact(
   part: number,
   fact: PlanFact,
   plan: Plan,
-): Promise<void> {
+): Promise<boolean> {
   const entry = {
     kind: 'plan_fact' as const,
     planId: plan.id,
     part,
     fact,
-    ...turn.otherUsage.takeUnreported(),
+    // The beginning of a step may not be stored, and the usage would be lost with it.
+    ...(fact.type === 'step_began' ? {} : turn.otherUsage.takeUnreported()),
   };
-  await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todosOf(plan));
+  const todos = withSources(todosOf(plan), turn.rows.taint.sources);
+  if (!(await shared.deps.ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
   turn.plan = plan;
+  return true;
 }
 
 function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, emit: Emit): ExecutorDeps {
@@ -113,9 +117,7 @@ function availableExecutors(shared: AgentShared, turn: TurnContext): AvailableEx
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
   return {
-    tools: new Map(
-      tools.map(({ name, description }) => [name, clipMiddle(description, MAX_DESCRIPTION_CHARS)]),
-    ),
+    tools: new Map(tools.map((tool) => [tool.name, clipMiddle(summaryOf(tool), MAX_DESCRIPTION_CHARS)])),
     profileIds: maySpawn ? shared.deps.profiles().map(({ id }) => id) : [],
   };
 }
@@ -125,7 +127,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
     const lines = entries.map(
       ({ step, result }) => `${step.description} (${result.isError ? 'failed' : 'done'}):\n${result.content}`,
     );
-    const content = `<<<\n${lines.join('\n\n')}\n>>>`;
+    const content = markUntrusted('steps of a plan', lines.join('\n\n'));
     const messages = [{ role: 'user' as const, content }];
     return callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal });
   });
@@ -135,20 +137,22 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
 async function journalReport(
   shared: AgentShared,
   turn: TurnIdentity & TurnProgress,
+  n: number,
   run: PlanRun,
 ): Promise<void> {
   const call = { toolCallId: `plan_${run.facts}`, toolName: RUN_PLAN, callIndex: 0 };
   const toolCalls = [{ id: call.toolCallId, name: RUN_PLAN, args: { goal: run.plan.goal } }];
-  turn.rows.add(1, {
+  turn.rows.add(n, {
     kind: 'assistant',
     content: '',
     toolCalls,
-    msgId: callMsgId(turn, 1),
+    msgId: callMsgId(turn, n),
     ...turn.otherUsage.takeUnreported(),
   });
   const isError = run.plan.state !== 'completed';
-  const source = mixedSource(taintOf(turn.rows.ofPlan));
-  turn.rows.add(1, { kind: 'tool_result', ...call, content: reportOf(run), isError, source });
+  // It quotes what the steps have read.
+  const { sources } = turn.rows.taint;
+  turn.rows.add(n, { kind: 'tool_result', ...call, content: reportOf(run), isError, sources });
   const rows = turn.rows.fresh();
   await shared.deps.ledger.journalAnswer(turn.fence, turn.turnId, rows);
   turn.rows.journaled(rows);
@@ -161,8 +165,13 @@ function reportOf(run: PlanRun): string {
   const end =
     plan.state === 'completed'
       ? 'Every step was run or skipped. Now answer the user: sum up what was achieved.'
-      : `The plan was cancelled: ${plan.reason ?? 'no reason is known'} Now tell the user what was done and what was not.`;
+      : `The plan was cancelled. ${whyOf(plan)}\nNow tell the user what was done and what was not.`;
   const head = `${steps.join('\n')}\n\n${end}`;
   const results = resultsSoFar(run, MAX_RESULT_CHARS - head.length - 200);
   return [head, results].filter((part) => part !== '').join('\n\n');
+}
+
+/** Why a plan was cancelled. The reason may quote what a step has read. */
+function whyOf({ reason }: PlanRun['plan']): string {
+  return reason === undefined ? 'No reason is known.' : `Why:\n${markUntrusted('the plan', reason)}`;
 }

@@ -9,6 +9,8 @@ export interface PlanRun {
   readonly at: number;
   /** Facts so far: the number of the next one. */
   readonly facts: number;
+  /** How many of them were changes of people. */
+  readonly edits: number;
   /** Runs of steps so far. */
   readonly runs: number;
   /** Number of the current run; undefined between two runs. */
@@ -32,7 +34,7 @@ export function foldFacts(facts: readonly PlanFact[]): PlanRun | undefined {
 
 /** A plan whose first fact is `started`. */
 export function startRun(plan: Plan): PlanRun {
-  return { plan, at: 0, facts: 1, runs: 0, retries: {}, results: [] };
+  return { plan, at: 0, facts: 1, edits: 0, runs: 0, retries: {}, results: [] };
 }
 
 /** The step at `at`; undefined at the end of the plan. */
@@ -75,6 +77,8 @@ export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
       const plan = withStep(run.plan, fact.stepId, (step) => ({ ...step, status: 'skipped' }));
       return { ...run, plan, at: run.at + 1, running: undefined, failed: undefined, refusal: undefined };
     }
+    case 'edited':
+      return { ...run, plan: fact.plan, edits: before.edits + 1 };
     case 'paused':
       return inState(run, 'paused');
     case 'resumed':

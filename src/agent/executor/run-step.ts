@@ -3,6 +3,7 @@ import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { withoutMarks } from '../prompt/marks.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -41,7 +42,8 @@ export async function runPlanStep(
   emit: Emit,
 ): Promise<StepOutcome> {
   const { content, isError } = await runByExecutor(shared, turn, work, emit);
-  return { content: clipMiddle(content, MAX_STEP_RESULT_CHARS), isError };
+  // People read it on the card; each prompt that quotes it puts marks of its own around it.
+  return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), isError };
 }
 
 function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emit): Promise<StepOutcome> {

@@ -2,7 +2,7 @@
 import type { Plan } from '../../contracts/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
-import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
 /** Longest text of the user that a step or a correction includes, in UTF-16 units; of a longer one its end. The final answer includes all of it. */
@@ -15,7 +15,7 @@ const PLAN_ITERATION = 1;
 export function withSteering(
   gate: ExecutorDeps['gate'],
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: TurnIdentity & TurnProgress & Pick<Turn, 'signal'>,
   emit: Emit,
 ): ExecutorDeps['gate'] {
   return async (step, state) => {

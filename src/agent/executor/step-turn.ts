@@ -1,10 +1,7 @@
 /** The conversation of one step within its turn: its own journal rows and its own prompt. */
-import { STEP_ITERATIONS } from '../../contracts/records.ts';
-import type { TextSource } from '../../contracts/risk.ts';
-import { turnTaint } from '../tools/approval-gate.ts';
+import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import type { AgentShared } from '../deps.ts';
 import { Reply } from '../state/reply.ts';
-import type { Taint } from '../tools/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { withModePrompt } from './mode-prompts.ts';
@@ -13,12 +10,11 @@ import { withModePrompt } from './mode-prompts.ts';
 export function stepTurn(turn: Turn, run: number, task: string): Turn {
   const own = turn.rows.ofPlan.filter(({ iteration }) => Math.floor(iteration / STEP_ITERATIONS) === run);
   const before = turn.rows.ofPlan.filter((row) => !own.includes(row));
-  // Sources that earlier steps have read count when a call is judged.
   const past = [...turn.past, turn.rows.user, ...turn.rows.steps, ...before];
   return {
     ...turn,
     // The task quotes results of earlier steps, so it does not count as the user's own text.
-    rows: TurnRows.ofStep(task, own, mixedSource(turnTaint({ ...turn, past }))),
+    rows: TurnRows.ofStep(task, own, turn.rows.taint),
     history: [],
     past,
     reply: new Reply(),
@@ -37,16 +33,6 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
       adaptiveReplanEnabled: false,
     },
   };
-}
-
-/**
- * The source of a text that quotes everything that was read; undefined when that was only the user and the gateway. One
- * source stands for all of them, and never `group`: messages of other group members keep their own rows.
- */
-export function mixedSource({ sources }: Pick<Taint, 'sources'>): TextSource | undefined {
-  if (sources.size === 0) return undefined;
-  if (sources.has('local')) return 'local';
-  return sources.has('web') ? 'web' : 'forwarded';
 }
 
 /** The journal iteration of the n-th answer of a run; n counts from 1. */

@@ -1,7 +1,7 @@
 /** The message of a plan that waits for people: its next step with an explanation, or that it is paused; then the decision. */
-import { buttonValue } from '../../contracts/approvals.ts';
+import { approvalRef, buttonValue } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
-import type { DeliveryPayload } from '../../contracts/ledger.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 
 interface Labels {
@@ -63,5 +63,5 @@ function deliveryOf(
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
   const title = subject.plan?.wait === 'step' ? `**Next: ${subject.tool}**\n\n` : '';
-  return { ref: `approval:${id}`, message: { ...place, content: title + text, media: [], buttons } };
+  return { ref: approvalRef(id), message: { ...place, content: title + text, media: [], buttons } };
 }

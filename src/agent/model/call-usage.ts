@@ -37,7 +37,8 @@ export function meterCall(request: ChatRequest, toolTokens: number): CallMeter {
     add(chunk) {
       begun = true;
       if (chunk.type === 'done') reported = chunk.usage;
-      else output.push(chunk.type === 'tool_call' ? JSON.stringify(chunk.call.args) : chunk.delta);
+      else if (chunk.type === 'tool_call') output.push(JSON.stringify(chunk.call.args));
+      else if (chunk.type !== 'text_was_thinking') output.push(chunk.delta);
     },
     usage(startedAt) {
       if (!begun) return undefined;

@@ -45,6 +45,7 @@ export async function completeText(
     for await (const chunk of stream) {
       watchdog.onChunk();
       meter.add(chunk);
+      if (chunk.type === 'text_was_thinking') text = '';
       if (chunk.type !== 'text' && chunk.type !== 'thinking') continue;
       if (chunk.type === 'text') text += chunk.delta;
       const delta = cleanText(chunk.delta);

@@ -3,7 +3,7 @@ import { cleanText } from '../../lib/text.ts';
 import type {
   ChatChunk,
   ChatRequest,
-  LLMProvider,
+  ChatProvider,
   LLMResponse,
   ToolCall,
   Usage,
@@ -17,7 +17,7 @@ import type { StreamLimits } from './stream-watchdog.ts';
 
 /** One call: what stays the same when it is repeated, and what is known of it so far. */
 export interface ModelCall {
-  provider: LLMProvider;
+  provider: ChatProvider;
   msgId: string;
   reply: Reply;
   limits: StreamLimits;
@@ -100,10 +100,13 @@ class StreamingAnswer {
     }
     this.finishThinking();
     if (chunk.type === 'text') this.#addText(cleanText(chunk.delta));
+    else if (chunk.type === 'text_was_thinking') this.#moveTextToThinking();
     else if (chunk.type === 'done') {
       this.#finishReason = chunk.finishReason;
       this.#reported = chunk.usage;
-    } else if (this.#toolCalls.length < MAX_CALLS_KEPT) this.#toolCalls.push(chunk.call);
+    } else if (this.#toolCalls.length < MAX_CALLS_KEPT) {
+      this.#toolCalls.push(chunk.call);
+    }
   }
 
   /** Ends the shown thinking, if any. */
@@ -140,6 +143,19 @@ class StreamingAnswer {
     if (this.#isThinking) this.#emit({ type: 'thinking_delta', msgId: this.#msgId, delta });
   }
 
+  /** What was streamed as text is taken back, and shown as the thinking that it was. */
+  #moveTextToThinking(): void {
+    const msgId = this.#msgId;
+    const thought = this.#reply.callText;
+    this.#reply.discardCall();
+    this.#reply.openCall();
+    this.#textChars = 0;
+    this.#emit({ type: 'stream_reset', msgId });
+    this.#emit({ type: 'stream_start', msgId });
+    this.#addThinking(thought);
+    this.finishThinking();
+  }
+
   #addText(text: string): void {
     if (text === '') return;
     this.#textChars += text.length;
@@ -147,12 +163,16 @@ class StreamingAnswer {
   }
 }
 
-/** The request of a call that, when it has to wait in a queue, tells its watchdog and the user. */
+/** The request of a call that tells the user when it has to wait in a queue, which its watchdog hears, too, and when pictures are refused. */
 export function withQueueNotice(request: ChatRequest, watchdog: StreamWatchdog, emit: Emit): ChatRequest {
   const onQueued = (ahead: number): void => {
     watchdog.onQueued();
     const wait = ahead === 0 ? 'your answer is next' : `${ahead} answers are before yours`;
     emit({ type: 'notice', code: 'model_busy', text: `The model is busy: ${wait}.` });
   };
-  return { ...request, onQueued };
+  const onPicturesRefused = (): void => {
+    const text = `${request.model} cannot see pictures, so it answers without them.`;
+    emit({ type: 'notice', code: 'pictures_unseen', text });
+  };
+  return { ...request, onQueued, onPicturesRefused };
 }

@@ -1,7 +1,11 @@
 /** Resolves which model and which profile a request means. */
-import { GatewayError, ProviderError, toGatewayError } from '../../contracts/errors.ts';
+import { GatewayError, ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
+import type { ErrorReader } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { LLMProvider } from '../../contracts/provider.ts';
+import type { ChatProvider } from '../../contracts/provider.ts';
+import type { ChoiceStore } from '../../contracts/store/records.ts';
+import { createChosenModel } from './chosen-model.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_CACHE_MS = 5 * 60_000;
@@ -10,11 +14,13 @@ const LIST_CACHE_MS = 5 * 60_000;
 const DESCRIBE_MS = 2_000;
 
 export interface ModelsDeps {
-  provider: LLMProvider;
+  provider: ChatProvider;
   /** The profiles as they are now; one is called `default`. */
   profiles(): readonly Profile[];
-  /** `MODEL`; unset = the first model of the server. */
+  /** `MODEL`; unset = the first model of the server that answers chats, which is then kept. */
   model?: string | undefined;
+  choices: ChoiceStore;
+  log: Log;
   /** With several servers: a model name that selects the default one. */
   usualServer?: string | undefined;
 }
@@ -22,10 +28,10 @@ export interface ModelsDeps {
 export interface Models {
   /** The profile of that id, else the one called `default`. Throws `GatewayError('unknown_profile')` when there is neither. */
   profile(id: string | undefined): Profile;
-  /** The model to use when nothing names one: `MODEL`, else the server's first. Throws `ProviderError`. */
+  /** The model to use when nothing names one: `MODEL`, else the one that was chosen. Throws `ProviderError`, `StoreError`. */
   fallback(signal: AbortSignal): Promise<string>;
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
-  describe(profileId?: string): Promise<string>;
+  describe(profileId: string | undefined, reader: ErrorReader): Promise<string>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
@@ -67,6 +73,8 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     usualServer === undefined
       ? all
       : cachedList((signal) => provider.models(signal, usualServer), monotonicNow);
+  const { choices, log } = deps;
+  const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
@@ -81,21 +89,16 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     );
   };
   const fallback = async (signal: AbortSignal): Promise<string> => {
-    const model = deps.model ?? (await defaultServer.names(signal))[0];
-    if (model !== undefined) return model;
-    throw new ProviderError(
-      'unknown_model',
-      'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
-    );
+    return deps.model ?? (await chosen(signal));
   };
   return {
     profile,
     fallback,
-    async describe(profileId) {
+    async describe(profileId, reader) {
       try {
         return profile(profileId).model ?? (await fallback(AbortSignal.timeout(DESCRIBE_MS)));
       } catch (error) {
-        return `none; ${toGatewayError(error).message}`;
+        return `none; ${wordError(toGatewayError(error), reader)}`;
       }
     },
     async list(signal) {
@@ -116,15 +119,16 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     async checkProfile(id, signal) {
       const model = find(id)?.model;
       if (model === undefined || model === deps.model) return;
-      const refused = (code: string, why: string, cause?: unknown): GatewayError =>
-        new GatewayError(code, `The profile "${id}" cannot answer: ${why}`, { cause });
+      const cannotAnswer = `The profile "${id}" cannot answer:`;
       try {
         if ((await findModel(model, signal)) !== undefined) return;
       } catch (error) {
         if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
-        throw refused(error.code, error.message, error);
+        const message = `${cannotAnswer} ${error.message}`;
+        if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
+        throw new GatewayError(error.code, message, { cause: error });
       }
-      throw refused('unknown_model', `there is no model "${model.slice(0, 100)}".`);
+      throw new GatewayError('unknown_model', `${cannotAnswer} there is no model "${model.slice(0, 100)}".`);
     },
   };
 }

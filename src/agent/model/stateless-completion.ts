@@ -1,10 +1,20 @@
-/** A completion without a session: the given messages are the whole context, only `pure` tools run, and only the usage is stored. */
+/** A completion without a session: the given messages are the whole context, and only the usage is stored. */
 import type { Caller } from '../../contracts/access.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type {
+  CallerOptions,
+  ChatChunk,
+  ChatMessage,
+  ChatRequest,
+  FinishReason,
+  ToolCall,
+  Usage,
+} from '../../contracts/provider.ts';
+import { FieldError, GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
+import { STATELESS_FOLDER } from '../../contracts/tool.ts';
 import { newId } from '../../lib/ids.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import type { ChatChunk, ChatMessage, ChatRequest, ToolCall, Usage } from '../../contracts/provider.ts';
+import type { Source } from '../../contracts/risk.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { ContextRow } from '../prompt/history.ts';
@@ -13,12 +23,22 @@ import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { judgeCall, mustAsk } from '../tools/risk.ts';
+import { showsPictures, withFilesRead } from './stateless-files.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
-import { taintOf } from '../tools/taint.ts';
+import { Taint } from '../state/taint.ts';
 import { addUsage } from '../state/unjournaled-usage.ts';
 import { meterCall } from './call-usage.ts';
-import { checkCall, executeTool, failure } from '../tools/tool-run.ts';
+import {
+  callFields,
+  callsOf,
+  checkCalls,
+  checkFormat,
+  refuseUnsupported,
+  withCallerOptions,
+} from './caller-options.ts';
+import { checkCall, contentForModel, executeTool, failure } from '../tools/tool-run.ts';
 import type { Outcome } from '../tools/tool-run.ts';
+import { sentBy } from '../tools/unasked-reads.ts';
 
 /** Tool result of a call that would have to wait for a human. */
 const NEEDS_APPROVAL =
@@ -33,14 +53,16 @@ interface Completion {
   signal: AbortSignal;
   /** Input of the approval gate: the caller's messages and the results of the tools. */
   rows: ContextRow[];
+  taint: Taint;
   /** Usage of all calls so far, broken ones included; undefined until the model has begun. */
   usage?: Usage;
 }
 
 /**
  * Yields text and thinking as they arrive, and one `done` with the usage of all calls; `length` when the iterations ran
- * out. The gateway runs the tools itself and yields no `tool_call`. The connection to the model is closed when the caller
- * stops reading or `signal` aborts. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`.
+ * out. The gateway's tools run here and yield no `tool_call`; calls of the caller's tools are yielded, and end the answer.
+ * The connection to the model is closed when the caller stops reading or `signal` aborts. Throws `ProviderError`,
+ * `FieldError`, `GatewayError('unknown_model' | 'invalid_answer')`, `StoreError`.
  */
 export async function* completeStateless(
   shared: AgentShared,
@@ -50,17 +72,21 @@ export async function* completeStateless(
 ): AsyncGenerator<ChatChunk, void> {
   const resolved = await shared.models.resolve(request.model, signal);
   const profile = shared.models.profile(resolved.profileId);
+  const prepared = withCallerOptions(shared.prepare(profile), request.options);
+  const isOfOthers = request.messages.some(({ role, files }) => role === 'tool' || files);
+  const ofClient: Source[] = isOfOthers ? ['local'] : [];
   const completion: Completion = {
     id: newId(),
     caller,
     profile,
-    prepared: shared.prepare(profile),
+    prepared,
     model: resolved.model ?? profile.model ?? (await shared.models.fallback(signal)),
     signal,
-    rows: request.messages.flatMap(({ role, content }): ContextRow[] => {
-      if (role === 'tool') return [contextRow(0, { kind: 'user', content, source: 'local' })];
-      return role === 'user' ? [contextRow(0, { kind: 'user', content })] : [];
-    }),
+    rows: request.messages.flatMap(({ role, content }) =>
+      role === 'user' ? [contextRow(0, { kind: 'user', content, author: userOf(caller) })] : [],
+    ),
+    // What the client's own tools gave back, and what files say, is text of others.
+    taint: new Taint([...ofClient, ...prepared.sources]),
   };
   try {
     yield* converse(shared, completion, request);
@@ -68,7 +94,7 @@ export async function* completeStateless(
     const { model, usage } = completion;
     if (usage !== undefined) {
       const { tokenId } = caller;
-      const userId = `token:${tokenId}`;
+      const userId = userOf(caller);
       await shared.deps.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
     }
   }
@@ -79,12 +105,18 @@ async function* converse(
   completion: Completion,
   request: StatelessRequest,
 ): AsyncGenerator<ChatChunk, void> {
-  const messages = [...request.messages];
+  const { caller, signal } = completion;
+  const messages = await withFilesRead(request.messages, shared.deps.readInline, caller, signal);
   let chars = 0;
   for (let n = 1; n <= completion.profile.maxIterations; n += 1) {
     const answer = yield* ask(shared, completion, request, messages, chars > 0);
     chars += answer.content.length;
+    if (request.options?.tools !== undefined) {
+      yield* endWithCalls(completion, request.options, answer);
+      return;
+    }
     if (answer.toolCalls.length === 0) {
+      checkEnd(answer, request.options);
       yield { type: 'done', finishReason: answer.finishReason, usage: completion.usage ?? NOTHING };
       return;
     }
@@ -97,12 +129,33 @@ async function* converse(
   yield { type: 'done', finishReason: 'length', usage: completion.usage ?? NOTHING };
 }
 
+/** The answer of a caller that runs the tools itself. */
+function* endWithCalls(completion: Completion, options: CallerOptions, answer: Answer): Generator<ChatChunk> {
+  const calls = callsOf(answer.toolCalls, options);
+  // Whether there are calls is said below: some of the model's own may have been left out.
+  const ended = answer.finishReason === 'tool_calls' ? 'stop' : answer.finishReason;
+  if (ended === 'stop') checkCalls(calls, options);
+  if (calls.length === 0) checkEnd({ ...answer, finishReason: ended }, options);
+  for (const call of calls) yield { type: 'tool_call', call };
+  const usage = completion.usage ?? NOTHING;
+  yield {
+    type: 'done',
+    finishReason: calls.length > 0 && ended === 'stop' ? 'tool_calls' : ended,
+    usage,
+  };
+}
+
+/** An answer that was cut off cannot have its form; its finish reason says so. */
+function checkEnd({ content, finishReason }: Answer, options: CallerOptions | undefined): void {
+  if (options !== undefined && finishReason === 'stop') checkFormat(content, options);
+}
+
 const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 interface Answer {
   content: string;
   toolCalls: ToolCall[];
-  finishReason: 'stop' | 'length';
+  finishReason: FinishReason;
 }
 
 async function* ask(
@@ -115,19 +168,21 @@ async function* ask(
   const { provider } = shared.deps;
   const { model, profile, prepared, signal } = completion;
   const can = await provider.capabilities(model, signal);
-  const temperature = stateless.temperature ?? profile.temperature;
-  const maxTokens = stateless.maxTokens ?? profile.maxTokens;
+  refuseUnsupported(model, can, stateless.options);
+  if (!can.vision && showsPictures(messages))
+    throw new FieldError('messages', `the model ${model} cannot see pictures`);
   const request: ChatRequest = {
     model,
     messages,
     contextWindow: modelWindow(model, can, shared.deps.profiles()),
-    sessionKey: sessionOf(completion.caller),
+    userId: `token:${completion.caller.tokenId}`,
     ...(can.tools && prepared.schemas.length > 0 && { tools: prepared.schemas }),
-    ...(can.thinking && { think: profile.thinkEnabled }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...callFields(profile, can, stateless.options),
+    topLogprobs: stateless.topLogprobs,
   };
   const answer: Answer = { content: '', toolCalls: [], finishReason: 'length' };
+  /** Text and thinking, both bounded: either may never end. */
+  let chars = 0;
   const meter = meterCall(request, prepared.toolTokens);
   const watchdog = new StreamWatchdog(signal, shared.limits);
   const queueable = { ...request, onQueued: () => watchdog.onQueued() };
@@ -136,16 +191,23 @@ async function* ask(
       watchdog.onChunk();
       meter.add(chunk);
       if (chunk.type === 'text' && chunk.delta !== '') {
+        if (request.topLogprobs !== undefined && chunk.logprobs === undefined && answer.content === '') {
+          throw new FieldError('topLogprobs', `the server of the model ${model} does not tell them`);
+        }
         const paragraph = afterText && answer.content === '' ? '\n\n' : '';
         answer.content += chunk.delta;
-        yield { type: 'text', delta: paragraph + chunk.delta };
+        yield { ...chunk, delta: paragraph + chunk.delta };
       } else if (chunk.type === 'thinking') yield chunk;
       else if (chunk.type === 'tool_call' && answer.toolCalls.length < MAX_CALLS_KEPT) {
         answer.toolCalls.push(chunk.call);
       } else if (chunk.type === 'done') {
-        answer.finishReason = chunk.finishReason === 'length' ? 'length' : 'stop';
+        answer.finishReason = chunk.finishReason;
+      } else if (chunk.type === 'text_was_thinking') {
+        answer.content = '';
+        yield chunk;
       }
-      if (answer.content.length > MAX_ANSWER_CHARS) break;
+      if (chunk.type === 'text' || chunk.type === 'thinking') chars += chunk.delta.length;
+      if (chars > MAX_ANSWER_CHARS) break;
     }
     watchdog.throwIfEnded();
   } catch (error) {
@@ -169,32 +231,43 @@ async function runPure(
   if (!mayRun) return failure(`Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run.`);
   const checked = checkCall(call, completion.prepared.tools);
   if ('refusal' in checked) return checked.refusal;
-  const judgement = judgeCall(checked.tool, checked.args, taintOf(completion.rows));
+  const { taint, rows, caller } = completion;
+  const judgement = judgeCall(checked.tool, checked.args, { taint, rows, author: userOf(caller) });
   if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
   const sessionKey = sessionOf(completion.caller);
-  const workspace = await shared.deps.workspace(sessionKey).catch(toGatewayError);
+  const workspace = await shared.deps.files.open(STATELESS_FOLDER).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const ctx = {
     sessionKey,
     address: sessionKey,
-    userId: `token:${completion.caller.tokenId}`,
+    userId: userOf(caller),
+    memoryOwner: userOf(caller),
     userRole: completion.caller.scopes.includes('admin') ? ('owner' as const) : ('user' as const),
     model: completion.model,
     turnId: completion.id,
     profileId: completion.profile.id,
     workspace,
+    folder: STATELESS_FOLDER,
+    sources: taint.sources,
     callKey: `${completion.id}.${place}`,
     signal: completion.signal,
     log: shared.deps.log,
     emit: () => undefined,
   };
-  const outcome = await executeTool(checked.tool, checked.args, ctx, shared.limits.toolMs);
+  const reach = checked.tool.reach(checked.args);
+  if (typeof reach !== 'string') taint.noteSent(sentBy(reach));
+  const { from, ...outcome } = await executeTool(checked.tool, checked.args, ctx, shared.limits.toolMs);
+  taint.add(outcome.sources ?? []);
   const names = { toolCallId: call.id, toolName: call.name, callIndex: 0 };
-  completion.rows.push(contextRow(0, { kind: 'tool_result', ...names, ...outcome }));
-  return outcome;
+  rows.push(contextRow(0, { kind: 'tool_result', ...names, ...outcome }));
+  return { ...outcome, content: contentForModel(call.name, { ...outcome, from }) };
 }
 
-/** The session key of the completions of one token: for the fair queue at the model and the folder of their tools. */
+function userOf({ tokenId }: Caller): string {
+  return `token:${tokenId}`;
+}
+
+/** The session key in the context of the tools of one token's completions; they have no session. */
 function sessionOf(caller: Caller): SessionKey {
   return `stateless:${caller.tokenId}`;
 }

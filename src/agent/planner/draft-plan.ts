@@ -1,9 +1,12 @@
 /** The three phases of planning: analysis, review where it is asked for, and the plan (N-14 to N-24). */
-import { StoreError, toGatewayError } from '../../contracts/errors.ts';
+import { StoreError, toGatewayError, wordError } from '../../contracts/errors.ts';
+import { turnReader } from '../turn/failure-text.ts';
 import type { Plan } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { ANALYSIS, planInstruction, reviewInstruction } from './instructions.ts';
+import { typedText } from '../prompt/marks.ts';
+import { summaryOf } from '../prompt/prepared-profile.ts';
+import { analysisInstruction, planInstruction, reviewInstruction } from './instructions.ts';
 import type { ExecutorOption } from './instructions.ts';
 import { makePlan } from './make-plan.ts';
 import { askPlanner } from './planning-call.ts';
@@ -14,24 +17,34 @@ import { readPlan } from './read-plan.ts';
 /** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
 const MAX_DESCRIPTION_CHARS = 160;
 
+export interface Draft {
+  /** Grows with every call. */
+  spent: PlanningUsage;
+  /** What the model wants to plan, in its own words; undefined = the message as it stands. */
+  goal: string | undefined;
+  /** A person has asked for a plan: there is one for the simplest request, too, and a failure is one of the turn. */
+  required?: boolean | undefined;
+}
+
 /**
  * Plans for a turn, or for a subagent; undefined when the request needs no plan, the model wrote none, or planning
- * failed, which is logged and sent as a notice. `spent` grows with every call. Throws only `StoreError` and the
- * signal's reason.
+ * failed, which is logged and sent as a notice. Throws only `StoreError` and the signal's reason, and where the plan is
+ * `required` what the model calls throw.
  */
 export async function draftPlan(
   shared: AgentShared,
   turn: Planning,
-  spent: PlanningUsage,
+  draft: Draft,
   emit: Emit,
 ): Promise<Plan | undefined> {
   try {
-    return await threePhases(shared, turn, spent, emit);
+    return await threePhases(shared, turn, draft, emit);
   } catch (error) {
     turn.signal.throwIfAborted();
-    if (error instanceof StoreError) throw error;
+    if (error instanceof StoreError || draft.required === true) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
-    const text = `This answer has no plan: ${toGatewayError(error).message}`;
+    const words = wordError(toGatewayError(error), await turnReader(shared.deps, turn));
+    const text = `This answer has no plan: ${words}`;
     emit({ type: 'notice', code: 'planning_failed', text });
     return undefined;
   }
@@ -40,13 +53,16 @@ export async function draftPlan(
 async function threePhases(
   shared: AgentShared,
   turn: Planning,
-  spent: PlanningUsage,
+  { spent, goal, required }: Draft,
   emit: Emit,
 ): Promise<Plan | undefined> {
   const ask = (phase: number, title: string, instruction: string): Promise<string> =>
     askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent }, emit);
 
-  const analysis = readAnalysis(await ask(1, 'Does this need a plan?', ANALYSIS));
+  const analysis = readAnalysis(
+    await ask(1, 'Does this need a plan?', analysisInstruction(goal, required)),
+    required,
+  );
   if (analysis.direct) return undefined;
 
   let review: string | undefined;
@@ -54,7 +70,7 @@ async function threePhases(
     review = reviewText(await ask(2, 'A second look', reviewInstruction(analysis.text)));
   }
 
-  const tools = [...turn.prepared.tools.values()].map(({ name, description }) => optionOf(name, description));
+  const tools = [...turn.prepared.tools.values()].map((tool) => optionOf(tool.name, summaryOf(tool)));
   // Without this tool no step can be given to another agent.
   const agents = turn.prepared.tools.has(SPAWN_TOOL)
     ? shared.deps.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
@@ -69,8 +85,10 @@ async function threePhases(
     return undefined;
   }
   const { entry } = turn.rows.user;
-  const goal = 'content' in entry ? entry.content : '';
-  return makePlan(written, { goal, mode: turn.mode, tools: turn.prepared.tools });
+  const asked = entry.kind === 'user' ? typedText(entry) : '';
+  const { tools: known } = turn.prepared;
+  const state = required === true ? 'stored' : 'running';
+  return makePlan(written, { goal: goal ?? asked, mode: turn.mode, tools: known, state });
 }
 
 function optionOf(name: string, text: string): ExecutorOption {

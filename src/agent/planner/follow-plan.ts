@@ -1,11 +1,12 @@
 /** In planner mode the model works through its todo list, and the steps of the plan follow the list. */
+import { isAnswered } from '../../contracts/event.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
-import { todoText } from '../../contracts/notes.ts';
-import type { Todo, TodoStatus } from '../../contracts/notes.ts';
+import { todoText } from '../../contracts/store/notes.ts';
+import type { Todo, TodoStatus } from '../../contracts/store/notes.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { TODO_TOOL } from '../prompt/todo-progress.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -58,16 +59,20 @@ export async function settlePlan(
 ): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || !isOpenPlan(plan)) return;
-  const next: Plan =
-    reason === 'completed' ? { ...plan, state: 'completed' } : cancelPlan(plan, CANCELLED[reason]);
+  const next: Plan = isAnswered(reason)
+    ? { ...plan, state: 'completed' }
+    : cancelPlan(plan, CANCELLED[reason]);
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (reason === 'completed') emit({ type: 'plan_completed' });
+  if (isAnswered(reason)) emit({ type: 'plan_completed' });
   else emit({ type: 'plan_cancelled', reason: CANCELLED[reason] });
 }
 
 /** Reasons of a cancelled plan, by how its turn ended. */
-export const CANCELLED: Record<Exclude<TurnEndReason, 'completed'>, string> = {
+export const CANCELLED: Record<TurnEndReason, string> = {
+  completed: 'The answer was given.',
+  cut_off: 'The answer was cut off.',
+  filtered: 'The model refused to answer, or a content filter ended its answer.',
   stopped: 'Stopped.',
   max_iterations: 'The limit of iterations was reached.',
   failed: 'The turn failed.',

@@ -5,13 +5,31 @@ import { clipMiddle } from '../../lib/text.ts';
 /** Longest text of an earlier phase in a later one, in UTF-16 units. */
 const MAX_QUOTED = 6_000;
 
-/** Phase 1: whether a plan is needed, and whether the analysis needs a review (N-15, N-16). */
+/** Phase 1: whether a plan is needed, and whether the analysis needs a review (N-15, N-16). `goal` is the model's own wording of it. */
+export function analysisInstruction(goal: string | undefined, required = false): string {
+  if (required) return REQUIRED_ANALYSIS;
+  return goal === undefined ? ANALYSIS : `${ANALYSIS}\nThe goal, in your own words: ${JSON.stringify(goal)}.`;
+}
+
+const WHAT_IT_TAKES =
+  'analyse it in short points: what the user wants to have in the end; what you know and what you must find out; ' +
+  'which tools or files matter; what may go wrong; and how deep it is: simple, medium, complex or autonomous.';
+const VERDICT =
+  'End with one line of its own: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".';
+
+/** The instruction for the message as it stands. */
 export const ANALYSIS = [
   'Do not answer the request above yet: first judge what it takes.',
   'If you can answer it at once or with a single tool call (a greeting, small talk, a question, a short text), write only the word DIRECT.',
-  'Otherwise analyse it in short points: what the user wants to have in the end; what you know and what you must find out; ' +
-    'which tools or files matter; what may go wrong; and how deep it is: simple, medium, complex or autonomous.',
-  'End with one line of its own: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".',
+  `Otherwise ${WHAT_IT_TAKES}`,
+  VERDICT,
+].join('\n');
+
+/** The instruction for a request that a person wants to have planned. */
+const REQUIRED_ANALYSIS = [
+  'Do not carry out the request above: the user wants to see a plan for it first, and decides then whether it is run.',
+  `Begin with its analysis: ${WHAT_IT_TAKES}`,
+  VERDICT,
 ].join('\n');
 
 /** Phase 2: a review of the analysis in four sections (N-18). */

@@ -1,16 +1,20 @@
 /** Turns a parsed plan into a stored one, with ids, risks, the goal and the session's mode. */
 import { newId } from '../../lib/ids.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
-import { todoText } from '../../contracts/notes.ts';
+import { todoText } from '../../contracts/store/notes.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { classifyFor } from '../executor/edits.ts';
 import type { WrittenPlan } from './read-plan.ts';
 
+interface PlanSetting {
+  goal: string;
+  mode: ExecutionMode;
+  tools: ReadonlyMap<string, Tool>;
+  state?: 'running' | 'stored' | undefined;
+}
+
 /** Creates the plan of a turn. `goal` is the user's message. */
-export function makePlan(
-  written: WrittenPlan,
-  { goal, mode, tools }: { goal: string; mode: ExecutionMode; tools: ReadonlyMap<string, Tool> },
-): Plan {
+export function makePlan(written: WrittenPlan, { goal, mode, tools, state = 'running' }: PlanSetting): Plan {
   const classify = classifyFor(tools);
   return {
     id: newId(),
@@ -27,7 +31,7 @@ export function makePlan(
       corrections: 0,
     })),
     mode,
-    state: 'running',
+    state,
     originalLength: written.steps.length,
   };
 }

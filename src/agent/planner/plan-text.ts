@@ -1,14 +1,18 @@
 /** A plan as text: for the model, for people, and as a todo list. */
 import type { Plan, PlanStep } from '../../contracts/plan.ts';
-import { todoText } from '../../contracts/notes.ts';
-import type { Todo } from '../../contracts/notes.ts';
+import { todoText } from '../../contracts/store/notes.ts';
+import type { Todo } from '../../contracts/store/notes.ts';
 
 /** The plan in the model's context, an assistant message (N-25). */
 export function planForModel(plan: Plan): string {
+  const title =
+    plan.state === 'stored'
+      ? 'My plan. Nothing of it has run: the user decides whether and when it does.'
+      : 'My plan.';
   const steps = plan.steps.map(
     (step, index) => `${index + 1}. [${executorTag(step)}] ${todoText(step.description)}`,
   );
-  return [...milestoneLines('My plan.', plan), 'Steps:', ...steps].join('\n');
+  return [...milestoneLines(title, plan), 'Steps:', ...steps].join('\n');
 }
 
 /** The plan for users, a card in Markdown (N-26). */

@@ -1,37 +1,121 @@
 /** Planning before a turn's tool-calling loop: the plan is made and stored once, and loaded again after a crash. */
+import { withSources } from '../../contracts/store/notes.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { isOpenPlan } from '../../contracts/plan.ts';
+import { parseAddress } from '../../contracts/message.ts';
 import type { Plan } from '../../contracts/plan.ts';
+import { newRun, versionOf } from '../../contracts/plans/plan-edits.ts';
+import { cardDelivery, runIdOf } from '../../contracts/store/plan-store.ts';
+import type { PlanToRun } from '../../contracts/store/plan-store.ts';
+import { planningOf } from '../../contracts/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';
+import { planCalls } from '../prompt/plan-calls.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
 import type { PlanningUsage } from './planning-call.ts';
 
 /**
- * Makes a plan where the profile enables it (N-14), unless the turn was planned or has answered before. A resumed turn
+ * Makes a plan where the profile always plans (N-14), unless the turn was planned or has answered before. A resumed turn
  * emits its plan again, and the end of the plan if it has ended, so that each attempt emits exactly one end. Throws only `StoreError` and the signal's reason.
  */
 export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
-  const { profile, rows } = turn;
-  const over = turn.planned === true || rows.plan !== undefined || rows.answers().length > 0;
-  if (profile.planningEnabled && !over) {
-    turn.signal.throwIfAborted();
-    const spent: PlanningUsage = { usage: NO_USAGE };
-    try {
-      await storePlan(shared, turn, await draftPlan(shared, turn, spent, emit), spent);
-    } catch (error) {
-      // The turn ends during its planning: the usage so far is stored with its end.
-      if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });
-      throw error;
-    }
-  }
+  const isBegun = turn.rows.answers().length > 0;
+  if (turn.toRun !== undefined) await beginRun(shared, turn, turn.toRun, emit);
+  else if (planningOf(turn.profile) === 'always' && !isBegun) await makeOnce(shared, turn, {}, emit);
   if (turn.plan === undefined) return;
   // A subscriber of the resumed turn has not seen the plan of its first attempt.
-  emit({ type: 'plan_ready', plan: turn.plan });
-  emit({ type: 'todo_changed', items: todosOf(turn.plan).map(({ text, status }) => ({ text, status })) });
+  announce(turn.plan, emit);
   // The plan ended before this attempt, and the process may have died before it emitted the event.
   if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
   if (turn.plan.state === 'cancelled') emit({ type: 'plan_cancelled', reason: turn.plan.reason ?? '' });
+}
+
+/**
+ * Makes the plan that the n-th answer asked for with the tool `plan`. True when the turn has a plan and asked for it with
+ * this answer, also in an attempt before this one. Throws only `StoreError` and the signal's reason.
+ */
+export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<boolean> {
+  const [first] = planCalls(turn.rows);
+  if (first?.iteration !== n) return false;
+  const before = turn.plan;
+  await makeOnce(shared, turn, { goal: first.goal }, emit);
+  if (turn.plan !== undefined && before === undefined) announce(turn.plan, emit);
+  return turn.plan !== undefined;
+}
+
+/**
+ * Makes and stores the plan that a person asked for with `/plan`, and gives the sentence that answers: nothing of the plan
+ * runs. Throws what `draftPlan` throws, and `GatewayError('no_plan')` when the model wrote none.
+ */
+export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Promise<string> {
+  await makeOnce(shared, turn, { required: true }, emit);
+  if (turn.plan === undefined)
+    throw new GatewayError(
+      'no_plan',
+      'The model wrote no steps, so there is no plan. Say more exactly what you want, or try another model.',
+    );
+  announce(turn.plan, emit);
+  return STORED_ANSWER;
+}
+
+/** The answer to `/plan`, under the card of the plan. */
+const STORED_ANSWER =
+  'Nothing of this plan has run yet. **Run** begins it, **Step by step** asks you before each step, and **Edit** says how you can change it first.';
+
+/**
+ * Begins a run of a stored plan, unless that was done before a crash. Throws `GatewayError('plan_changed')` when it is not
+ * the plan that was to be run any more, and `StoreError`.
+ */
+async function beginRun(
+  shared: AgentShared,
+  turn: Turn,
+  { id, version, run }: PlanToRun,
+  emit: Emit,
+): Promise<void> {
+  if (turn.rows.plan !== undefined) return;
+  const record = await shared.deps.plans.plan(id);
+  const stored = record?.plan;
+  const isSame = stored !== undefined && versionOf(stored) === version && (stored.runs ?? 0) === run - 1;
+  if (record === undefined || stored === undefined || !isSame || isOpenPlan(stored))
+    throw new GatewayError(
+      'plan_changed',
+      'The plan was changed, or started by somebody else, after this run was asked for, so this run did not begin.',
+    );
+  turn.rows.taint.add(stored.sources ?? []);
+  const plan = newRun(stored, { id: runIdOf(id, run), mode: turn.mode, run });
+  await storePlan(shared, turn, plan, { usage: NO_USAGE });
+  emit({ type: 'plan_edited', plan: { ...stored, runs: run } });
+  const { address } = record;
+  if (stored.state !== 'stored' || address === undefined || parseAddress(address).channel === 'http') return;
+  // The buttons of its card start the next run from now on.
+  await shared.deps.ledger.enqueue(address, cardDelivery(stored, address, run));
+}
+
+/** Makes the turn's plan, unless that was done before a crash or by an earlier call. */
+async function makeOnce(
+  shared: AgentShared,
+  turn: Turn,
+  { goal, required }: { goal?: string | undefined; required?: boolean },
+  emit: Emit,
+): Promise<void> {
+  if (turn.planned === true || turn.rows.plan !== undefined) return;
+  turn.signal.throwIfAborted();
+  const spent: PlanningUsage = { usage: NO_USAGE };
+  try {
+    await storePlan(shared, turn, await draftPlan(shared, turn, { spent, goal, required }, emit), spent);
+  } catch (error) {
+    // The turn ends during its planning: the usage so far is stored with its end.
+    if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });
+    throw error;
+  }
+}
+
+function announce(plan: Plan, emit: Emit): void {
+  emit({ type: 'plan_ready', plan });
+  if (plan.state === 'stored') return;
+  emit({ type: 'todo_changed', items: todosOf(plan).map(({ text, status }) => ({ text, status })) });
 }
 
 /** Stores the plan and its usage in one commit: a resumed turn loads the plan, or learns from the usage that it needs none. */
@@ -49,8 +133,11 @@ async function storePlan(
   }
   turn.rows.add(0, { kind: 'plan', planId: plan.id, content: planForModel(plan) });
   const rows = turn.rows.fresh();
-  const made = { plan, card: planCard(plan), todos: todosOf(plan), rows };
+  const { sources } = turn.rows.taint;
+  const todos = plan.state === 'stored' ? undefined : withSources(todosOf(plan), sources);
+  const kept = sources.length === 0 ? plan : { ...plan, sources };
+  const made = { plan: kept, card: planCard(plan), todos, rows };
   await ledger.storePlan(turn.fence, turn.turnId, { made, ...cost });
   turn.rows.journaled(rows);
-  turn.plan = plan;
+  turn.plan = kept;
 }

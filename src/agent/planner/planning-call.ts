@@ -83,13 +83,14 @@ async function planningRequest(
     // Planning reserves its own answer length, whatever the profile reserves for its answers.
     profile: { ...turn.profile, maxTokens: undefined },
   });
+  const note = `${shared.surroundingsOf(turn)}\n\n${instruction}`;
   const { messages, tokens } = fitPrompt(
     {
       system: systemPart(turn.prepared, turn.promptContext),
       history: turn.history,
       current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
       steps: [],
-      note: { content: instruction, tokens: estimateTokens(instruction) },
+      note: { content: note, tokens: estimateTokens(note) },
     },
     budget,
   );
@@ -97,7 +98,7 @@ async function planningRequest(
     model,
     messages,
     contextWindow,
-    sessionKey: turn.sessionKey,
+    userId: turn.userId,
     temperature: PLANNING_TEMPERATURE,
     maxTokens: Math.min(PLANNING_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),

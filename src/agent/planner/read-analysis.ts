@@ -15,15 +15,20 @@ const DIRECT_LINE = /^\W*(?:(?:[Cc]lassification|[Vv]erdict|[Dd]ecision|[Aa]nswe
 const DIRECT_FIRST = /^\W*DIRECT\b/;
 const VERDICT = /\bREFLECT\**\s*[:=]\W{0,5}(yes|no)\b(?!\s*(?:[/|]|or\b))/gi;
 
-/** Never throws: text without a clear verdict is an analysis that needs no review. */
-export function readAnalysis(answer: string): Analysis {
+/** Never throws: text without a clear verdict is an analysis that needs no review. `required`: a plan is made in any case. */
+export function readAnalysis(answer: string, required = false): Analysis {
   const text = withoutThinking(answer);
   const lines = text.split('\n');
+  if (required) return { direct: false, text, reflect: asksForReview(text) };
   if (DIRECT_FIRST.test(lines[0] ?? '') || lines.some((line) => DIRECT_LINE.test(line))) {
     return { direct: true };
   }
+  return { direct: false, text, reflect: asksForReview(text) };
+}
+
+function asksForReview(text: string): boolean {
   const verdict = [...text.matchAll(VERDICT)].at(-1)?.[1];
-  return { direct: false, text, reflect: verdict?.toLowerCase() === 'yes' };
+  return verdict?.toLowerCase() === 'yes';
 }
 
 const SECTIONS = {

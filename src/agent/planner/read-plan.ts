@@ -1,7 +1,8 @@
 /** Parses the model's plan: milestones, and numbered steps with their executors (N-20, N-21). */
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import type { StepExecutor } from '../../contracts/plan.ts';
-import { todoText } from '../../contracts/notes.ts';
+import { todoText } from '../../contracts/store/notes.ts';
+import { stripEnd } from '../../lib/text.ts';
 import { withoutThinking } from './read-analysis.ts';
 
 /** Most milestones of a plan. */
@@ -28,8 +29,9 @@ const BULLET = /^\s*[-*+•]\s+(.*)$/;
 const MILESTONES = /^\W*milestones?\W*$/i;
 const MILESTONE = /^\W*milestone\s+\d+\W+(.*)$/i;
 const STEPS = /^\W*(?:execution |numbered )?(?:steps|plan)\W*$/i;
-const NAMED = /[[({]?\s*\b(TOOL|AGENT|Tool|Agent)\b[\s*`]*[:=][\s*`]*([\w.-]+)[`*]*\s*[\])}]?/;
-const SELF = /[[({]?\s*\bSELF\b\s*[\])}]?/;
+const NAMED =
+  /[[({]?\s{0,4}\b(TOOL|AGENT|Tool|Agent)\b[\s*`]{0,8}[:=][\s*`]{0,8}([\w.-]{1,64})[`*]{0,4}\s{0,4}[\])}]?/;
+const SELF = /[[({]?\s{0,4}\bSELF\b\s{0,4}[\])}]?/;
 const LABEL = /\bexecutor\**\s*[:=]\s*/i;
 
 /** Undefined when no line is numbered (N-29): the answer is not a plan. Never throws. */
@@ -83,7 +85,7 @@ function executorIn(line: string): Named | undefined {
   if (match !== undefined && kind !== undefined && name !== undefined) {
     return {
       kind: kind.toUpperCase() === 'TOOL' ? 'tool' : 'agent',
-      name: name.replace(/[.-]+$/, ''),
+      name: stripEnd(name, '.-'),
       match,
     };
   }
@@ -121,6 +123,6 @@ function plain(text: string): string {
   const bare = text
     .replace(LABEL, '')
     .replace(/\*\*|__|`/g, '')
-    .replace(/^[\s:;,.|>*#—–-]+|[\s:;,|—–-]+$/g, '');
-  return todoText(bare);
+    .replace(/^[\s:;,.|>*#—–-]+/, '');
+  return todoText(stripEnd(bare.trimEnd(), ' \t:;,|—–-'));
 }

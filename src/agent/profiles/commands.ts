@@ -1,9 +1,11 @@
 /** `/profile` and `/model` show the profile and the model of a session; owners change them. */
 import type { EventBus } from '../../contracts/bus.ts';
 import { changeSession } from '../../contracts/command.ts';
-import type { Command, CommandCall } from '../../contracts/command.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { SessionStore } from '../../contracts/ledger.ts';
+import type { BoundTo, Command, CommandCall } from '../../contracts/command.ts';
+import { GatewayError, readerOf, toGatewayError, wordError } from '../../contracts/errors.ts';
+import type { ErrorReader } from '../../contracts/errors.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { mayUseProfile } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
@@ -16,6 +18,8 @@ const MODELS_SHOWN = 30;
 export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'errors'>;
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;
+  /** The binding of config.json for whoever writes a command, if any. */
+  boundTo: BoundTo;
   events: Pick<EventBus, 'emit'>;
   models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
 }
@@ -39,14 +43,14 @@ export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
 }
 
 async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
-  const record = await deps.ledger.session(call.session);
-  const current = known(deps, record?.profileId)?.id ?? 'default';
+  const { profileId, bound } = await usedHere(deps, call);
+  const current = known(deps, profileId)?.id ?? 'default';
   const errors = deps.profiles.errors();
   const broken = 'The files of some profiles have errors; their last valid content stays in use.';
   // Details of the files are for owners, who write them.
   const details = call.owner ? errors.map((error) => `- ${error}`) : [];
   return [
-    `Profile: \`${current}\``,
+    `Profile: \`${current}\`${bound === undefined ? '' : ' (bound in config.json)'}`,
     deps.profiles
       .list()
       .map((profile) => profileLine(profile, current))
@@ -54,6 +58,13 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
     ...(call.owner ? ['Switch with /profile ID.'] : []),
     ...(errors.length === 0 ? [] : [[broken, ...details].join('\n')]),
   ].join('\n\n');
+}
+
+/** The profile that answers who writes the command: the one chosen for the session, else the bound one. */
+async function usedHere(deps: ProfileCommandDeps, call: CommandCall) {
+  const record = await deps.ledger.session(call.session);
+  const bound = record?.profileChosen === true ? undefined : deps.boundTo(call);
+  return { record, bound, profileId: bound?.profile ?? record?.profileId };
 }
 
 function profileLine(profile: Profile, current: string): string {
@@ -75,7 +86,8 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
       `There is no profile "${call.args.slice(0, 80)}". Profiles: ${ids.join(', ')}.`,
     );
   }
-  ownersOnly(call);
+  const current = (await usedHere(deps, call)).profileId;
+  if (!mayUseProfile(profile, { owner: call.owner, current })) throw ownersOnly();
   await deps.models.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
   await changeSession(deps.ledger, call, { profileId: profile.id });
   deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
@@ -83,15 +95,18 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
 }
 
 async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
-  const record = await deps.ledger.session(call.session);
-  const model = record?.model ?? (await deps.models.describe(record?.profileId));
+  const { record, profileId, bound } = await usedHere(deps, call);
+  const model = record?.model ?? bound?.model ?? (await deps.models.describe(profileId, readerOf(call)));
   const whose =
     record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
-  return [`Model: \`${model}\`${whose}`, ...(call.owner ? await allModels(deps, model) : [])].join('\n');
+  return [
+    `Model: \`${model}\`${whose}`,
+    ...(call.owner ? await allModels(deps, model, readerOf(call)) : []),
+  ].join('\n');
 }
 
 /** The models of all servers, with the current one first and marked. */
-async function allModels(deps: ProfileCommandDeps, current: string): Promise<string[]> {
+async function allModels(deps: ProfileCommandDeps, current: string, reader: ErrorReader): Promise<string[]> {
   try {
     const names = await deps.models.list(AbortSignal.timeout(SERVERS_MS));
     const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
@@ -102,15 +117,15 @@ async function allModels(deps: ProfileCommandDeps, current: string): Promise<str
     const more = models.length > MODELS_SHOWN ? [`and ${models.length - MODELS_SHOWN} more`] : [];
     return ['Change it with /model NAME:', ...lines, ...more];
   } catch (error) {
-    return [toGatewayError(error).message];
+    return [wordError(toGatewayError(error), reader)];
   }
 }
 
 async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
-  ownersOnly(call);
+  if (!call.owner) throw ownersOnly();
   if (call.args === 'default') {
     const record = await changeSession(deps.ledger, call, { model: null });
-    return `The model is the usual one again: \`${await deps.models.describe(record.profileId)}\`.`;
+    return `The model is the usual one again: \`${await deps.models.describe(record.profileId, readerOf(call))}\`.`;
   }
   const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
   if (model === undefined) {
@@ -127,10 +142,9 @@ function known(deps: ProfileCommandDeps, id: string | undefined): Profile | unde
   return deps.profiles.list().find((profile) => profile.id === id);
 }
 
-function ownersOnly(call: CommandCall): void {
-  if (call.owner) return;
-  throw new GatewayError(
+function ownersOnly(): GatewayError {
+  return new GatewayError(
     'forbidden',
-    'Only an owner may change this: a person in access.owners of config.json, or a token with the scope "admin".',
+    'Only an owner may change this: the first person who was paired, a person in access.owners of config.json, or a token with the scope "admin".',
   );
 }

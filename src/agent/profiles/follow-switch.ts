@@ -1,6 +1,7 @@
-/** A profile that is switched during a turn: the next iteration has its prompt, tools and model (N-55). */
+/** What changes during a turn: a switched profile (N-55), and tools that come or go. The next model call has them. */
 import { SWITCH_PROFILE } from '../../contracts/profile.ts';
 import type { AgentShared } from '../deps.ts';
+import { withCallerOptions } from '../model/caller-options.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
@@ -19,6 +20,14 @@ export async function followSwitch(
   const session = await shared.deps.ledger.session(turn.sessionKey);
   if (session === undefined) return;
   turn.profile = shared.models.profile(session.profileId);
-  turn.prepared = shared.prepare(turn.profile);
+  followTools(shared, turn);
   turn.model = turn.askedModel ?? session.model ?? turn.profile.model;
+}
+
+/** Gives the turn the prompt and tools of its profile as they are now; what others wrote of the tools taints it. */
+export function followTools(shared: AgentShared, turn: TurnContext & Pick<TurnProgress, 'rows'>): void {
+  const prepared = shared.prepare(turn.profile);
+  turn.rows.taint.add(prepared.sources);
+  if (prepared === (turn.prepared.base ?? turn.prepared)) return;
+  turn.prepared = withCallerOptions(prepared, turn.options);
 }

@@ -1,24 +1,30 @@
 /** The current profiles: read at the start, and again when their files change (N-73). */
 import { mkdir } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
+import type { BuiltInProfiles } from './built-in.ts';
 import { readProfiles } from './read-profiles.ts';
-import type { ProfileRead, ProfileRules } from './read-profiles.ts';
-import { watchFolders } from './watch-folders.ts';
+import type { ProfileRules, ProfilesRead } from './read-profiles.ts';
 
 export interface ProfilesOptions {
   /** `$GATEWAY_HOME/profiles`; it is made when it is missing. */
   folder: string;
+  /** Reads the `config.json` of a profile. */
+  readJson: ReadJson;
+  /** Tells of changes in folders. */
+  watch: WatchFolders;
   log: Log;
-  /** Poll interval in milliseconds, beside the notifications of the file system. */
-  pollMs?: number;
 }
 
 export interface Profiles {
   /** Reads the folder and watches it. Throws one `ConfigError` that names every error, because there is no earlier state to keep. */
   open(rules: ProfileRules): Promise<void>;
-  /** Empty before `open`; then `default` first, then the others by id. A profile whose files changed is a new object, any other the same. */
+  /** Reads the folder for other rules and gives what makes them count. Throws errors of the file system. */
+  prepare(rules: ProfileRules): Promise<ApplySettings>;
+  /** Empty before `open`; then `default` first, then the others by id, built-in ones included. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];
   /** Current errors in the files, by file and field; the last valid content stays in use. */
   errors(): readonly string[];
@@ -26,26 +32,29 @@ export interface Profiles {
 }
 
 /** Creates the profiles; none is read before `open`. */
-export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profiles {
-  const kept = new Map<string, { source: string; profile: Profile }>();
+export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions): Profiles {
+  const kept = new Map<string, Profile>();
   let list: readonly Profile[] = [];
-  let watcher: ReturnType<typeof watchFolders> | undefined;
+  let current: ProfileRules | undefined;
+  let watcher: FolderWatch | undefined;
   let errors: readonly string[] = [];
 
-  const apply = (reads: readonly ProfileRead[], usual: Profile): void => {
+  const apply = ({ reads, folders }: ProfilesRead, { usual, others: builtIn }: BuiltInProfiles): void => {
     for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
-    for (const { id, source, profile } of reads) {
-      if (profile === undefined || kept.get(id)?.source === source) continue;
-      kept.set(id, { source, profile });
+    for (const { id, profile } of reads) {
+      if (profile === undefined || isDeepStrictEqual(kept.get(id), profile)) continue;
+      kept.set(id, profile);
       log.info({ profile: id }, 'profile_loaded');
     }
-    const others = [...kept.values()].map(({ profile }) => profile).filter(({ id }) => id !== 'default');
-    const next = [
-      kept.get('default')?.profile ?? usual,
-      ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    const others = [
+      ...builtIn.filter(({ id }) => !kept.has(id)),
+      ...[...kept.values()].filter(({ id }) => id !== 'default'),
     ];
-    if (next.length !== list.length || next.some((profile, at) => profile !== list[at])) list = next;
+    const next = [kept.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
+    const same = next.map((profile) => list.find((known) => isDeepStrictEqual(known, profile)) ?? profile);
+    if (same.length !== list.length || same.some((profile, at) => profile !== list[at])) list = same;
     setErrors(reads.flatMap((read) => read.errors));
+    watcher?.folders([folder, ...folders]);
   };
   const setErrors = (found: readonly string[]): void => {
     const added = found.filter((error) => !errors.includes(error));
@@ -54,21 +63,23 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
   };
 
   let last: Promise<void> = Promise.resolve();
-  const reload = async (rules: ProfileRules): Promise<void> => {
+  const reload = async (): Promise<void> => {
+    const rules = current;
+    if (rules === undefined) return;
     try {
-      const { reads, folders } = await readProfiles(folder, rules);
-      apply(reads, rules.usual);
-      watcher?.folders([folder, ...folders]);
+      const read = await readProfiles(folder, rules, readJson);
+      if (rules === current) apply(read, rules);
     } catch (error) {
       setErrors([`profiles: the folder cannot be read (${toGatewayError(error).message})`]);
     }
   };
   return {
     async open(rules) {
-      watcher = watchFolders(() => void (last = last.then(() => reload(rules))), log, pollMs);
+      current = rules;
+      watcher = watch(() => void (last = last.then(reload)));
       try {
         await mkdir(folder, { recursive: true });
-        await reload(rules);
+        await reload();
         if (errors.length > 0) throw cannotBeUsed(errors);
       } catch (error) {
         watcher.close();
@@ -76,6 +87,15 @@ export function createProfiles({ folder, log, pollMs }: ProfilesOptions): Profil
           ? error
           : cannotBeUsed([`profiles: ${toGatewayError(error).message}`]);
       }
+    },
+    async prepare(rules) {
+      const read = await readProfiles(folder, rules, readJson);
+      return () => {
+        current = rules;
+        apply(read, rules);
+        // A file may have changed since it was read.
+        last = last.then(reload);
+      };
     },
     list: () => list,
     errors: () => errors,

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
 import { PROFILE_ID, profileSchema } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import type { FieldPath, ReadJson } from '../../contracts/settings.ts';
+import type { BuiltInProfiles } from './built-in.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;
@@ -15,20 +17,19 @@ const PROMPT = 'system_prompt.md';
 const SUBAGENT_PROMPT = 'subagent_system_prompt.md';
 const FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
 
-/** Defaults and names that profiles are checked against. */
-export interface ProfileRules {
-  /** The profile `default` unless a folder overrides it; its persona and prompts are used where a folder has none. */
-  usual: Profile;
+/** Defaults and names that profiles are checked against. Persona, prompts and tools of `usual` are used where a folder has none. */
+export interface ProfileRules extends BuiltInProfiles {
   /** Names of the tools that exist. */
   toolNames: readonly string[];
+  /** True for the name of a tool that may come later, from an MCP server. */
+  mayCome?: (toolName: string) => boolean;
   /** Why no server can have a model of that name; undefined when one may. */
   modelProblem?: (model: string) => string | undefined;
 }
 
-/** One folder. `profile` is undefined when it has errors; the same `source` always gives an equal profile. */
+/** One folder. `profile` is undefined when it has errors. */
 export interface ProfileRead {
   id: string;
-  source: string;
   profile?: Profile | undefined;
   errors: string[];
 }
@@ -41,7 +42,11 @@ export interface ProfilesRead {
 }
 
 /** Reads every folder. A folder without any of a profile's files is not a profile. Throws file system errors. */
-export async function readProfiles(folder: string, rules: ProfileRules): Promise<ProfilesRead> {
+export async function readProfiles(
+  folder: string,
+  rules: ProfileRules,
+  readJson: ReadJson,
+): Promise<ProfilesRead> {
   const entries = await readdir(folder, { withFileTypes: true });
   const ids = entries
     .filter((entry) => !entry.name.startsWith('.') && (entry.isDirectory() || entry.isSymbolicLink()))
@@ -50,7 +55,7 @@ export async function readProfiles(folder: string, rules: ProfileRules): Promise
   const reads: ProfileRead[] = [];
   for (const id of ids.slice(0, MAX_PROFILES)) {
     const texts = await readTexts(path.join(folder, id));
-    if (texts !== undefined) reads.push(readProfile(id, texts, rules));
+    if (texts !== undefined) reads.push(readProfile(id, texts, rules, readJson));
   }
   if (ids.length > MAX_PROFILES) reads.push(tooMany(ids.slice(MAX_PROFILES)));
   return { reads, folders: ids.slice(0, MAX_PROFILES).map((id) => path.join(folder, id)) };
@@ -80,7 +85,7 @@ async function readText(file: string): Promise<Text> {
   }
 }
 
-function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead {
+function readProfile(id: string, texts: Texts, rules: ProfileRules, readJson: ReadJson): ProfileRead {
   const errors: string[] = [];
   if (!PROFILE_ID.test(id)) {
     errors.push(`profiles/${id}: a profile's name has 1 to 32 of the characters a-z, 0-9, "-" and "_"`);
@@ -91,11 +96,14 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead
     return text !== undefined && 'content' in text ? text.content : undefined;
   };
   const [config, systemPrompt, subagentSystemPrompt] = FILES.map(contentOf);
-  const source = JSON.stringify([config, systemPrompt, subagentSystemPrompt, errors]);
-  const settings = readSettings(config ?? '{}', id, rules, (error) =>
-    errors.push(`profiles/${id}/${CONFIG}: ${error}`),
+  const json = readJson(config ?? '{}');
+  const report = (place: string, text: string): void =>
+    void errors.push(`profiles/${id}/${CONFIG}${place}: ${text}`);
+  for (const { place, message } of json.errors) report(place, message);
+  const settings = readSettings(json.value, id, rules, (path, text) =>
+    report(json.placeOf(path), `${path.join('.') || 'the file'}: ${text}`),
   );
-  if (settings === undefined || errors.length > 0) return { id, source, errors };
+  if (settings === undefined || errors.length > 0) return { id, errors };
   const { persona, ...usual } = rules.usual;
   const profile: Profile = {
     ...settings,
@@ -104,40 +112,48 @@ function readProfile(id: string, texts: Texts, rules: ProfileRules): ProfileRead
     systemPrompt: systemPrompt?.trim() ?? usual.systemPrompt,
     subagentSystemPrompt: subagentSystemPrompt?.trim() ?? usual.subagentSystemPrompt,
   };
-  return { id, source, profile, errors };
+  return { id, profile, errors };
 }
 
 function readSettings(
-  config: string,
+  given: unknown,
   id: string,
-  { usual, toolNames, modelProblem }: ProfileRules,
-  report: (text: string) => void,
+  { usual, toolNames, mayCome, modelProblem }: ProfileRules,
+  report: (path: FieldPath, text: string) => void,
 ): ReturnType<typeof profileSchema.parse> | undefined {
-  let given: unknown;
-  try {
-    given = JSON.parse(config);
-  } catch (error) {
-    report(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
-    return undefined;
-  }
   const { success, data, error } = profileSchema.safeParse(given);
   if (!success) {
-    for (const issue of error.issues) report(`${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    for (const issue of error.issues) {
+      const unknown = issue.code === 'unrecognized_keys' ? issue.keys : undefined;
+      for (const key of unknown ?? []) report([...issue.path, key], 'there is no such field');
+      if (unknown === undefined) report(issue.path, issue.message);
+    }
     return undefined;
   }
+  const names = (field: string): boolean => typeof given === 'object' && given !== null && field in given;
   for (const field of ['enabledTools', 'subagentTools'] as const) {
-    for (const name of data[field].filter((tool) => !toolNames.includes(tool))) {
-      report(`${field}: there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
+    if (!names(field)) continue;
+    for (const [at, name] of data[field].entries()) {
+      if (toolNames.includes(name) || mayCome?.(name) === true) continue;
+      report([field, at], `there is no tool "${name.slice(0, 80)}"; the tools are ${toolNames.join(', ')}`);
     }
   }
   const problem = data.model === undefined ? undefined : modelProblem?.(data.model);
-  if (problem !== undefined) report(`model: ${problem}`);
-  // The tools of the default profile are set in the gateway's config.json, unless its folder names them.
-  const named = typeof given === 'object' && given !== null && 'enabledTools' in given;
-  return id === 'default' && !named ? { ...data, enabledTools: usual.enabledTools } : data;
+  if (problem !== undefined) report(['model'], problem);
+  const chain = [...(data.model === undefined ? [] : [data.model]), ...data.fallbacks];
+  for (const [at, name] of data.fallbacks.entries()) {
+    if (chain.indexOf(name) === chain.length - data.fallbacks.length + at) continue;
+    report(['fallbacks', at], `the chain comes back to a model before it: ${chain.join(' → ')}`);
+  }
+  // The tools of the default profile are set in the gateway's config.json.
+  return {
+    ...data,
+    ...(!names('enabledTools') && { enabledTools: usual.enabledTools }),
+    ...(id === 'default' && !names('delegatesTo') && { delegatesTo: usual.delegatesTo }),
+  };
 }
 
 function tooMany(ids: readonly string[]): ProfileRead {
   const error = `profiles: there may be ${MAX_PROFILES} folders; ${ids.length} more are not read, from "${ids[0] ?? ''}" on`;
-  return { id: '', source: '', errors: [error] };
+  return { id: '', errors: [error] };
 }

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
+import { stripEnd } from '../../lib/text.ts';
 
 /** The beginning of a file. */
 export interface FileText {
@@ -34,7 +35,7 @@ export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T
     if (known?.mtimeMs === mtimeMs && known.size === size) return known.value;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
     // A character that was cut at the end became a replacement character.
-    const text = buffer.toString('utf8', 0, bytesRead).replace(/\ufffd+$/, '');
+    const text = stripEnd(buffer.toString('utf8', 0, bytesRead), '\ufffd');
     const value = make({ file, text, size });
     cache.set(file, { mtimeMs, size, value });
     return value;

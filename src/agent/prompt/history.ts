@@ -1,10 +1,12 @@
 /** Turns context rows into messages for the model, in groups that belong together; every tool call gets a result. */
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
-import type { ContextEntry } from '../../contracts/records.ts';
+import type { ContextEntry } from '../../contracts/store/records.ts';
 
 /** Tokens of a message besides its text: its role and delimiters. */
 const MESSAGE_OVERHEAD = 4;
+/** Tokens of a picture: models need 250 to 1,600 for one of the largest size. */
+const PICTURE_TOKENS = 1_000;
 
 /** Messages that only make sense together: a user's message, or an answer with the results of its tool calls. */
 export interface Group {
@@ -48,6 +50,10 @@ function entryTokens(entry: ContextEntry): number {
     }
     case 'summary':
       return MESSAGE_OVERHEAD + estimateTokens(summaryText(entry.content));
+    case 'user':
+      return (
+        MESSAGE_OVERHEAD + estimateTokens(entry.content) + PICTURE_TOKENS * (entry.pictures?.length ?? 0)
+      );
     default:
       return MESSAGE_OVERHEAD + estimateTokens(entry.content);
   }
@@ -62,8 +68,10 @@ export function toGroups(rows: readonly ContextRow[], options: { thinking: boole
   const groups: Group[] = [];
   for (let at = 0; at < rows.length; at += 1) {
     const { entry, tokens } = rows[at]!;
-    if (entry.kind === 'user') groups.push({ messages: [{ role: 'user', content: entry.content }], tokens });
-    else if (entry.kind === 'plan')
+    if (entry.kind === 'user') {
+      const { content, pictures } = entry;
+      groups.push({ messages: [{ role: 'user', content, ...(pictures && { pictures }) }], tokens });
+    } else if (entry.kind === 'plan')
       groups.push({ messages: [{ role: 'assistant', content: entry.content }], tokens });
     else if (entry.kind === 'summary') {
       groups.push({

@@ -1,7 +1,9 @@
 /** Nudges: transient system notes before a model call, never stored (N-44 to N-46). */
 import { estimateTokens } from '../../lib/tokens.ts';
-import { todoText } from '../../contracts/notes.ts';
+import { todoText } from '../../contracts/store/notes.ts';
+import { typedText } from './marks.ts';
 import type { TurnContext, TurnProgress } from '../state/turn-state.ts';
+import { planCalls } from './plan-calls.ts';
 import { failedIn, idleIterations, newestTodos, TODO_TOOL } from './todo-progress.ts';
 
 /** Open todos that a reminder names. */
@@ -12,19 +14,25 @@ export type Iterating = Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'rows'> & { prepared: { tools: Pick<TurnContext['prepared']['tools'], 'has'> } };
 
 /**
- * The notes of the n-th iteration, in this order: budget, plan, goal, stall warning, request for a new plan. Undefined when
- * none is due. Everything is derived from the turn's rows. Never throws.
+ * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new plan.
+ * All but the first, `surroundings`, are derived from the turn's rows. Never throws. They stand behind the conversation, so
+ * that the part of the prompt before a new message is the same in every call and a model server need not read it again.
  */
-export function notesFor(turn: Iterating, n: number): { content: string; tokens: number } | undefined {
+export function notesFor(
+  turn: Iterating,
+  n: number,
+  surroundings: string,
+): { content: string; tokens: number } {
   const due = [
+    surroundings,
     budgetNote(turn, n),
     planNote(turn, n),
     goalNote(turn, n),
     stallNote(turn, n),
     replanNote(turn, n),
   ];
-  const content = due.filter((note) => note !== undefined).join('\n\n');
-  return content === '' ? undefined : { content, tokens: estimateTokens(content) };
+  const content = due.filter((note) => note !== undefined && note !== '').join('\n\n');
+  return { content, tokens: estimateTokens(content) };
 }
 
 /** The number of iterations that are left (N-32). */
@@ -34,18 +42,29 @@ function budgetNote({ profile }: Iterating, n: number): string | undefined {
   return `Iterations left in this turn, this one included: ${max - n + 1} of ${max}.`;
 }
 
-/** The plan is the last message and the model's own: without this note some models would continue writing it instead of acting. */
+/**
+ * After a plan was made, or was asked for. It is the model's own text: without this note some models would continue writing
+ * it instead of acting.
+ */
 function planNote({ rows, prepared }: Iterating, n: number): string | undefined {
-  if (n > 1 || rows.plan === undefined) return undefined;
+  const [first, ...later] = planCalls(rows);
   const list = prepared.tools.has(TODO_TOOL) ? ' Keep the todo list up to date as you go.' : '';
-  return `Carry out your plan now, step by step, beginning with step 1.${list}`;
+  if (n === (first?.iteration ?? 0) + 1) {
+    if (rows.plan !== undefined)
+      return `Carry out your plan now, step by step, beginning with step 1.${list}`;
+    return first === undefined ? undefined : 'No plan was made: do what was asked without one.';
+  }
+  if (!later.some(({ iteration }) => iteration === n - 1)) return undefined;
+  return 'This turn has had its plan: change the todo list instead, and go on.';
 }
 
 /** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's text is quoted, so that it is not taken for an instruction of the system. */
 function goalNote({ profile, rows }: Iterating, n: number): string | undefined {
   if (!profile.goalAnchoringEnabled || n % profile.goalAnchoringInterval !== 0) return undefined;
   const { entry } = rows.user;
-  const goal = JSON.stringify(todoText('content' in entry ? entry.content : ''));
+  // Text of others is not repeated in a note of the system, not even in quotes.
+  const isTheirs = entry.kind === 'user' && (entry.author !== undefined || entry.sources === undefined);
+  const goal = isTheirs ? JSON.stringify(todoText(typedText(entry))) : 'what the message of this turn says';
   const open = (newestTodos(rows) ?? []).filter(
     ({ status }) => status === 'pending' || status === 'in_progress',
   );

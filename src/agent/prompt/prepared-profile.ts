@@ -1,9 +1,14 @@
 /** The parts that all calls of a profile share, prepared once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
 import { estimateTokens } from '../../lib/tokens.ts';
+import { namedTools, toolsOf } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import type { ToolSchema } from '../../contracts/provider.ts';
+import { describeSources } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/risk.ts';
 import type { Tool } from '../../contracts/tool.ts';
+import { markUntrustedStably } from './marks.ts';
 
 export interface PreparedProfile {
   /** Persona and the profile's own prompt; first in every call and never stored. */
@@ -12,22 +17,55 @@ export interface PreparedProfile {
   schemas: readonly ToolSchema[];
   /** Estimated tokens of the schemas. */
   toolTokens: number;
+  /** Sources of the descriptions and schemas that others wrote. */
+  sources: readonly Source[];
+  /** What this was made from, when a caller's options are in it. */
+  base?: PreparedProfile | undefined;
+}
+
+/** Tools that may change while the gateway runs: `tools` gives the same list until it does. */
+export interface ToolSource {
+  tools(): readonly Tool[];
 }
 
 /**
- * Prepares a profile at its first use. The result is cached by the profile object: a reload creates a new object, so a
- * stale prompt is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
+ * Prepares a profile at its first use. The result is cached by the profile object and the list of tools: a reload creates a
+ * new object, so a stale prompt or tool is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
  */
 export function createPreparation(
-  tools: readonly Tool[],
+  source: ToolSource,
   allow: (tool: Tool) => boolean = () => true,
 ): (profile: Profile) => PreparedProfile {
-  const offered = new Map(tools.filter(allow).map((tool) => [tool.name, { tool, schema: toolSchema(tool) }]));
+  let list = source.tools();
+  let prepare = preparationOf(list.filter(allow));
+  return (profile) => {
+    const current = source.tools();
+    if (current !== list) {
+      list = current;
+      prepare = preparationOf(current.filter(allow));
+    }
+    return prepare(profile);
+  };
+}
+
+/** The schemas of tools, each made once however often the list around it changes. */
+const schemasMade = new WeakMap<Tool, ToolSchema>();
+
+function schemaOf(tool: Tool): ToolSchema {
+  const made = schemasMade.get(tool) ?? toolSchema(tool);
+  schemasMade.set(tool, made);
+  return made;
+}
+
+function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedProfile {
+  const offered = new Map(tools.map((tool) => [tool.name, { tool, schema: schemaOf(tool) }]));
   const prepared = new WeakMap<Profile, PreparedProfile>();
   return (profile) => {
     const known = prepared.get(profile);
     if (known !== undefined) return known;
-    const enabled = profile.enabledTools.flatMap((name) => offered.get(name) ?? []);
+    const enabled = namedTools(toolsOf(profile), [...offered.keys()]).flatMap(
+      (name) => offered.get(name) ?? [],
+    );
     const schemas = enabled.map(({ schema }) => schema);
     const content = systemPrompt(profile);
     const made: PreparedProfile = {
@@ -35,18 +73,36 @@ export function createPreparation(
       tools: new Map(enabled.map(({ tool }) => [tool.name, tool])),
       schemas,
       toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
+      sources: [...new Set(enabled.flatMap(({ tool }) => tool.describedBy ?? []))],
     };
     prepared.set(profile, made);
     return made;
   };
 }
 
-/** `persona`, a horizontal rule, the profile's own prompt (N-68); no rule when one of them is empty. */
+/** `persona`, a horizontal rule, the profile's own prompt (N-68) with whom it may delegate to; no rule when one of them is empty. */
 export function systemPrompt(profile: Profile): string {
-  return [profile.persona, profile.systemPrompt].filter((part) => part !== '').join('\n\n---\n\n');
+  const own = [profile.systemPrompt, delegates(profile)].filter((part) => part !== '').join('\n\n');
+  return [profile.persona, own].filter((part) => part !== '').join('\n\n---\n\n');
+}
+
+function delegates({ delegatesTo, enabledTools }: Profile): string {
+  if (delegatesTo.length === 0 || !enabledTools.includes(SPAWN_TOOL)) return '';
+  return `Agents with other tools than yours, for profile_id of ${SPAWN_TOOL}: ${delegatesTo.join(', ')}.`;
 }
 
 function toolSchema(tool: Tool): ToolSchema {
-  const { $schema: _, ...parameters } = z.toJSONSchema(tool.parameters, { io: 'input' });
-  return { name: tool.name, description: tool.description, parameters };
+  const { $schema: _, ...parameters } = tool.schema ?? z.toJSONSchema(tool.parameters, { io: 'input' });
+  return { name: tool.name, description: descriptionFor(tool), parameters };
+}
+
+/** The tool in lists of what a plan may use: of one that others describe, only whose it is. */
+export function summaryOf({ description, describedBy }: Tool): string {
+  return describedBy === undefined ? description : `A tool of ${describeSources([describedBy])}.`;
+}
+
+/** What the model reads of a tool; text that others wrote stands between marks. */
+function descriptionFor({ name, description, describedBy }: Tool): string {
+  if (describedBy === undefined) return description;
+  return markUntrustedStably(`${describeSources([describedBy])}, about the tool ${name}`, description);
 }

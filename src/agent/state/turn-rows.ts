@@ -1,25 +1,41 @@
 /** The context rows of one turn: those in the journal and those not stored yet. */
-import { STEP_ITERATIONS } from '../../contracts/records.ts';
-import type { ContextEntry, ContextRecord } from '../../contracts/records.ts';
-import type { TextSource } from '../../contracts/risk.ts';
+import { sourcesOfEntry, STEP_ITERATIONS } from '../../contracts/store/records.ts';
+import type { ContextEntry, ContextRecord } from '../../contracts/store/records.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { Answer, ContextRow, Result } from '../prompt/history.ts';
+import { Taint } from './taint.ts';
+
+/** Where the text of a message is from. */
+export type TextOrigin = Pick<ContextEntry & { kind: 'user' }, 'author' | 'sources' | 'typed' | 'pictures'>;
 
 /** The rows of a turn, oldest first. A fresh row is one that is not in the journal yet. */
 export class TurnRows {
   readonly user: ContextRow;
+  /** Grows with every row: an answer is stored with the sources of everything read before it. */
+  readonly taint: Taint;
   /** The plan as the model reads it (N-25). */
   #plan: ContextRow | undefined;
   readonly #steps: ContextRow[];
   readonly #ofPlan: ContextRow[];
   readonly #fresh = new Set<ContextRow>();
 
-  /** `source` is the source of the message, where it is not the user's own text. */
-  constructor(userContent: string, journal: readonly ContextRecord[], source?: TextSource) {
+  /** `origin` is that of the message; `taint` begins with what the session has read. */
+  constructor(
+    userContent: string,
+    journal: readonly ContextRecord[],
+    { author, sources = [], typed, pictures }: TextOrigin = {},
+    taint = new Taint(),
+  ) {
+    this.taint = taint;
     const isOwn = ({ entry }: ContextRow): boolean => entry.kind === 'user' && entry.laneSeq === undefined;
     const stored = journal.find(isOwn);
-    const user = { kind: 'user' as const, content: userContent };
-    this.user = stored ?? contextRow(0, source === undefined ? user : { ...user, source });
+    const origin = {
+      ...(author !== undefined && { author }),
+      ...(sources.length > 0 && { sources }),
+      ...(typed !== undefined && { typed }),
+      ...(pictures !== undefined && { pictures }),
+    };
+    this.user = stored ?? contextRow(0, { kind: 'user', content: userContent, ...origin });
     if (stored === undefined) this.#fresh.add(this.user);
     this.#plan = journal.find(({ entry }) => entry.kind === 'plan');
     const rest = journal.filter((row) => row !== stored && row !== this.#plan);
@@ -27,6 +43,12 @@ export class TurnRows {
       iteration >= STEP_ITERATIONS || entry.kind === 'plan_fact';
     this.#ofPlan = rest.filter(isOfPlan);
     this.#steps = rest.filter((row) => !isOfPlan(row));
+    for (const row of [this.user, ...journal]) this.#read(row.entry);
+  }
+
+  #read(entry: ContextEntry): void {
+    this.taint.add(sourcesOfEntry(entry));
+    if (entry.kind === 'tool_result' && entry.sent !== undefined) this.taint.noteSent(entry.sent);
   }
 
   /** Rows of the steps of the plan, which have conversations of their own; the turn's own loop does not read them. */
@@ -40,8 +62,8 @@ export class TurnRows {
   }
 
   /** The rows of one run of a step: `task` is built again in each attempt, the others are in the journal. */
-  static ofStep(task: string, journaled: readonly ContextRow[], source: TextSource | undefined): TurnRows {
-    const rows = new TurnRows(task, [], source);
+  static ofStep(task: string, journaled: readonly ContextRow[], taint: Taint): TurnRows {
+    const rows = new TurnRows(task, [], { sources: taint.sources }, taint);
     rows.#fresh.clear();
     rows.#steps.push(...journaled);
     return rows;
@@ -56,9 +78,11 @@ export class TurnRows {
     return this.#steps;
   }
 
-  /** Adds a row that is not in the journal yet. */
-  add(iteration: number, entry: ContextEntry): ContextRow {
+  /** Adds a row that is not in the journal yet; what the model wrote gets the sources of what it has read. */
+  add(iteration: number, added: ContextEntry): ContextRow {
+    const entry = withReadSources(added, this.taint);
     const row = contextRow(iteration, entry);
+    this.#read(entry);
     if (entry.kind === 'plan') this.#plan = row;
     else this.#steps.push(row);
     this.#fresh.add(row);
@@ -68,6 +92,7 @@ export class TurnRows {
   /** Adds messages that joined the turn; they are in the journal. */
   joined(rows: readonly ContextRow[]): void {
     this.#steps.push(...rows);
+    for (const { entry } of rows) this.#read(entry);
   }
 
   /** Rows that are not in the journal yet, in order. */
@@ -111,6 +136,11 @@ export class TurnRows {
       (row) => row.iteration === iteration && 'callIndex' in row.entry && row.entry.callIndex === callIndex,
     );
   }
+}
+
+function withReadSources(entry: ContextEntry, { sources }: Taint): ContextEntry {
+  if (sources.length === 0 || (entry.kind !== 'assistant' && entry.kind !== 'plan')) return entry;
+  return { ...entry, sources };
 }
 
 function answersIn(rows: readonly ContextRow[]): { iteration: number; entry: Answer }[] {

@@ -1,11 +1,15 @@
 /** The state of a running turn: its identity, its context and its progress. */
-import type { Fence } from '../../contracts/lanes.ts';
-import type { TurnPayload } from '../../contracts/ledger.ts';
+import type { CallerOptions } from '../../contracts/provider.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
+import type { FinishReason } from '../../contracts/provider.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { TurnApproval } from '../../contracts/records.ts';
+import type { TurnApproval } from '../../contracts/store/records.ts';
 import type { SubagentCall } from '../../contracts/subagents.ts';
 import type { UserRole } from '../../contracts/tool.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
@@ -25,14 +29,22 @@ export interface TurnIdentity {
   /** Set in a subagent: the turn that started it. */
   parentTurnId?: string | undefined;
   sessionKey: SessionKey;
+  /** Name of the folder of the session's files. */
+  folder: string;
   /** The address that the answer goes to. */
   address: Address;
   /** The user who is answered, the same in every chat. */
   userId: string;
+  /** Whose memories it reads and writes: the user's, or those of the end user that a client named. */
+  memoryOwner: string;
   /** Their name on the platform. */
   userName?: string | undefined;
+  /** An owner, when their message was accepted; for the prompt only. */
+  isOwner?: boolean | undefined;
   /** Looked up at the first tool call, because owners may be stored in the database. */
   userRole?: UserRole | undefined;
+  /** Who typed the whole message that it answers (`authorOf`); undefined when others, or a model, have a part in it. */
+  author?: string | undefined;
   /** In a group others read the answer. */
   place: 'private' | 'group';
   log: Log;
@@ -44,8 +56,12 @@ export interface TurnContext {
   prepared: PreparedProfile;
   /** The model that the message asked for; it wins over the profile's. */
   askedModel?: string | undefined;
+  /** What the caller asks of the answer; over HTTP only. */
+  options?: CallerOptions | undefined;
   /** Resolved at the first model call when nothing names one. */
   model?: string | undefined;
+  /** Models that failed in this turn, oldest first. */
+  triedModels?: readonly string[] | undefined;
   /** The parts of the prompt that are not the conversation. */
   promptContext: PromptContext;
   /** Messages of earlier turns. */
@@ -66,10 +82,14 @@ export interface TurnProgress {
   otherUsage: UnjournaledUsage;
   /** True when an earlier attempt may have shown text that is not in the journal. */
   restarted: boolean;
-  /** True when the last answer reached its maximum length. */
-  cutOff: boolean;
+  /** Why the last answer ended; undefined before the first, and for one that is in the journal. */
+  lastFinish?: FinishReason | undefined;
+  /** The turn waited for its caller's tools, and their results did not come in time. */
+  unanswered?: boolean | undefined;
   /** True for a turn that was planned before a crash, even if no plan came of it. */
   planned?: boolean | undefined;
+  /** The stored plan that the turn runs. */
+  toRun?: PlanToRun | undefined;
   /** The current state of the turn's plan, if it has one. */
   plan?: Plan | undefined;
   /** Approvals asked for in this turn, newest first. */
@@ -113,6 +133,19 @@ export function replySoFar(rows: TurnRows): Reply {
   const reply = new Reply();
   for (const { entry } of rows.answers()) reply.addCall(entry.content);
   return reply;
+}
+
+/**
+ * Tells readers that the text of these model calls is void. Whoever has it from a snapshot, which names no call, gets what
+ * stands. A subagent's text is no part of the turn's.
+ */
+export function emitReset(
+  turn: TurnIdentity & TurnProgress,
+  msgIds: readonly string[],
+  emit: (event: EventBody) => void,
+): void {
+  for (const msgId of msgIds) emit({ type: 'stream_reset', msgId });
+  if (turn.parentTurnId === undefined) emit({ type: 'snapshot', text: turn.reply.text });
 }
 
 /** The id of a turn's n-th model call. A repeated call keeps its id, after a `stream_reset` (B-37). */

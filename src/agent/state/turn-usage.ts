@@ -1,5 +1,5 @@
 /** Usage of a whole turn, by model. */
-import type { Ledger } from '../../contracts/ledger.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from './turn-state.ts';
 import { sumByModel } from './unjournaled-usage.ts';

@@ -1,6 +1,6 @@
 /** Usage of a turn's model calls that leave no answer in its journal, and sums of usage. */
 import type { Usage } from '../../contracts/provider.ts';
-import type { ContextEntry } from '../../contracts/records.ts';
+import type { ContextEntry } from '../../contracts/store/records.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 
 /**

@@ -1,37 +1,46 @@
 /** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
+import { describeIssues } from '../../lib/schema-issues.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
-import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import { GatewayError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { LaneHead, LaneStep } from '../../contracts/lanes.ts';
+import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
+import { mergeSources, storedSources, taints } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/risk.ts';
 import { systemInbound } from '../../contracts/receive.ts';
 import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
+import { markUntrusted } from '../prompt/marks.ts';
 import type { AgentShared } from '../deps.ts';
+import { Taint } from '../state/taint.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
+import type { SharedNow } from '../turn-settings.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 
 /** Longest part of the task that the report repeats, in UTF-16 units. */
 const TASK_SHOWN = 1_000;
+/** The sources of an error, which may quote what the subagent has read. */
+const UNKNOWN: readonly Source[] = ['local'];
 const STOPPED = 'It was stopped with its session: there is no result.';
 
 /** The handler of `agent:` lanes. A subagent's failure is its result; `StoreError`s go to the bus. */
-export function createSubagentHandler(shared: AgentShared): LaneHandler {
+export function createSubagentHandler(now: SharedNow): LaneHandler {
   return {
     async handle(head, signal) {
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) throw payload;
-      return await handleSubagent(shared, head, payload, signal);
+      return await handleSubagent(now(), head, payload, signal);
     },
     async onDeadLetter(head, error) {
+      const shared = now();
       shared.deps.log.error({ err: error, lane: head.lane }, 'subagent_dead');
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.deps.lanes.finish(head, error.message);
-      const text = `It could not be run: ${error.message}`;
-      const result = { text, completedNormally: false, usage: [] };
+      const text = `It could not be run: ${wordError(error, 'person')}`;
+      const result = { text, completedNormally: false, sources: UNKNOWN, usage: [] };
       return await report(shared, head, payload, result, error.message);
     },
   };
@@ -72,13 +81,15 @@ async function work(
       sessionKey: session,
       address: payload.address,
       userId: payload.userId,
+      memoryOwner: payload.memoryOwner ?? payload.userId,
+      folder: payload.folder,
       place: payload.place,
-      untrusted: false,
+      author: agentId,
       tools: new Set(payload.tools),
       profile: shared.models.profile(payload.profileId),
       model: payload.model,
       task,
-      source: payload.source,
+      taint: new Taint(payload.sources),
       past: [],
       approvals: [],
       mayAsk: false,
@@ -92,8 +103,8 @@ async function work(
   } catch (error) {
     if (isInterruption(error)) throw error;
     log.error({ err: error, agentId }, 'subagent_failed');
-    const text = `The subagent failed: ${toGatewayError(error).message}`;
-    return { text, completedNormally: false, usage: [] };
+    const text = `The subagent failed: ${wordError(toGatewayError(error), 'person')}`;
+    return { text, completedNormally: false, sources: UNKNOWN, usage: [] };
   }
 }
 
@@ -114,7 +125,7 @@ async function report(
     userId,
     usage: result.usage,
     announcement,
-    stoppedNote: contextRow(0, { kind: 'user', content: describe(payload, STOPPED) }),
+    stoppedNote: contextRow(0, stoppedNote(payload)),
     deadLetter,
   };
   const { heads, seq } = await shared.deps.subagents.finish(head, finish);
@@ -140,10 +151,19 @@ function announcementOf(payload: SubagentPayload, result: Result): SubagentFinis
     senderId: `agent:${agentId}`,
     senderName: 'subagent',
     content: describe(payload, `${ended} Its result:\n\n${result.text}`),
+    sources: mergeSources(payload.sources, result.sources),
     place,
     timestamp: Date.now(),
   });
   return { turnId: newId(), address, message, entry: 'runStream' };
+}
+
+/** What the model reads of a subagent that was stopped. A model wrote the task: it never counts as typed by the person. */
+function stoppedNote(payload: SubagentPayload) {
+  const { sources } = payload;
+  const note = describe(payload, STOPPED);
+  const content = taints(sources) ? markUntrusted('the task of a stopped subagent', note) : note;
+  return { kind: 'user' as const, content, ...(sources.length > 0 && { sources }) };
 }
 
 function describe({ agentId, task }: SubagentPayload, end: string): string {
@@ -162,12 +182,14 @@ const storedPayload = z.object({
   turnId: z.string(),
   address,
   userId: z.string(),
+  memoryOwner: z.string().optional(),
+  folder: z.string(),
   place: z.enum(['private', 'group']),
   profileId: z.string(),
   model: z.string().optional(),
   tools: z.array(z.string()),
   task: z.string(),
-  source: z.enum(['web', 'local', 'group', 'forwarded']).optional(),
+  sources: storedSources,
   deadline: z.number(),
 });
 
@@ -175,5 +197,5 @@ const storedPayload = z.object({
 function readPayload(stored: unknown): SubagentPayload | GatewayError {
   const read = storedPayload.safeParse(stored);
   if (read.success) return read.data;
-  return new GatewayError('bad_payload', `A queued subagent cannot be read: ${z.prettifyError(read.error)}`);
+  return new GatewayError('bad_payload', `A queued subagent cannot be read: ${describeIssues(read.error)}`);
 }

@@ -1,15 +1,17 @@
 /** A subagent: a turn inside another one, with its own journal and events and without a message (N-04, N-06). */
+import { isAnswered } from '../../contracts/event.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { Fence } from '../../contracts/lanes.ts';
-import type { Ledger } from '../../contracts/ledger.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { Usage } from '../../contracts/provider.ts';
-import type { ContextRecord, JournalRow } from '../../contracts/records.ts';
-import type { TextSource } from '../../contracts/risk.ts';
+import type { ContextRecord, JournalRow } from '../../contracts/store/records.ts';
+import { sourcesOfEntry } from '../../contracts/store/records.ts';
+import type { Source } from '../../contracts/risk.ts';
 import { SUBAGENT_TOKENS } from '../../contracts/subagents.ts';
 import type { ModelUsage } from '../../contracts/usage.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
@@ -19,9 +21,11 @@ import { NO_PART } from '../prompt/bootstrap-files.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
+import type { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnProgress } from '../state/turn-state.ts';
-import { CUT_OFF_MARK, runTurn } from '../turn/agent-loop.ts';
+import { runTurn } from '../turn/agent-loop.ts';
+import { CUT_OFF_MARK } from '../turn/failure-text.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
 
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
@@ -30,8 +34,11 @@ export interface Child extends Pick<
   | 'sessionKey'
   | 'address'
   | 'userId'
+  | 'memoryOwner'
+  | 'folder'
   | 'userName'
   | 'place'
+  | 'author'
   | 'model'
   | 'past'
   | 'approvals'
@@ -48,10 +55,8 @@ export interface Child extends Pick<
   tools: ReadonlySet<string>;
   profile: Profile;
   task: string;
-  /** The source of the task, where the turn has read others than its user. */
-  source: TextSource | undefined;
-  /** True when untrusted text that is not among the rows was read before the task was written. */
-  untrusted: boolean;
+  /** What was read before the task was written. */
+  taint: Taint;
   /** Milliseconds it may take from now on. */
   timeMs: number;
   log: Log;
@@ -65,6 +70,8 @@ export interface Child extends Pick<
 export interface SubagentResult {
   text: string;
   completedNormally: boolean;
+  /** Sources of everything it has read. */
+  sources: readonly Source[];
   /** Cost of its calls, by model. */
   usage: readonly ModelUsage[];
   /** The result was in the journal already. */
@@ -84,7 +91,7 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
   try {
     if (ended !== undefined) return { ...ended, usage: usageOf(turn), known: true };
     let last: EventBody['type'] | undefined;
-    const result = await runTurn(own, turn, { planning: true }, (event) => {
+    const result = await runTurn(own, turn, { planning: 'first' }, (event) => {
       bounds.count(event);
       // Only the parent's turn is announced as started, and the subagent's plan is not the session's todo list.
       const isParents =
@@ -92,7 +99,8 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
       if (!isParents) child.emit(event);
       last = event.type;
     });
-    return { ...resultOf(turn, result), usage: usageOf(turn), known: false };
+    const { sources } = turn.rows.taint;
+    return { ...resultOf(turn, result), sources, usage: usageOf(turn), known: false };
   } catch (error) {
     if (isInterruption(error) && !(error instanceof StoreError))
       await recordUnreported(shared.deps.ledger, turn);
@@ -129,7 +137,10 @@ function childTurn(
   bounds: AbortSignal,
 ): Turn {
   const profile = shared.forSubagent(child.profile, child.tools);
-  const rows = new TurnRows(child.task, journal, child.source);
+  const { sources } = child.taint;
+  // A task that was written when only the person had been read stands for what they typed.
+  const origin = sources.length === 0 ? { author: child.author } : { sources };
+  const rows = new TurnRows(child.task, journal, origin, child.taint);
   return {
     fence: child.fence,
     turnId: child.agentId,
@@ -137,10 +148,13 @@ function childTurn(
     sessionKey: child.sessionKey,
     address: child.address,
     userId: child.userId,
+    memoryOwner: child.memoryOwner,
+    folder: child.folder,
     userName: child.userName,
+    author: child.author,
     place: child.place,
     // A subagent knows its profile's prompt and its task, and nothing else.
-    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: child.untrusted },
+    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     profile,
     prepared: shared.prepare(profile),
     model: child.model,
@@ -152,7 +166,6 @@ function childTurn(
     reply: replySoFar(rows),
     otherUsage: new UnjournaledUsage(journal),
     restarted: child.restarted || journal.length > 0,
-    cutOff: false,
     mode: 'planner',
     signal: AbortSignal.any([child.signal, bounds]),
     toolSignal: AbortSignal.any([child.toolSignal, bounds]),
@@ -162,10 +175,11 @@ function childTurn(
 
 function knownResult(
   journal: readonly ContextRecord[],
-): Pick<SubagentResult, 'text' | 'completedNormally'> | undefined {
+): Pick<SubagentResult, 'text' | 'completedNormally' | 'sources'> | undefined {
   const found = journal.find(({ entry }) => entry.kind === 'agent_result');
   if (found?.entry.kind !== 'agent_result') return undefined;
-  return { text: found.entry.content, completedNormally: found.entry.completedNormally };
+  const { content: text, completedNormally } = found.entry;
+  return { text, completedNormally, sources: sourcesOfEntry(found.entry) };
 }
 
 /** After a normal end the text is the last answer; otherwise it is everything the subagent wrote and why it ended. */
@@ -173,9 +187,9 @@ function resultOf(
   turn: TurnProgress,
   result: TurnResult,
 ): Pick<SubagentResult, 'text' | 'completedNormally'> {
-  const completedNormally = result.reason === 'completed' && !result.isError;
+  const completedNormally = isAnswered(result.reason) && !result.isError;
   const last = turn.rows.answers().at(-1)?.entry.content ?? '';
-  const answer = turn.cutOff ? `${last}\n\n${CUT_OFF_MARK}` : last;
+  const answer = turn.lastFinish === 'length' ? `${last}\n\n${CUT_OFF_MARK}` : last;
   return { text: clipMiddle(completedNormally ? answer : result.text, MAX_RESULT_CHARS), completedNormally };
 }
 

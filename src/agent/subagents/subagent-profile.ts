@@ -1,11 +1,12 @@
 /** The profile of a subagent: its own prompt and limits, and never a tool that the parent does not have. */
+import { commonTools } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { NOT_FOR_SUBAGENTS } from '../../contracts/subagents.ts';
 
 /** The tools of a subagent: `subagentTools` of the profile, else `enabledTools`, without those that the parent lacks (N-11, B-32). */
 function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[] {
   const requested = profile.subagentTools.length > 0 ? profile.subagentTools : profile.enabledTools;
-  return requested.filter((name) => parents.has(name) && !NOT_FOR_SUBAGENTS.includes(name));
+  return commonTools(requested, parents).filter((name) => !NOT_FOR_SUBAGENTS.includes(name));
 }
 
 /** Gives the profile of a subagent. It is the same object each time, so that what is prepared for it is cached as long as the profile lives. */

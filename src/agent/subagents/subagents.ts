@@ -1,10 +1,10 @@
 /** The subagents of one turn: the limits on them, those it waits for, and those it starts in the background. */
 import type { TurnEmitter } from '../../contracts/bus.ts';
-import { toGatewayError } from '../../contracts/errors.ts';
+import { toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import { pause } from '../../lib/sleep.ts';
+import { toolsOf } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { TextSource } from '../../contracts/risk.ts';
 import {
   agentIdOf,
   MAX_SUBAGENTS_AT_ONCE,
@@ -13,7 +13,6 @@ import {
   SPAWN_TOOL,
 } from '../../contracts/subagents.ts';
 import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/subagents.ts';
-import { turnTaint } from '../tools/approval-gate.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
@@ -142,6 +141,11 @@ async function profileOf({ shared, turn, profileId }: Parent, asked: string | un
   return found ?? (asked === undefined ? turn.profile : undefined);
 }
 
+/** The tools that a subagent may have: its own where the turn's profile delegates to it, else at most those of the turn (N-11). */
+function toolsFor(turn: TurnContext, profile: Profile): string[] {
+  return turn.profile.delegatesTo.includes(profile.id) ? toolsOf(profile) : [...turn.prepared.tools.keys()];
+}
+
 /** The profile's own model, else the model of the turn (N-09). */
 function modelOf({ turn }: Parent, profile: Profile): string | undefined {
   return profile.id === turn.profile.id ? turn.model : (profile.model ?? turn.model);
@@ -152,15 +156,17 @@ async function runAndWait(parent: Parent, call: Call, task: string, profile: Pro
   const { shared, turn } = parent;
   const { agentId, shown } = call;
   shown.begin(profile.id, task);
-  const { text, completedNormally } = await runToResult(parent, call, task, profile).catch(failed);
+  const { text, completedNormally, sources } = await runToResult(parent, call, task, profile).catch(failed);
   shown.end(text, completedNormally);
   turn.log.info({ agentId, completedNormally }, 'subagent_ended');
-  return { kind: 'finished', agentId, text, completedNormally };
+  return { kind: 'finished', agentId, text, completedNormally, sources };
 
-  function failed(error: unknown): Pick<SubagentResult, 'text' | 'completedNormally'> {
+  function failed(error: unknown): Pick<SubagentResult, 'text' | 'completedNormally' | 'sources'> {
     if (isInterruption(error)) throw error;
     shared.deps.log.error({ err: error, agentId }, 'subagent_failed');
-    return { text: `The subagent failed: ${toGatewayError(error).message}`, completedNormally: false };
+    const text = `The subagent failed: ${wordError(toGatewayError(error), 'person')}`;
+    // The error may quote what it has read, which is unknown here.
+    return { text, completedNormally: false, sources: ['local'] };
   }
 }
 
@@ -177,15 +183,17 @@ async function runToResult(
     sessionKey: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
+    memoryOwner: turn.memoryOwner,
+    folder: turn.folder,
     userName: turn.userName,
     place: turn.place,
-    untrusted: turn.promptContext.untrusted,
-    tools: new Set(turn.prepared.tools.keys()),
+    author: turn.author,
+    tools: new Set(toolsFor(turn, profile)),
     profile,
     model: modelOf({ shared, turn, reader, ...parent }, profile),
     task,
     // The task was made of all that the turn has read.
-    source: sourceOfTask(reader),
+    taint: reader.rows.taint.fork(),
     past: [...reader.past, reader.rows.user, ...reader.rows.steps],
     approvals: turn.approvals,
     timeMs: shared.limits.subagentMs,
@@ -196,8 +204,8 @@ async function runToResult(
     emit: (body) => shown.emit(body),
   });
   if (result.known) return result;
-  const { text, completedNormally, usage } = result;
-  const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally });
+  const { text, completedNormally, sources, usage } = result;
+  const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally, sources });
   const end = { turnId: turn.turnId, userId: turn.userId, usage, result: row };
   await shared.deps.subagents.close(turn.fence, { agentId, session: turn.sessionKey }, end);
   return result;
@@ -218,12 +226,14 @@ async function startInBackground(
     session: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
+    memoryOwner: turn.memoryOwner,
+    folder: turn.folder,
     place: turn.place,
     profileId: profile.id,
     model: modelOf(parent, profile),
-    tools: [...turn.prepared.tools.keys()],
+    tools: toolsFor(turn, profile),
     task,
-    source: sourceOfTask(reader),
+    sources: [...reader.rows.taint.sources],
     deadline: Date.now() + shared.limits.backgroundMs,
   };
   const started = await subagents.start(
@@ -242,15 +252,6 @@ async function startInBackground(
   shown.detach();
   if (started.kind === 'started') background.run(started);
   return { kind: 'started', agentId };
-}
-
-/** Sources from the least to the most trusted: those that may hold private text come first. */
-const LEAST_TRUSTED_FIRST: readonly TextSource[] = ['local', 'web', 'forwarded', 'group'];
-
-/** The least trusted source that the turn has read besides its user: its text may stand anywhere in the task. */
-function sourceOfTask(reader: TurnContext & TurnProgress): TextSource | undefined {
-  const { sources } = turnTaint(reader);
-  return LEAST_TRUSTED_FIRST.find((source) => sources.has(source));
 }
 
 /** Counts the subagents of a turn against their limits. */

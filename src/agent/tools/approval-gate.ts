@@ -1,12 +1,14 @@
 /** The approval gate before every tool call: a dangerous call waits until a human approves exactly this call (S-45). */
 import { createHash } from 'node:crypto';
-import type { ApprovalSubject } from '../../contracts/approvals.ts';
+import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs, visibleText } from '../../contracts/approvals.ts';
+import type { ApprovalSubject, NamedFile } from '../../contracts/approvals.ts';
+import { ToolError } from '../../contracts/errors.ts';
 import { cleanJson, sortKeys } from '../../lib/json.ts';
-import type { Tool } from '../../contracts/tool.ts';
+import type { SessionFiles, Tool } from '../../contracts/tool.ts';
 import { judgeCall, mustAsk } from './risk.ts';
-import { taintOf } from './taint.ts';
 import { failure } from './tool-run.ts';
 import type { Outcome } from './tool-run.ts';
+import type { Reader } from './unasked-reads.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Thrown where a turn must wait for a human: the turn handler then parks the turn. */
@@ -36,43 +38,76 @@ type Gated = TurnIdentity &
   Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'approvals'> &
   Pick<Turn, 'mayAsk'> &
-  TaintInput;
+  ReaderInput;
 
-/** The parts of a turn that determine its taint. */
-type TaintInput = Pick<TurnContext, 'past' | 'promptContext'> & Pick<TurnProgress, 'rows'>;
+/** The parts of a turn that its calls are judged by. */
+type ReaderInput = Pick<TurnContext, 'past'> & Pick<TurnProgress, 'rows'> & Pick<TurnIdentity, 'author'>;
 
 /**
- * Undefined when the call may run; an error result for the model when a human denied it, or nobody answered in time. The
- * approval is bound to the call's key and exact arguments: a call that differs from what was shown does not run. Throws
- * `ApprovalWait` when nobody has been asked yet.
+ * Undefined when the call may run; an error result for the model when a human denied it, nobody answered in time, or
+ * nobody can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
+ * name: a call that differs from what was shown is asked about anew. Throws `ApprovalWait` when somebody must be asked.
  */
-export function passGate(turn: Gated, call: GatedCall): Outcome | undefined {
+export async function passGate(
+  turn: Gated,
+  call: GatedCall,
+  files: Pick<SessionFiles, 'named'>,
+): Promise<Outcome | undefined> {
   const { callKey, toolCallId, tool, args, agentId } = call;
-  const approval = turn.approvals.find((one) => one.callKey === callKey);
+  const asked = turn.approvals.filter((one) => one.callKey === callKey);
+  const [newest] = asked;
   // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
-  if (approval?.decision === 'denied') return failure(refusalText(tool.name, approval.decidedBy));
-  const judgement = judgeCall(tool, args, turnTaint(turn));
+  if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest.decidedBy));
+  const judgement = judgeCall(tool, args, readerOf(turn));
   if (!mustAsk(turn.profile, judgement)) return undefined;
-  const digest = digestOf(turn.sessionKey, call);
-  if (approval === undefined) {
-    if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
-    const { userId, address } = turn;
-    const { warning } = judgement;
-    const subject = { callKey, toolCallId, tool: tool.name, args, digest, warning, userId, address, agentId };
-    throw new ApprovalWait(subject);
-  }
-  if (approval.digest === digest) return undefined;
-  return failure(`Not run: a different call of ${tool.name} was approved.`);
+  if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
+  const { length } = shownArgs(args);
+  if (length > MAX_ASKED_CHARS) return failure(tooLongToAsk(tool.name, length));
+  const words = tool.files?.(args) ?? [];
+  const named = await files.named(turn.folder, words, tool.filesIn?.bind(tool)).catch(asToolError);
+  if (named instanceof ToolError) return failure(`Not run: ${named.message}`);
+  const digest = digestOf(turn.sessionKey, call, named);
+  if (newest?.digest === digest) return undefined;
+  if (asked.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
+  const { userId, address } = turn;
+  const warning = newest === undefined ? judgement.warning : `${judgement.warning} ${CHANGED}`;
+  const what = { tool: tool.name, args, ...(named.length > 0 && { files: shownFiles(named, length) }) };
+  throw new ApprovalWait({ callKey, toolCallId, ...what, digest, warning, userId, address, agentId });
 }
 
-/** The current taint of the turn's context. */
-export function turnTaint({ past, rows, promptContext }: TaintInput): ReturnType<typeof taintOf> {
-  return taintOf([...past, rows.user, ...rows.steps], promptContext.untrusted ? ['local'] : []);
+/** Added to the reason of a call that is asked about anew. */
+const CHANGED =
+  'You approved this before, but it or a file that it names has changed since: please look again.';
+
+function asToolError(error: unknown): ToolError {
+  if (error instanceof ToolError) return error;
+  throw error;
 }
 
-/** Equal for the same call with the same arguments, in whatever order their fields are. */
-function digestOf(sessionKey: string, { callKey, tool, args }: GatedCall): string {
-  const whole = cleanJson(sortKeys([sessionKey, callKey, tool.name, args]));
+/** The files with their texts as long as these fit beside the arguments; without its text a file shows its digest. */
+function shownFiles(named: readonly NamedFile[], used: number): NamedFile[] {
+  let room = MAX_ASKED_CHARS - used;
+  return named.map((file) => {
+    if (!('text' in file) || file.text === undefined) return file;
+    room -= visibleText(file.text).length;
+    if (room >= 0) return file;
+    const { text: _, ...rest } = file;
+    return rest;
+  });
+}
+
+function readerOf({ past, rows, author }: ReaderInput): Reader {
+  return { taint: rows.taint, rows: [...past, rows.user, ...rows.steps], author };
+}
+
+/** Equal for the same call with the same arguments, in whatever order their fields are, and the same content of its files. */
+function digestOf(
+  sessionKey: string,
+  { callKey, tool, args }: GatedCall,
+  named: readonly NamedFile[],
+): string {
+  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
+  const whole = cleanJson(sortKeys([sessionKey, callKey, tool.name, args, files]));
   return createHash('sha256').update(whole).digest('hex');
 }
 
@@ -81,6 +116,17 @@ function cannotAsk(name: string): string {
     `Not run: ${name} needs the approval of a human, and a background subagent cannot ask for it. ` +
     'State in your result what you wanted to do and why, so that the main agent can do it.'
   );
+}
+
+function tooLongToAsk(name: string, length: number): string {
+  return (
+    `Not run: ${name} needs the approval of a person, who is shown all of its arguments. These have ${length} characters; ` +
+    `at most ${MAX_ASKED_CHARS} can be asked about. Make several smaller calls of it.`
+  );
+}
+
+function keepsChanging(name: string): string {
+  return `Not run: the files that this call of ${name} names changed each time after it was approved, ${MAX_ASKED} times. Tell the user.`;
 }
 
 function refusalText(name: string, decidedBy: string): string {

@@ -4,17 +4,21 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/subagents.ts';
-import type { ToolContext, UserRole } from '../../contracts/tool.ts';
-import { passGate, turnTaint } from './approval-gate.ts';
+import type { Tool, ToolContext } from '../../contracts/tool.ts';
+import { passGate } from './approval-gate.ts';
+import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { checkCall, executeTool, failure } from './tool-run.ts';
+import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts';
+import { roleOf } from './user-role.ts';
 import type { Outcome } from './tool-run.ts';
+import { sentBy } from './unasked-reads.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
  * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
- * `ApprovalWait` where a human must approve first, and, between two calls, the signal's reason.
+ * `ApprovalWait` where a human must approve first, `CallerWait` once only calls of the caller's tools are left,
+ * `GatewayError` when their results did not come in time, and, between two calls, the signal's reason.
  */
 export async function runToolCalls(
   shared: AgentShared,
@@ -22,6 +26,7 @@ export async function runToolCalls(
   { n, answer }: { n: number; answer: Answer },
   emit: Emit,
 ): Promise<void> {
+  const forCaller = callerCalls(turn, n, answer);
   for (const batch of batchesOf(answer.toolCalls, turn)) {
     const siblings = new AbortController();
     const signal = AbortSignal.any([turn.signal, siblings.signal]);
@@ -30,6 +35,8 @@ export async function runToolCalls(
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
   }
   turn.signal.throwIfAborted();
+  announceResults(turn, forCaller, n, emit);
+  waitForCaller(turn, forCaller, emit);
 }
 
 /**
@@ -74,6 +81,7 @@ function batchesOf(
   const batches: Pick<PendingCall, 'callIndex' | 'call'>[][] = [];
   let last: string | undefined;
   for (const [callIndex, call] of calls.entries()) {
+    if (isCallersTool(turn, call.name)) continue;
     const name = turn.prepared.tools.get(call.name)?.sideBySide === true ? call.name : undefined;
     if (name !== undefined && name === last) batches.at(-1)?.push({ callIndex, call });
     else batches.push([{ callIndex, call }]);
@@ -90,40 +98,68 @@ async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall,
   const { id: toolCallId, name, args } = call;
   emit({ type: 'tool_call', toolCallId, name, args });
   const outcome = await runCall(shared, turn, pending, emit);
-  const { content, isError } = outcome;
-  const entry = { toolCallId, toolName: name, callIndex, ...outcome };
-  const row = turn.rows.add(n, { kind: 'tool_result', ...entry });
-  await shared.deps.ledger.toolResult(
-    turn.fence,
-    turn.turnId,
-    n,
-    { kind: 'tool_result', ...entry },
-    row.tokens,
-  );
+  const { from: _from, ...result } = outcome;
+  const content = contentForModel(name, outcome);
+  const entry = {
+    kind: 'tool_result' as const,
+    toolCallId,
+    toolName: name,
+    callIndex,
+    ...result,
+    content,
+  };
+  const row = turn.rows.add(n, entry);
+  await shared.deps.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
   turn.rows.journaled([row]);
-  emit({ type: 'tool_result', toolCallId, name, result: content, isError });
+  emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
 
+/** `sent` is what a read has sent out. */
 async function runCall(
   shared: AgentShared,
   turn: Turn,
   { n, callIndex, call, signal }: PendingCall,
   emit: Emit,
-): Promise<Outcome> {
+): Promise<Outcome & { sent?: string }> {
   const checked = checkCall(call, turn.prepared.tools);
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const begun = turn.rows.intended(n, callIndex);
   if ('refusal' in checked) return begun ? outcomeUnknown(call.name, emit) : checked.refusal;
   const { tool, args } = checked;
-  const workspace = await shared.deps.workspace(turn.sessionKey).catch(toGatewayError);
-  if (workspace instanceof GatewayError) return failure(workspace.message);
-  const callKey = `${turn.turnId}.${n}.${callIndex}`;
   if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, emit);
-  // A call that was begun had passed the gate.
+  const ready = { tool, args, begun, callKey: `${turn.turnId}.${n}.${callIndex}` };
+  const run = (): Promise<Outcome & { sent?: string }> =>
+    runReady(shared, turn, { n, callIndex, call, signal }, ready, emit);
+  // From the look at the files that a call names to its end, no other call changes one.
+  return tool.files === undefined ? await run() : await shared.fileLock.run(turn.folder, signal, run);
+}
+
+/** A call whose arguments are valid. */
+interface ReadyCall {
+  tool: Tool;
+  args: unknown;
+  callKey: string;
+  /** It was begun before a crash, so it had passed the gate. */
+  begun: boolean;
+}
+
+async function runReady(
+  shared: AgentShared,
+  turn: Turn,
+  { n, callIndex, call, signal }: PendingCall,
+  { tool, args, callKey, begun }: ReadyCall,
+  emit: Emit,
+): Promise<Outcome & { sent?: string }> {
+  const { files } = shared.deps;
+  const workspace = await files.open(turn.folder).catch(toGatewayError);
+  if (workspace instanceof GatewayError) return failure(workspace.message);
   const agentId = turn.parentTurnId === undefined ? undefined : turn.turnId;
-  const refusal = begun ? undefined : passGate(turn, { callKey, toolCallId: call.id, tool, args, agentId });
+  const gated = { callKey, toolCallId: call.id, tool, args, agentId };
+  const refusal = begun
+    ? undefined
+    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, files)));
   if (refusal !== undefined) return refusal;
-  const userRole = (turn.userRole ??= await roleOf(shared, turn.userId));
+  const userRole = (turn.userRole ??= await roleOf(shared.deps, turn.userId));
   if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
@@ -131,6 +167,7 @@ async function runCall(
     sessionKey: turn.sessionKey,
     address: turn.address,
     userId: turn.userId,
+    memoryOwner: turn.memoryOwner,
     userRole,
     userName: turn.userName,
     model: turn.model,
@@ -140,9 +177,10 @@ async function runCall(
     profileId: turn.profile.id,
     stepValidation: turn.profile.stepValidationEnabled,
     workspace,
+    folder: turn.folder,
     skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),
     callKey,
-    tainted: turnTaint(turn).sources.size > 0,
+    sources: turn.rows.taint.sources,
     signal: turn.toolSignal,
     log: turn.log,
     // Events of an abandoned tool are dropped: its call has a result already.
@@ -151,15 +189,43 @@ async function runCall(
     },
     spawn: subagent?.spawn,
   };
+  const reach = tool.reach(args);
+  const sent = typeof reach === 'string' ? undefined : sentBy(reach);
+  if (sent !== undefined) turn.rows.taint.noteSent(sent);
   const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
   running = false;
+  // Before the result is stored, so that whichever node goes on finds what it tells of.
+  const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();
-  return outcome;
+  const told =
+    unshared.length === 0 ? outcome : { ...outcome, content: outcome.content + onlyHere(unshared) };
+  return sent === undefined ? told : { ...told, sent };
 }
 
-async function roleOf({ deps }: AgentShared, userId: string): Promise<UserRole> {
-  if (userId === 'system') return 'system';
-  return (await deps.isOwner(userId)) ? 'owner' : 'user';
+/** Paths that one result names. */
+const MAX_TOLD_PATHS = 20;
+
+/** What the model reads of files that only this node has. */
+function onlyHere(paths: readonly string[]): string {
+  const names = paths.slice(0, MAX_TOLD_PATHS).join(', ');
+  return `\n(Too large to share with the other gateways, which will not find it: ${names}.)`;
+}
+
+/**
+ * Only a subagent can work while a person is asked: its turn, or the turn it reports to, waits. What was shown must be
+ * what runs, so it changes no file meanwhile. It does not wait, because the answer may take an hour.
+ */
+async function refuseWhileAsking(
+  { deps }: AgentShared,
+  turn: TurnIdentity,
+  { tool, callKey }: Pick<ReadyCall, 'tool' | 'callKey'>,
+): Promise<Outcome | undefined> {
+  if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
+  if (!(await deps.approvals.asksOther(turn.sessionKey, callKey))) return undefined;
+  return failure(
+    `Not run: a person is being asked about another call of this chat, and until it has run no file is changed. ` +
+      'Go on with other work and try again later, or state in your result what you wanted to change.',
+  );
 }
 
 /** T3. */

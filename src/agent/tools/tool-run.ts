@@ -1,18 +1,29 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
-import { z } from 'zod';
 import { LaneAbort } from '../../contracts/bus.ts';
+import { describeIssues } from '../../lib/schema-issues.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
-import type { TextSource } from '../../contracts/risk.ts';
+import { pageSource, taints } from '../../contracts/risk.ts';
+import type { ResultSource, Source } from '../../contracts/risk.ts';
 import type { Tool, ToolContext, ToolResult } from '../../contracts/tool.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
+import { markUntrusted } from '../prompt/marks.ts';
 
 /** Result of one call, for the model. */
 export interface Outcome {
   content: string;
   isError: boolean;
-  /** The source of its text, where it is not the gateway itself. */
-  source?: TextSource | undefined;
+  /** The sources of its text, where it is not the gateway itself. */
+  sources?: readonly Source[] | undefined;
+  /** Name of the source. */
+  from?: string | undefined;
+  /** Addresses that it lists, in its order. */
+  addresses?: readonly string[] | undefined;
+}
+
+/** The result as the model reads it: text of others stands between marks. */
+export function contentForModel(toolName: string, { content, sources = [], from }: Outcome): string {
+  return taints(sources) ? markUntrusted(from ?? `the tool ${toolName}`, content) : content;
 }
 
 /** A valid call, or the error result of an invalid one. */
@@ -26,12 +37,13 @@ export function checkCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Che
     return { refusal: failure(`There is no tool "${call.name}". The tools are: ${names}.`) };
   }
   if (call.malformed !== undefined) {
-    return { refusal: failure(`The arguments of ${tool.name} are not a JSON object: ${call.malformed}`) };
+    const what = `Malformed arguments for ${tool.name}: not a JSON object, or nested too deep.`;
+    return { refusal: failure(`${what} Call it again with a JSON object. They were: ${call.malformed}`) };
   }
   try {
     const parsed = tool.parameters.safeParse(call.args);
     if (parsed.success) return { tool, args: parsed.data };
-    return { refusal: failure(`Wrong arguments for ${tool.name}:\n${z.prettifyError(parsed.error)}`) };
+    return { refusal: failure(`Wrong arguments for ${tool.name}:\n${describeIssues(parsed.error)}`) };
   } catch (error) {
     return { refusal: failure(`Wrong arguments for ${tool.name}: ${messageOf(error)}`) };
   }
@@ -49,11 +61,16 @@ export async function executeTool(
 ): Promise<Outcome> {
   const outcome = await runWithLimit(tool, args, ctx, limitMs);
   // An error may quote what the tool read, so it has the same source.
-  const { source = tool.results, ...rest } = outcome;
-  return source === 'operator' ? rest : { ...rest, source };
+  const { source, sources = sourcesOf(source ?? tool.results, outcome.from), ...rest } = outcome;
+  return sources.length === 0 ? rest : { ...rest, sources };
 }
 
-type RawOutcome = Omit<Outcome, 'source'> & Pick<ToolResult, 'source'>;
+type RawOutcome = Outcome & Pick<ToolResult, 'source'>;
+
+function sourcesOf(source: ResultSource, from = ''): readonly Source[] {
+  if (source === 'operator') return [];
+  return [source === 'web' ? pageSource(from) : source];
+}
 
 async function runWithLimit(
   tool: Tool,
@@ -69,8 +86,8 @@ async function runWithLimit(
   try {
     signal.throwIfAborted();
     const run = Promise.resolve(tool.execute(args, { ...ctx, signal }));
-    const { content, isError, source } = await Promise.race([run, ended.promise]);
-    return { content: readable(content), isError: isError ?? false, source };
+    const { content, isError, ...rest } = await Promise.race([run, ended.promise]);
+    return { ...rest, content: readable(content), isError: isError ?? false };
   } catch (error) {
     if (limit.aborted) return failure(unfinished(tool, `did not finish within ${limitMs / 1_000} s`));
     if (ctx.signal.aborted) return failure(unfinished(tool, 'was stopped before it finished'));

@@ -2,17 +2,21 @@
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, StoreError } from '../../contracts/errors.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
+import type { TurnFailure } from '../../contracts/store/records.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import { checkCalls, checkFormat } from '../model/caller-options.ts';
+import { endOfAnswer, failureText, turnReader } from './failure-text.ts';
 import { askModel } from './iteration.ts';
 import { takeSteering } from './queue-modes.ts';
 import { runPlan } from '../executor/run-plan.ts';
 import { followTodos, settlePlan } from '../planner/follow-plan.ts';
-import { planTurn } from '../planner/plan-turn.ts';
-import { followSwitch } from '../profiles/follow-switch.ts';
+import { planOnCall, planOnly, planTurn } from '../planner/plan-turn.ts';
+import { followSwitch, followTools } from '../profiles/follow-switch.ts';
 import { isSilent } from './silent-token.ts';
+import { optionsOfCall } from '../tools/caller-calls.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
-import { callMsgId } from '../state/turn-state.ts';
+import { callMsgId, emitReset } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Result of a turn. `text` is shown to users; the rows to commit with it are still fresh in the turn. */
@@ -20,21 +24,21 @@ export interface TurnResult {
   reason: TurnEndReason;
   text: string;
   isError: boolean;
+  failure?: TurnFailure | undefined;
 }
 
 /** Appended to a turn that its user stopped. */
 export const STOPPED_MARK = '*(stopped)*';
 /** Appended to a turn that was interrupted by the next message. */
 export const INTERRUPTED_MARK = '*(interrupted by your next message)*';
-/** Shown instead of an empty answer. */
-export const EMPTY_ANSWER = 'The model gave an empty answer. Please ask again, perhaps in other words.';
-/** Appended to an answer that reached its maximum length. */
-export const CUT_OFF_MARK = '*(cut off: the answer reached its maximum length)*';
 
 /** Options of a turn. */
 export interface TurnOptions {
-  /** Makes a plan first where the profile enables it (N-14); false for schedules and whole completions (N-02, N-03). */
-  planning: boolean;
+  /**
+   * `first`: makes a plan where the profile enables it (N-14), or begins the run of a stored one, and carries it out.
+   * `never`: for schedules and whole completions (N-02, N-03). `only`: makes a plan, stores it and ends.
+   */
+  planning: 'first' | 'never' | 'only';
   /** Shortens the history of earlier turns before the first model call; undefined where there is none. */
   compress?: (emit: Emit) => Promise<void>;
 }
@@ -53,19 +57,27 @@ export async function runTurn(
   emit({ type: 'turn_started' });
   if (turn.restarted) {
     // Text after the last journaled answer will be streamed again, or never.
-    emit({ type: 'stream_reset', msgId: openMsgId(turn) });
-    emit({ type: 'stream_reset', msgId: endMsgId(turn) });
+    emitReset(turn, [openMsgId(turn), endMsgId(turn)], emit);
   }
   let result: TurnResult;
   try {
+    // Before the first prompt is made, because what others wrote of the tools is part of each.
+    followTools(shared, turn);
     await compress?.(emit);
-    if (planning) {
+    if (planning === 'first') {
       await planTurn(shared, turn, emit);
-      await runPlan(shared, turn, emit);
+      await runPlan(shared, turn, 1, emit);
     }
-    result = await iterate(shared, turn, emit);
+    result =
+      planning === 'only'
+        ? endWith(
+            turn,
+            { reason: 'completed', text: await planOnly(shared, turn, emit), isError: false },
+            emit,
+          )
+        : await iterate(shared, turn, emit);
   } catch (error) {
-    result = endEarly(turn, error, emit);
+    result = await endEarly(shared, turn, error, emit);
   }
   await settlePlan(shared, turn, result.reason, emit);
   return result;
@@ -76,28 +88,37 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
   for (let n = 1; n <= turn.profile.maxIterations; n += 1) {
     turn.signal.throwIfAborted();
     await takeSteering(shared, turn, n, emit);
+    followTools(shared, turn);
     const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
+    checkCalls(answer.toolCalls, optionsOfCall(turn, n));
     if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
     await runToolCalls(shared, turn, { n, answer }, emit);
     await followTodos(shared, turn, n, emit);
     await followSwitch(shared, turn, n);
+    if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
   }
   return endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
 }
 
 /** The parts of a turn that its end reads. */
-type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken'>;
+type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken' | 'options'>;
 
+/** Throws `GatewayError('invalid_answer')` for a text that has not the form that was asked for. */
 function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
-  if (answer.content.trim() === '') {
-    return endWith(turn, { reason: 'completed', text: EMPTY_ANSWER, isError: true }, emit);
-  }
-  if (turn.cutOff) return endWith(turn, { reason: 'completed', text: CUT_OFF_MARK, isError: false }, emit);
-  return { reason: 'completed', text: turn.reply.text, isError: false };
+  const { reason, mark, isError } = endOfAnswer(answer.content, turn.lastFinish);
+  if (mark !== undefined) return endWith(turn, { reason, text: mark, isError }, emit);
+  // A refusal is no answer, so it has no form to keep.
+  if (turn.options !== undefined && reason === 'completed') checkFormat(turn.reply.text, turn.options);
+  return { reason, text: turn.reply.text, isError };
 }
 
 /** Ends a turn that was stopped or failed; rethrows errors after which another node, a restart or the dead letters take over. */
-function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
+async function endEarly(
+  { deps }: AgentShared,
+  turn: EndingTurn,
+  error: unknown,
+  emit: Emit,
+): Promise<TurnResult> {
   if (error instanceof LaneAbort) {
     const { code } = error;
     if (code === 'interrupted') {
@@ -109,7 +130,8 @@ function endEarly(turn: EndingTurn, error: unknown, emit: Emit): TurnResult {
   }
   if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
   turn.log.warn({ err: error }, 'turn_failed');
-  return endWith(turn, { reason: 'failed', text: failureText(error), isError: true }, emit);
+  const text = failureText(error, await turnReader(deps, turn));
+  return { ...endWith(turn, { reason: 'failed', text, isError: true }, emit), failure: failureOf(error) };
 }
 
 /**
@@ -159,7 +181,7 @@ function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   return `${limit} Tools used so far: ${done}.${next}`;
 }
 
-/** The text of a turn that failed. */
-export function failureText(error: GatewayError): string {
-  return `Sorry, this could not be answered. ${error.message}`;
+/** Why a turn failed. */
+export function failureOf({ code, retryAfterMs }: GatewayError): TurnFailure {
+  return { code, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

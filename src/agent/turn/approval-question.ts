@@ -1,13 +1,10 @@
 /** The message that asks for an approval, with its buttons, and the same message after the decision (S-37). */
-import { buttonValue } from '../../contracts/approvals.ts';
-import type { ApprovalRecord, ApprovalSubject } from '../../contracts/approvals.ts';
-import type { DeliveryPayload } from '../../contracts/ledger.ts';
-import { clipMiddle } from '../../lib/text.ts';
+import { approvalRef, buttonValue, shownArgs, visibleText } from '../../contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalSubject, NamedFile } from '../../contracts/approvals.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
 
-/** Longest arguments shown in a chat, in UTF-16 units: the question fits one message on every platform. */
-const MAX_SHOWN_ARGS = 1_000;
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
 
@@ -51,32 +48,43 @@ function deliveryOf(
 ): DeliveryPayload | undefined {
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
-  const text = visible(JSON.stringify(subject.args, null, 2) ?? '');
-  const rest = `This is only a part: the arguments have ${text.length} characters. The page shows all of them.`;
+  // Never cut: delivery makes as many messages of it as it needs, the buttons below the last one.
   const content = [
     `${title} \`${subject.tool}\``,
-    fenced(clipMiddle(text, MAX_SHOWN_ARGS)),
-    ...(text.length > MAX_SHOWN_ARGS ? [rest] : []),
+    fenced(shownArgs(subject.args), 'json'),
+    ...(subject.files ?? []).map(describeFile),
     subject.warning,
     ending,
   ];
   const message = { ...place, content: content.filter(Boolean).join('\n\n'), media: [], buttons };
-  return { ref: `approval:${id}`, message };
+  return { ref: approvalRef(id), message };
 }
 
-/** Replaces invisible and direction-changing characters by their code points, so that the text shown is the text that runs. */
-function visible(text: string): string {
-  return text.replaceAll(/[^\P{C}\n]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
+/** A file that the arguments or another file name, with its content where that is short. */
+function describeFile(file: NamedFile): string {
+  const by = file.namedIn === undefined ? 'above' : `in \`${inline(file.namedIn)}\``;
+  const name = `Named ${by}: \`${inline(file.path)}\``;
+  if ('problem' in file) return `${name}, which cannot be shown. ${visibleText(file.problem)}`;
+  const { bytes, sha256, text, mayNameMore } = file;
+  const more = mayNameMore === true ? ` ${MAY_NAME_MORE}` : '';
+  const heading = `${name}, ${bytes} bytes, SHA-256 \`${sha256}\``;
+  if (text === undefined) return `${heading}. It is too long to be shown, or no text.${more}`;
+  return text === '' ? `${heading}.` : `${heading}:${more}\n\n${fenced(visibleText(text), '')}`;
 }
 
-function fenced(text: string): string {
+const MAY_NAME_MORE = 'It may name further files, which are not shown and not part of what you approve.';
+
+function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = '`'.repeat(longest + 1);
-  return `${fence}json\n${text}\n${fence}`;
+  return `${fence}${language}\n${text}\n${fence}`;
 }
 
 function shownName(name: string): string {
-  return visible(name).replaceAll('`', "'").replaceAll('\n', ' ').slice(0, MAX_NAME).toWellFormed();
+  return inline(name).slice(0, MAX_NAME).toWellFormed();
+}
+
+/** On one line, between backticks. */
+function inline(text: string): string {
+  return visibleText(text).replaceAll('`', "'").replaceAll('\n', ' ');
 }

@@ -1,5 +1,5 @@
 /** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
-import { ProviderError } from '../../contracts/errors.ts';
+import { ProviderError, wordError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
@@ -12,12 +12,17 @@ import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { MAX_CALLS_RUN, RETRY_CAP_MS } from '../deps.ts';
 import type { AgentLimits, AgentShared, Emit } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
+import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { streamAnswer } from '../model/model-call.ts';
 import type { ModelCall } from '../model/model-call.ts';
+import { turnReader } from './failure-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import { callMsgId } from '../state/turn-state.ts';
+import { optionsOfCall } from '../tools/caller-calls.ts';
+import { callMsgId, emitReset } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
+/** How much longer the pauses are before a server is asked again that limits its calls. */
+const RATE_LIMIT_FACTOR = 4;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
 
@@ -28,7 +33,7 @@ const PLAN_SHARE = 0.25;
  */
 export async function askModel(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<Answer> {
   const msgId = callMsgId(turn, n);
-  const attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
+  let attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
   for (;;) {
     const call: ModelCall = {
       provider: shared.deps.provider,
@@ -47,10 +52,14 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
+      if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
+        attempts = { shrunk: false, repeated: false, waits: 0 };
+        continue;
+      }
       await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
       continue;
     }
-    turn.cutOff = response.finishReason === 'length';
+    turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
   }
@@ -65,7 +74,7 @@ async function storeAnswer(
   const answer: Answer = {
     kind: 'assistant',
     content: response.content,
-    toolCalls: response.toolCalls,
+    toolCalls: callsOf(response.toolCalls, turn.options),
     msgId: callMsgId(turn, n),
     usage: response.usage,
     ...(turn.model !== undefined && { model: turn.model }),
@@ -73,7 +82,7 @@ async function storeAnswer(
     ...turn.otherUsage.takeUnreported(),
   };
   turn.rows.add(n, answer);
-  for (const [callIndex, call] of response.toolCalls.entries()) {
+  for (const [callIndex, call] of answer.toolCalls.entries()) {
     if (callIndex < MAX_CALLS_RUN) continue;
     const content = `Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run. Ask for the rest again.`;
     const names = { toolCallId: call.id, toolName: call.name };
@@ -107,7 +116,7 @@ interface BrokenCall {
 
 /** Drops the text of a broken call and waits until it may be repeated. Throws its error when it must not be. */
 async function prepareRepeat(
-  { limits }: AgentShared,
+  { deps, limits }: AgentShared,
   turn: Turn,
   { n, call, attempts, error }: BrokenCall,
   emit: Emit,
@@ -118,10 +127,11 @@ async function prepareRepeat(
   if (waitMs === undefined || !(error instanceof ProviderError)) throw error;
   if (turn.reply.open) {
     turn.reply.discardCall();
-    emit({ type: 'stream_reset', msgId: call.msgId });
+    emitReset(turn, [call.msgId], emit);
   }
   if (waitMs > 0 && attempts.waits === 1) {
-    const text = `The model is not available, trying again. ${error.message}`;
+    const words = wordError(error, await turnReader(deps, turn));
+    const text = `The model is not available, trying again. ${words}`;
     emit({ type: 'notice', code: 'model_unavailable', text });
   }
   turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
@@ -131,7 +141,7 @@ async function prepareRepeat(
 /**
  * The pause in milliseconds before a failed call is repeated, or undefined to give up. A prompt that was too long is
  * repeated once, shorter; a stream that broke after its first chunk is repeated once, because the server is up. An
- * unavailable server is tried with growing pauses, for `modelWaitMs` in all. A timeout before the first chunk is not
+ * unavailable server is tried with growing pauses, or after the one it asks for, for `modelWaitMs` in all: a longer one ends the turn at once. A timeout before the first chunk is not
  * repeated: the user has waited two minutes by then.
  */
 function pauseAfter(
@@ -151,10 +161,11 @@ function pauseAfter(
     return 0;
   }
   if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
-  const pause = Math.max(
-    error.retryAfterMs ?? 0,
-    backoffMs(attempts.waits, limits.retryBaseMs, RETRY_CAP_MS),
-  );
+  // A server that limits its calls is asked less often than one that may be there again any moment.
+  const limited = error.code === 'rate_limited';
+  const baseMs = limits.retryBaseMs * (limited ? RATE_LIMIT_FACTOR : 1);
+  const capMs = RETRY_CAP_MS * (limited ? RATE_LIMIT_FACTOR : 1);
+  const pause = Math.max(error.retryAfterMs ?? 0, backoffMs(attempts.waits, baseMs, capMs));
   const now = performance.now();
   attempts.waits += 1;
   attempts.refusedSince ??= now;
@@ -172,6 +183,7 @@ async function makeRequest(
   const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
     part: shrunk ? OVERFLOW_SHRINK : 1,
   });
+  refuseUnsupported(model, can, turn.options);
   const tools = can.tools ? prepared.schemas : [];
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens } = fitPrompt(
@@ -179,7 +191,7 @@ async function makeRequest(
       system: systemOf(turn),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
-      note: notesFor(turn, n),
+      note: notesFor(turn, n, shared.surroundingsOf(turn)),
     },
     budget - toolTokens,
   );
@@ -187,11 +199,9 @@ async function makeRequest(
     model,
     messages,
     contextWindow,
-    sessionKey: turn.sessionKey,
+    userId: turn.userId,
     ...(tools.length > 0 && { tools }),
-    ...(can.thinking && { think: profile.thinkEnabled }),
-    ...(profile.temperature !== undefined && { temperature: profile.temperature }),
-    ...(profile.maxTokens !== undefined && { maxTokens: profile.maxTokens }),
+    ...callFields(profile, can, optionsOfCall(turn, n)),
   };
   return { request, estimated: tokens + toolTokens };
 }

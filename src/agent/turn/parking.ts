@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
+import type { CallerWait } from '../tools/caller-calls.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
@@ -22,6 +23,19 @@ export async function parkTurn(
   await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, question });
   emitter.emit({ type: 'approval_needed', approvalId: id, warningMessage: subject.warning });
   turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
+}
+
+/** Parks the turn until its caller sends the results of its tools. Throws `StoreError`. */
+export async function parkForCaller(
+  { deps, limits }: AgentShared,
+  turn: TurnIdentity,
+  emitter: TurnEmitter,
+  { calls }: CallerWait,
+): Promise<LaneOutcome> {
+  await deps.lanes.parkForCaller(turn.fence, { turnId: turn.turnId, expiresInMs: limits.approvalMs });
+  emitter.emit({ type: 'tool_results_needed', calls });
+  turn.log.info({ calls: calls.length }, 'tool_results_needed');
   return { kind: 'parked' };
 }
 

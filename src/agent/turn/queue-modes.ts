@@ -1,14 +1,17 @@
 /** Queue modes: how messages that arrive in a burst, or while a turn runs, join that turn. */
 import { GatewayError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/lanes.ts';
-import type { TurnPayload, WaitingBehind } from '../../contracts/ledger.ts';
-import { sourceOf } from '../../contracts/message.ts';
-import type { OpenedTurn } from '../../contracts/records.ts';
-import type { TextSource } from '../../contracts/risk.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { TurnPayload, WaitingBehind } from '../../contracts/store/ledger.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
+import { mergeSources } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/risk.ts';
 import { contextRow } from '../prompt/history.ts';
+import { typedText } from '../prompt/marks.ts';
 import type { AgentShared, Emit } from '../deps.ts';
-import { messageText, readTurnPayload } from './turn-payload.ts';
-import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { MAX_PICTURES_PER_MESSAGE, receiveFiles } from './message-files.ts';
+import { readMessage, readTurnPayload } from './turn-payload.ts';
+import type { ReadMessage } from './turn-payload.ts';
+import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** A burst ends after this much silence, in milliseconds: clients send the pieces of a long paste faster. */
 export const COLLECT_QUIET_MS = 1_500;
@@ -19,18 +22,28 @@ export const MAX_JOINED = 50;
 /** Longest text of joined messages, in UTF-16 units: the same as for one message. */
 const MAX_JOINED_CHARS = 100_000;
 
+/** The parts of a turn that messages join. */
+type SteeredTurn = TurnIdentity & TurnProgress & Pick<Turn, 'signal'>;
+
 /** A message that joins a turn. */
-interface Joining {
+interface Joining extends ReadMessage {
   seq: number;
   turnId: string;
-  content: string;
-  source: TextSource | undefined;
 }
 
 /** The input of a turn: `combined` is the text of all messages of a burst, when there was more than one. */
 export interface InitialInput {
-  combined?: { content: string; source: TextSource | undefined };
+  combined?: ReadMessage;
   joined: string[];
+}
+
+/** A turn that is about to begin. */
+interface Beginning {
+  payload: TurnPayload;
+  /** The message as the model reads it. */
+  message: ReadMessage;
+  opened: OpenedTurn;
+  signal: AbortSignal;
 }
 
 /**
@@ -40,8 +53,7 @@ export interface InitialInput {
 export async function collectBurst(
   shared: AgentShared,
   fence: Fence,
-  payload: TurnPayload,
-  opened: OpenedTurn,
+  { payload, message: own, opened, signal }: Beginning,
 ): Promise<InitialInput | { waitMs: number }> {
   const none = { joined: [] };
   const { queueMode } = opened.session;
@@ -51,15 +63,27 @@ export async function collectBurst(
   const waiting = await ledger.waitingBehind(fence, MAX_JOINED);
   const waitMs = Math.min(COLLECT_QUIET_MS - waiting.quietMs, COLLECT_MOST_MS - waiting.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
-  const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
-  const joined = joinable(waiting, payload, own.content.length);
+  const into = { payload, used: own.content.length, folder: opened.session.folder, signal };
+  const joined = await joinable(shared, fence, waiting, into);
   if (joined.length === 0) return none;
-  const content = [own, ...joined].map((one) => one.content).join('\n');
-  // A source of one of them counts for all of them.
-  const source = own.source ?? joined.find((one) => one.source !== undefined)?.source;
-  const rows = [contextRow(0, { kind: 'user', content, source })];
+  const combined = combine([own, ...joined]);
+  const rows = [contextRow(0, { kind: 'user', ...combined })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
-  return { combined: { content, source }, joined: joined.map(({ turnId }) => turnId) };
+  return { combined, joined: joined.map(({ turnId }) => turnId) };
+}
+
+/** One message of several: the sources of one of them count for all, and all must have the same author. */
+function combine(messages: readonly ReadMessage[]): ReadMessage {
+  const [first] = messages;
+  const sources = messages.reduce<readonly Source[]>((all, one) => mergeSources(all, one.sources ?? []), []);
+  const author = messages.every((one) => one.author === first?.author) ? first?.author : undefined;
+  const typed = messages.some((one) => one.typed !== undefined)
+    ? { typed: messages.map((one) => typedText(one)).join('\n') }
+    : {};
+  const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
+  const pictures = seen.length === 0 ? {} : { pictures: seen };
+  const content = messages.map((one) => one.content).join('\n');
+  return { content, author, ...typed, sources, ...pictures };
 }
 
 /**
@@ -68,7 +92,7 @@ export async function collectBurst(
  */
 export async function takeSteering(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: SteeredTurn,
   n: number,
   emit: Emit,
 ): Promise<void> {
@@ -81,17 +105,18 @@ export async function takeSteering(
 
 async function steer(
   shared: AgentShared,
-  turn: TurnIdentity & TurnProgress,
+  turn: SteeredTurn,
   { payload, unreported }: NonNullable<TurnProgress['joining']>,
   n: number,
 ): Promise<void> {
   const { ledger } = shared.deps;
   const waiting = await ledger.waitingBehind(turn.fence, MAX_JOINED);
   if (waiting.mode !== 'steer') return;
-  const joined = joinable(waiting, payload, 0);
+  const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
+  const joined = await joinable(shared, turn.fence, waiting, into);
   if (joined.length === 0) return;
-  const rows = joined.map(({ seq, content, source }) =>
-    contextRow(n, { kind: 'user', content, source, laneSeq: seq }),
+  const rows = joined.map(({ seq, turnId: _own, ...message }) =>
+    contextRow(n, { kind: 'user', ...message, laneSeq: seq }),
   );
   const fresh = turn.rows.fresh();
   if (!(await ledger.joinTurn(turn.fence, turn.turnId, { rows: [...fresh, ...rows], joined }))) return;
@@ -101,33 +126,51 @@ async function steer(
 }
 
 /**
- * The first waiting messages that may join a turn: from the same person in the same chat, without options of their own,
+ * The first waiting messages that may join a turn: from the same person in the same chat, for the same profile and model,
  * up to `MAX_JOINED_CHARS`. A message of another person never acts with this person's rights.
  */
-function joinable(waiting: WaitingBehind, head: TurnPayload, used: number): Joining[] {
+async function joinable(
+  shared: AgentShared,
+  fence: Fence,
+  waiting: WaitingBehind,
+  { payload: head, used, folder, signal }: JoinedTo,
+): Promise<Joining[]> {
   const joining: Joining[] = [];
   let chars = used;
   for (const { seq, payload: stored } of waiting.messages) {
     const payload = readTurnPayload(stored);
-    if (payload instanceof GatewayError || !isPlain(payload) || !isSameSender(payload, head)) break;
-    const content = messageText(payload.message);
-    chars += content.length;
+    if (payload instanceof GatewayError || !isPlain(payload) || !isSameKind(payload, head)) break;
+    const files = await receiveFiles(shared, fence, { payload, laneSeq: seq, folder }, signal);
+    if (signal.aborted) break;
+    const message = readMessage(payload.message, files);
+    chars += message.content.length;
     if (chars > MAX_JOINED_CHARS) break;
-    joining.push({ seq, turnId: payload.turnId, content, source: sourceOf(payload.message) });
+    joining.push({ seq, turnId: payload.turnId, ...message });
   }
   return joining;
 }
 
-function isSameSender(a: TurnPayload, b: TurnPayload): boolean {
+/** What messages join. */
+interface JoinedTo {
+  payload: TurnPayload;
+  /** Length of its text so far. */
+  used: number;
+  folder: string;
+  signal: AbortSignal;
+}
+
+function isSameKind(a: TurnPayload, b: TurnPayload): boolean {
   return (
     a.address === b.address &&
     a.message.channel === b.message.channel &&
-    a.message.senderId === b.message.senderId
+    a.message.senderId === b.message.senderId &&
+    a.message.endUser === b.message.endUser &&
+    a.profileId === b.profileId &&
+    a.model === b.model
   );
 }
 
 /** True when the message has no options that need a turn of its own. */
-function isPlain({ message, entry, model, profileId, mode }: TurnPayload): boolean {
-  const asksForMore = model !== undefined || profileId !== undefined || mode !== undefined;
-  return message.channel !== 'system' && entry === 'runStream' && !asksForMore;
+function isPlain({ message, entry, mode }: TurnPayload): boolean {
+  return message.channel !== 'system' && entry === 'runStream' && mode === undefined;
 }

@@ -2,13 +2,15 @@
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import type { LaneHead, LaneStep } from '../../contracts/lanes.ts';
-import type { DeliveryPayload, TurnPayload } from '../../contracts/ledger.ts';
-import { parseAddress, sourceOf, userIdOf } from '../../contracts/message.ts';
+import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
+import type { DeliveryPayload, TurnPayload } from '../../contracts/store/ledger.ts';
+import { memoryOwnerOf, parseAddress, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, isOpenPlan, readMode } from '../../contracts/plan.ts';
-import type { OpenedTurn } from '../../contracts/records.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
+import { CallerWait } from '../tools/caller-calls.ts';
+import { withCallerOptions } from '../model/caller-options.ts';
 import { toGroups } from '../prompt/history.ts';
 import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
@@ -16,22 +18,28 @@ import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import type { AfterTurn } from './after-turn.ts';
-import { announceDecision, parkTurn } from './parking.ts';
+import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
 import { CANCELLED } from '../planner/follow-plan.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
-import { messageText, readTurnPayload } from './turn-payload.ts';
+import { receiveFiles } from './message-files.ts';
+import { readMessage, readTurnPayload } from './turn-payload.ts';
+import type { ReadMessage } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
+import type { SharedNow } from '../turn-settings.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
+import { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { failureText, runTurn } from './agent-loop.ts';
+import { failureOf, runTurn } from './agent-loop.ts';
+import type { TurnOptions } from './agent-loop.ts';
+import { failureText } from './failure-text.ts';
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
@@ -39,31 +47,43 @@ export interface AroundTurn {
   afterTurn: Pick<AfterTurn, 'start' | 'running'>;
 }
 
+/** What turns share: those that may plan, and those of `run()` that never do (N-02, N-03), whose model cannot ask for a plan. */
+export interface TurnShared {
+  planned: SharedNow;
+  unplanned: SharedNow;
+}
+
 /** Creates the handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
-export function createTurnHandler(shared: AgentShared, aroundTurn: AroundTurn): LaneHandler {
+export function createTurnHandler(shared: TurnShared, aroundTurn: AroundTurn): LaneHandler {
   return {
     handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
-    onDeadLetter: (head, error) => endDeadLetter(shared, head, error),
+    onDeadLetter: (head, error) => endDeadLetter(shared.planned(), head, error),
   };
 }
 
 async function handleTurn(
-  shared: AgentShared,
+  { planned, unplanned }: TurnShared,
   { compressor, afterTurn }: AroundTurn,
   head: LaneHead,
   signal: AbortSignal,
 ): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
+  const shared = payload.entry === 'run' ? unplanned() : planned();
   const { ledger, events } = shared.deps;
-  const userId = userIdOf(payload.message);
-  const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, userId);
-  const burst = signal.aborted ? undefined : await collectBurst(shared, head, payload, opened);
+  const memoryOwner = memoryOwnerOf(payload.message);
+  const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner);
+  const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
+  const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
+  const message = readMessage(payload.message, files, opened.meanwhile);
+  const burst = signal.aborted
+    ? undefined
+    : await collectBurst(shared, head, { payload, message, opened, signal });
   if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
   const { content, place } = payload.message;
-  const recipient = { userId, place, message: content, hasMemories: opened.remembers };
+  const recipient = { memoryOwner, place, message: content, hasMemories: opened.remembers };
   const promptContext = await loadPromptContext(shared, recipient);
-  const turn = startTurn(shared, { head, payload, opened, promptContext, signal, burst });
+  const turn = startTurn(shared, { head, payload, opened, message, promptContext, signal, burst });
   const emitter = events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
@@ -73,10 +93,10 @@ async function handleTurn(
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   try {
     await announceDecision(shared, turn, emitter);
-    const output = openOutput(shared, { turn, payload, opened, emitter });
+    const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
     let result: OutputResult;
     try {
-      const planning = payload.entry !== 'run';
+      const planning = PLANNING[payload.entry];
       const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
       result = output.finish(await runTurn(shared, turn, { planning, compress }, output.emit));
     } finally {
@@ -92,6 +112,10 @@ async function handleTurn(
       await recordUnreported(ledger, turn);
       return await parkTurn(shared, turn, emitter, error);
     }
+    if (error instanceof CallerWait) {
+      await recordUnreported(ledger, turn);
+      return await parkForCaller(shared, turn, emitter, error);
+    }
     // The next owner of the lane continues from the journal.
     if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
     await recordUnreported(ledger, turn);
@@ -99,10 +123,23 @@ async function handleTurn(
   }
 }
 
+/** True when the message is in the journal, with what was read of its files. */
+function hasBegun({ journal }: OpenedTurn): boolean {
+  return journal.some(({ entry }) => entry.kind === 'user' && entry.laneSeq === undefined);
+}
+
+/** What a turn plans, by the entry of its message. */
+const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
+  runStream: 'first',
+  run: 'never',
+  plan: 'only',
+};
+
 interface Start {
   head: LaneHead;
   payload: TurnPayload;
   opened: OpenedTurn;
+  message: ReadMessage;
   promptContext: PromptContext;
   signal: AbortSignal;
   burst: InitialInput | undefined;
@@ -110,25 +147,32 @@ interface Start {
 
 function startTurn(
   shared: AgentShared,
-  { head, payload, opened, promptContext, signal, burst }: Start,
+  { head, payload, opened, message: own, promptContext, signal, burst }: Start,
 ): Turn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
-  const own = { content: messageText(payload.message), source: sourceOf(payload.message) };
-  const { content, source } = burst?.combined ?? own;
-  const rows = new TurnRows(content, opened.journal, source);
+  const message = burst?.combined ?? own;
+  const taint = new Taint(opened.session.sources);
+  if (promptContext.untrusted) taint.add(['local']);
+  const rows = new TurnRows(message.content, opened.journal, message, taint);
   if (burst?.combined !== undefined) rows.journaled([rows.user]);
   const sessionKey = opened.session.key;
   return {
     fence: { lane: head.lane, node: head.node, epoch: head.epoch, seq: head.seq },
     turnId: payload.turnId,
     sessionKey,
+    folder: opened.session.folder,
     address: opened.address,
     userId: userIdOf(payload.message),
+    memoryOwner: memoryOwnerOf(payload.message),
     userName: payload.message.senderName,
+    isOwner: payload.isOwner,
+    author: message.author,
     place: payload.message.place,
     promptContext,
     profile,
-    prepared: shared.prepare(profile),
+    prepared: withCallerOptions(shared.prepare(profile), payload.options),
+    options: payload.options,
+    unanswered: opened.unanswered,
     askedModel: payload.model,
     silentToken: opened.placeholders.length > 0 ? undefined : payload.silentToken,
     model: payload.model ?? opened.session.model ?? profile.model,
@@ -140,10 +184,10 @@ function startTurn(
     joining: { payload, unreported: burst?.joined ?? [] },
     otherUsage: new UnjournaledUsage(opened.journal),
     restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
-    cutOff: false,
     // Checked like user input: a mode name of an older version is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
     planned: opened.planned,
+    toRun: payload.plan,
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
@@ -154,9 +198,9 @@ function startTurn(
 /** Creates the output of the turn: the live message of its channel, and the event bus. */
 function openOutput(
   shared: AgentShared,
-  start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter },
+  start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter; takenOver: boolean },
 ): LiveOutput {
-  const { turn, payload, opened, emitter } = start;
+  const { turn, payload, opened, emitter, takenOver } = start;
   const { placeholder } = payload.message;
   const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
   const textSoFar = turn.reply.text;
@@ -165,10 +209,10 @@ function openOutput(
       turnId: turn.turnId,
       address: opened.address,
       placeholders,
+      takenOver,
       textSoFar,
-      note: (sent) => shared.deps.ledger.notePlaceholder(turn.fence, turn.turnId, sent),
+      note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
       plan: opened.plan,
-      noteCard: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
     });
   const emit: Emit = (event) => emitter.emit(event);
   return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
@@ -185,6 +229,7 @@ async function commit(
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
+    failure: result.failure,
     content: result.text,
     isError: result.isError,
     userId: turn.userId,
@@ -208,23 +253,25 @@ function deliveryOf(
   return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
 }
 
-/** Ends a turn that has become a dead letter and answers with the reason. A head that cannot be read is only finished. */
+/** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
 async function endDeadLetter(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
   const { ledger, lanes, events, log } = shared.deps;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);
-  if (payload instanceof GatewayError) return await lanes.finish(head, error.message);
-  const { turnId, address } = payload;
-  const text = failureText(error);
+  const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
+  if (turn === undefined) return await lanes.finish(head, error.message);
+  const { turnId, address } = turn;
+  const text = failureText(error, 'person');
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);
   if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
   const step = await ledger.finishTurn(head, {
     turnId,
     reason: 'failed',
+    failure: failureOf(error),
     content: text,
     isError: true,
-    userId: userIdOf(payload.message),
+    userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
     usage: [],
     entries: [],
     outbound: deliveryOf(turnId, address, text, true),

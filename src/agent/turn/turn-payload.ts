@@ -1,20 +1,24 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
+import { describeIssues } from '../../lib/schema-issues.ts';
+import { callerOptions } from '../../contracts/provider.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import type { TurnPayload } from '../../contracts/ledger.ts';
+import { mediaShape } from '../../contracts/media.ts';
+import type { ReceivedFile } from '../../contracts/media.ts';
+import type { TurnPayload } from '../../contracts/store/ledger.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
+import { storedQuote } from '../../contracts/quoted.ts';
+import { sourcesOfMessage, authorOf } from '../../contracts/message.ts';
+import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
+import { describeSources, storedSources, taints } from '../../contracts/risk.ts';
+import { filesText, ownText, picturesOf } from './message-files.ts';
+import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
+import type { TextOrigin } from '../state/turn-rows.ts';
+import { meanwhileText, quotedText } from './quoted-text.ts';
 
 const address = z.templateLiteral([z.string().min(1), ':', z.string().min(1)]);
 const metadata = z.record(z.string(), z.string()).optional();
-
-const media = z.object({
-  kind: z.enum(['image', 'audio', 'video', 'file']),
-  name: z.string().optional(),
-  mimeType: z.string().optional(),
-  bytes: z.number().optional(),
-  url: z.string(),
-});
 
 const message = z.object({
   id: z.string(),
@@ -22,16 +26,22 @@ const message = z.object({
   chatId: z.string(),
   threadId: z.string().optional(),
   senderId: z.string(),
+  fromBot: z.boolean().optional(),
   senderName: z.string().optional(),
+  endUser: z.string().optional(),
   content: z.string(),
   timestamp: z.number(),
-  media: z.array(media),
+  media: z.array(mediaShape),
   replyTo: z.string().optional(),
+  quoted: storedQuote.optional(),
   place: z.enum(['private', 'group']),
   forwarded: z.boolean().optional(),
+  forwardedFrom: z.string().optional(),
+  prompt: z.object({ server: z.string(), name: z.string() }).optional(),
   mentioned: z.boolean(),
   placeholder: z.object({ id: z.string(), metadata }).optional(),
   sessionKey: address.optional(),
+  sources: storedSources.optional(),
   metadata,
 });
 
@@ -39,24 +49,89 @@ const payload = z.object({
   turnId: z.string().min(1),
   address,
   message,
-  entry: z.enum(['runStream', 'run']),
+  entry: z.enum(['runStream', 'run', 'plan']),
   silentToken: z.string().min(1).optional(),
   model: z.string().optional(),
   profileId: z.string().optional(),
   mode: z.enum(MODES).optional(),
+  plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
+  options: callerOptions.optional(),
+  isOwner: z.boolean().optional(),
 });
 
 /** The payload, or the error of one that cannot be read, now or later. */
 export function readTurnPayload(stored: unknown): TurnPayload | GatewayError {
   const read = payload.safeParse(stored);
   if (read.success) return read.data;
-  return new GatewayError('bad_payload', `A queued message cannot be read: ${z.prettifyError(read.error)}`);
+  return new GatewayError('bad_payload', `A queued message cannot be read: ${describeIssues(read.error)}`);
 }
 
-/** The user's text, with the names of attached files. */
-export function messageText(message: InboundMessage): string {
-  const files = message.media.map(
-    ({ kind, name }) => `[attached ${kind}${name === undefined ? '' : `: ${name}`}]`,
-  );
-  return [message.content, ...files].filter((line) => line !== '').join('\n');
+/** A message as the model reads it, and whose text it is. */
+export interface ReadMessage extends TextOrigin {
+  content: string;
+}
+
+/**
+ * The message as the model reads it, with its files, behind what was said in its chat meanwhile. Text of others stands between
+ * marks, which are made anew by each call.
+ */
+export function readMessage(
+  message: InboundMessage,
+  files: readonly ReceivedFile[] = [],
+  meanwhile: readonly ObservedMessage[] = [],
+): ReadMessage {
+  const { quoted, media } = message;
+  const own = message.channel === 'system' ? systemText(message) : textOf(message, files);
+  const before = [
+    ...(meanwhile.length === 0 ? [] : [meanwhileText(meanwhile)]),
+    ...(quoted === undefined
+      ? []
+      : [quotedText(quoted, message.place === 'group' ? senderOf(message) : 'the user')]),
+  ];
+  const pictures = picturesOf(files);
+  return {
+    content: [...before, own].join('\n'),
+    ...((before.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
+    author: authorOf(message),
+    sources: sourcesOfMessage(message),
+    ...(pictures.length > 0 && { pictures }),
+  };
+}
+
+function textOf(message: InboundMessage, files: readonly ReceivedFile[]): string {
+  return [senderText(message, ownText(message, files)), ...filesText(files)]
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+/** The sender's text; in a group with the sender's name, a forwarded one with its author's. */
+function senderText(message: InboundMessage, text: string): string {
+  const { forwarded, forwardedFrom = 'somebody else', place } = message;
+  if (text === '') return '';
+  const sender = senderOf(message);
+  if (message.prompt !== undefined) {
+    const { server, name } = message.prompt;
+    const by = place === 'group' ? sender : 'The user';
+    const source = `text of others, from the MCP server ${titleOf(server)}, the prompt ${titleOf(name)}`;
+    return `${by} has chosen a prompt that an MCP server wrote. Help with what it is for.\n${markText(source, text)}`;
+  }
+  if (forwarded === true) {
+    const by = place === 'group' ? sender : 'the user';
+    return markUntrusted(`${titleOf(forwardedFrom)}; ${by} has forwarded it`, text);
+  }
+  return place === 'group' ? markText(`${sender} writes`, text) : text;
+}
+
+/** The sender's name, fit for a title. */
+function senderOf({ senderName, senderId }: InboundMessage): string {
+  return titleOf(senderName ?? `user ${senderId}`);
+}
+
+/** The gateway's own first line, then the task or the report, which a model may have made from text of others. */
+function systemText(message: InboundMessage): string {
+  const sources = sourcesOfMessage(message).filter((source) => source !== 'group');
+  const [first = '', ...rest] = message.content.split('\n');
+  if (!taints(sources) || rest.length === 0) return message.content;
+  const title = `written after text from ${describeSources(sources)} was read`;
+  return `${first}\n${markText(title, rest.join('\n'))}`;
 }

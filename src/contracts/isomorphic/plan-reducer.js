@@ -46,6 +46,14 @@ export function openStep({ steps }) {
 }
 
 /**
+ * True for a plan whose turn answered while steps were left: it is over, and not everything was done.
+ * @param {Pick<Plan, 'state' | 'steps'>} plan
+ */
+export function endedEarly({ state, steps }) {
+  return state === 'completed' && openStep({ steps }) !== undefined;
+}
+
+/**
  * Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it.
  * @param {Pick<Plan, 'steps'>} plan
  * @returns {number}
@@ -86,6 +94,8 @@ export function boundReason(text) {
 export function advancePlan(view, event) {
   if (event.type === 'plan_ready') return { plan: event.plan };
   if (event.type === 'plan_revised') return { plan: event.plan, recovering: true };
+  if (event.type === 'plan_edited')
+    return view?.plan.id === event.plan.id ? { ...view, plan: event.plan } : view;
   if (view === undefined) return undefined;
   switch (event.type) {
     case 'plan_completed':

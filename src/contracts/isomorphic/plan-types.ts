@@ -1,5 +1,5 @@
 /** A plan and its steps: the types that the reducer of plans needs, below everything that uses it. */
-import type { ToolRisk } from '../risk.ts';
+import type { Source, ToolRisk } from '../risk.ts';
 
 /** Executor of a step (N-21). */
 export type StepExecutor =
@@ -34,7 +34,8 @@ export interface PlanStep {
   revision?: string | undefined;
 }
 
-export type PlanState = 'running' | 'paused' | 'completed' | 'cancelled';
+/** `stored`: made with `/plan` and kept, to be changed and run; each of its runs is a plan of its own. */
+export type PlanState = 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
 
 export interface Plan {
   id: string;
@@ -47,4 +48,21 @@ export interface Plan {
   originalLength: number;
   /** Why it was cancelled; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
+  /** Rises with each change that a person makes; a plan without it has version 1. */
+  version?: number | undefined;
+  /** Runs of it that have begun, each under an id of its own. */
+  runs?: number | undefined;
+  /** Of a run: the plan that is run, and which run of it this is, from 1. */
+  origin?: { planId: string; run: number } | undefined;
+  /** Sources of the text that it was made from: every run of it counts as having read them. */
+  sources?: readonly Source[] | undefined;
 }
+
+/** One change that a person makes to a plan; steps are named by their ids. */
+export type StepEdit =
+  | { op: 'drop'; step: string }
+  | { op: 'reword'; step: string; description: string }
+  | { op: 'move'; step: string; before: string }
+  | { op: 'move'; step: string; after: string }
+  /** Neither `before` nor `after`: at the end. The agent itself does an added step. */
+  | { op: 'add'; description: string; before?: string | undefined; after?: string | undefined };

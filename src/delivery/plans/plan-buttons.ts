@@ -3,13 +3,16 @@ import type { Rendered } from '../../contracts/channel.ts';
 import type { Button } from '../../contracts/message.ts';
 import { openStep } from '../../contracts/plan.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import { planButtonValue } from '../../contracts/plan-store.ts';
+import { versionOf } from '../../contracts/plans/plan-edits.ts';
+import { planButtonValue } from '../../contracts/store/plan-store.ts';
+import type { StoredAction } from '../../contracts/store/plan-store.ts';
 
 /**
  * The buttons under a running plan; a paused one has none, because its question has Resume and Stop. Only agentic plans
  * have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question with Run and Skip.
  */
 export function planButtons(plan: Plan): Button[] {
+  if (plan.state === 'stored') return storedButtons(plan);
   if (plan.state !== 'running') return [];
   const { id: planId } = plan;
   const stop: Button = { label: 'Stop', value: planButtonValue({ planId, action: 'stop' }), style: 'danger' };
@@ -19,6 +22,23 @@ export function planButtons(plan: Plan): Button[] {
   if (step === undefined) return [pause, stop];
   const value = planButtonValue({ planId, action: 'skip', stepId: step.id });
   return [pause, { label: `Skip step ${step.index + 1}`, value }, stop];
+}
+
+/** The buttons of a plan that is kept: they act on the version that is shown, and start the run after those that have begun. */
+function storedButtons(plan: Plan): Button[] {
+  const { id: planId, runs = 0 } = plan;
+  const now = { planId, version: versionOf(plan), run: runs + 1 };
+  const press = (label: string, action: StoredAction, style?: Button['style']): Button => ({
+    label,
+    value: planButtonValue({ ...now, action }),
+    ...(style && { style }),
+  });
+  return [
+    press(runs === 0 ? 'Run' : 'Run again', 'start', 'confirm'),
+    press('Step by step', 'teach'),
+    press('Edit', 'edit'),
+    press('Cancel', 'cancel', 'danger'),
+  ];
 }
 
 /** Equal for two cards exactly when no edit is needed to turn one into the other. */

@@ -8,12 +8,14 @@ import { parseAddress } from '../../contracts/message.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
 import { advancePlan } from '../../contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../contracts/isomorphic/plan-reducer.js';
-import { cardRef } from '../../contracts/plan-store.ts';
+import { cardRef } from '../../contracts/store/plan-store.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { nonceOf } from '../nonce.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
-import type { LiveEdit, Scheduler } from '../scheduler.ts';
+import type { LiveEdit } from '../place-queue.ts';
+import type { Scheduler } from '../scheduler.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
 const MAX_FAILURES = 3;
@@ -21,8 +23,11 @@ const MAX_FAILURES = 3;
 export interface PlanCardDeps {
   channel: Channel;
   scheduler: Scheduler;
+  clock: Clock;
   /** Platform ids known for a ref. Throws `StoreError`. */
   sentParts: (ref: string) => Promise<SentMessage[]>;
+  /** T5. Throws `StoreError`; `FencedError` when nothing more may be shown. */
+  note: (ref: string, sent: SentMessage[]) => Promise<void>;
   log: Log;
   /** Called for a send that may or may not be on screen. */
   onAmbiguousSend: () => void;
@@ -54,6 +59,7 @@ export class PlanCard implements LiveEdit {
   #view: PlanEventView | undefined;
   #card: Card | undefined;
   #shown: string | undefined;
+  #shownAt: number | undefined;
   #begun = false;
   #frozen: boolean;
   #failures = 0;
@@ -84,7 +90,11 @@ export class PlanCard implements LiveEdit {
     this.#requestEdit();
   }
 
-  async show(): Promise<boolean> {
+  get shownAt(): number | undefined {
+    return this.#shownAt;
+  }
+
+  async show(): ReturnType<LiveEdit['show']> {
     const showing = this.#put();
     // The scheduler handles the failure; `release` only needs to know that the call is over.
     this.#inFlight = showing.catch(() => undefined);
@@ -99,32 +109,33 @@ export class PlanCard implements LiveEdit {
   /** Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. Never throws. */
   async release(): Promise<CardOnScreen> {
     this.#frozen = true;
-    this.#deps.scheduler.cancelEdit(this.#place.chatId, this);
+    this.#deps.scheduler.cancelEdit(this);
     await this.#inFlight;
     return { ref: cardRef(this.#view?.plan.id ?? ''), look: this.#shown, sent: this.#card?.sent };
   }
 
   #requestEdit(): void {
     if (this.#begun && this.#view !== undefined && !this.#frozen)
-      this.#deps.scheduler.requestEdit(this.#place.chatId, this);
+      this.#deps.scheduler.requestEdit({ place: this.#place }, this);
   }
 
-  async #put(): Promise<boolean> {
+  async #put(): ReturnType<LiveEdit['show']> {
     const view = this.#view;
-    if (view === undefined || this.#frozen) return false;
+    if (view === undefined || this.#frozen) return 'nothing';
     try {
       const card = await this.#cardOf(view.plan.id);
       const body = renderPlan(view.plan, this.#target, noteOf(view));
       const buttons = planButtons(view.plan);
       const look = lookOf(body, buttons);
-      if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return false;
+      if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return 'nothing';
       await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });
       this.#shown = look;
+      this.#shownAt = this.#deps.clock.monotonicMs();
       this.#failures = 0;
     } catch (error) {
       this.#handleFailure(error);
     }
-    return !this.#frozen && this.#view !== view;
+    return !this.#frozen && this.#view !== view ? 'more' : 'shown';
   }
 
   async #cardOf(planId: string): Promise<Card> {
@@ -144,7 +155,7 @@ export class PlanCard implements LiveEdit {
     }
     card.sent = await channel.send(part);
     // The id is stored before any edit builds on it: after a crash this message is edited, not sent again.
-    await this.#start.noteCard(cardRef(card.planId), [card.sent]);
+    await this.#deps.note(cardRef(card.planId), [card.sent]);
   }
 
   /** Only "too fast" is left to the scheduler. */

@@ -1,14 +1,14 @@
 /** Keeps the cards of ended turns until their final delivery, which shows the last state of the plan. */
 import type { Channel } from '../../contracts/channel.ts';
 import { ChannelError } from '../../contracts/errors.ts';
-import type { DeliveryPayload } from '../../contracts/ledger.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { SentMessage } from '../../contracts/message.ts';
+import type { OutboundMessage, SentMessage } from '../../contracts/message.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import { cardRef } from '../../contracts/plan-store.ts';
+import { cardRef } from '../../contracts/store/plan-store.ts';
 import type { PartDelivery } from '../part-delivery.ts';
 import type { CardOnScreen, PlanCard } from './plan-card.ts';
-import { lookOf } from './plan-buttons.ts';
+import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
 
 /** Cards of ended turns remembered at once; one that is dropped is edited again, which changes nothing on screen. */
@@ -41,10 +41,23 @@ export class PlanCards {
 export interface LastCardDeps {
   /** The turn's plan as it is stored. Throws `StoreError`. */
   planOf: (turnId: string) => Promise<Plan | undefined>;
+  /** The plan of that id. Throws `StoreError`. */
+  plan: (id: string) => Promise<Plan | undefined>;
   sentParts: (ref: string) => Promise<SentMessage[]>;
   cards: PlanCards;
   log: Log;
 }
+
+/** Makes the delivery of the parts of `ref`; `about` = the message whose place and buttons they have. */
+export type PartsOf = (
+  ref: string,
+  known: SentMessage[],
+  more?: {
+    shown?: readonly (string | undefined)[];
+    about?: OutboundMessage;
+    after?: SentMessage | undefined;
+  },
+) => PartDelivery;
 
 /** A turn's card before its last edit; `first` when it must be sent before the answer, because it is not on screen yet. */
 export interface LastCard {
@@ -54,31 +67,34 @@ export interface LastCard {
 
 /**
  * Finds what is left to do for the card of an answer's turn, from the stored plan: undefined when there is no plan or
- * its card is right already. Its turn is over, so it has no buttons. Throws `StoreError`.
+ * its card is right already. Its turn is over, so only a stored plan has buttons. Throws `StoreError`.
  */
 export async function lastCard(
   deps: LastCardDeps,
-  { message }: DeliveryPayload,
+  { message, planId }: Pick<DeliveryPayload, 'message' | 'planId'>,
   channel: Channel,
-  partsOf: (ref: string, known: SentMessage[]) => PartDelivery,
+  partsOf: PartsOf,
 ): Promise<LastCard | undefined> {
-  if (message.turnId === undefined || channel.edit === undefined) return undefined;
-  const plan = await deps.planOf(message.turnId);
-  const seen = await deps.cards.release(message.turnId);
-  if (plan === undefined) return undefined;
+  const { turnId } = message;
+  if (channel.edit === undefined) return undefined;
+  const plan = planId === undefined ? turnId && (await deps.planOf(turnId)) : await deps.plan(planId);
+  const seen = turnId === undefined ? undefined : await deps.cards.release(turnId);
+  if (plan === undefined || plan === '') return undefined;
   const ref = cardRef(plan.id);
   const own = seen?.ref === ref ? seen : undefined;
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
   const body = renderPlan(plan, target);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;
-  if (sent !== undefined && own?.look === lookOf(body, [])) return undefined;
-  const parts = partsOf(ref, known);
+  const buttons = plan.state === 'stored' || planId !== undefined ? planButtons(plan) : [];
+  if (sent !== undefined && own?.look === lookOf(body, buttons)) return undefined;
+  const parts = partsOf(ref, known, { about: { ...message, replyTo: undefined, buttons } });
   return {
     first: sent === undefined,
     async deliver() {
       try {
-        await (sent === undefined ? parts.put(0, body, false) : parts.replace(0, body));
+        const isNew = sent === undefined || buttons.length > 0;
+        await (isNew ? parts.put(0, body, true) : parts.replace(0, body));
       } catch (error) {
         // The answer matters more: only an error that would also delay the answer is thrown, to be retried.
         const passes = error instanceof ChannelError && !['rate_limited', 'unavailable'].includes(error.code);

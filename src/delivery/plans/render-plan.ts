@@ -1,7 +1,7 @@
 /** A plan as one message: its goal, its numbered steps with status and reason, the executor of each, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
-import { correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
+import { correctionsLeft, endedEarly, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
 import { cutChunk, rootOf } from '../text/cut.ts';
 import type { RenderTarget } from '../text/cut.ts';
@@ -69,21 +69,31 @@ function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
   return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
 }
 
-function stateLine({ state, steps }: Plan): string {
+function stateLine(plan: Plan): string {
+  const { state, steps } = plan;
   const over = steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
   const count = `${over} of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'} done`;
   switch (state) {
+    case 'stored':
+      return storedLine(plan);
     case 'running':
       return count;
     case 'paused':
       return `⏸ Paused · ${count}`;
     case 'completed':
-      return `✔ Completed · ${count}`;
+      return endedEarly(plan) ? `■ Ended · ${count}` : `✔ Completed · ${count}`;
     case 'cancelled':
       return `✖ Cancelled · ${count}`;
     default:
       return state satisfies never;
   }
+}
+
+/** Of a plan that is kept: whether it has run. */
+function storedLine({ steps, runs = 0 }: Plan): string {
+  const count = `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
+  if (runs === 0) return `${count} · not begun`;
+  return `${count} · run ${runs === 1 ? 'once' : `${runs} times`}`;
 }
 
 function stepLine(step: PlanStep, width: number): PhrasingContent[] {

@@ -1,7 +1,10 @@
 /** Segments as blocks of the tree, joined where one continues the other. */
-import type { RootContent } from 'mdast';
+import type { Nodes, RootContent } from 'mdast';
 import { parseMarkdown } from '../../lib/markdown.ts';
 import type { Segment } from './segments.ts';
+
+/** Stands before a text that goes on in the middle of a line while it is parsed: what follows is at no line's start. */
+const LINE_BEFORE = '\u2060';
 
 /** Adds a segment's blocks to those before it; neither list is changed. */
 export function appendBlocks(blocks: RootContent[], segment: Segment): RootContent[] {
@@ -20,7 +23,17 @@ function parseSegment(segment: Segment): RootContent[] {
     const blocks = parseMarkdown(segment.head + segment.text).children;
     if (blocks[0]?.type === 'code' || blocks[0]?.type === 'table') return blocks;
   }
-  return parseMarkdown(segment.text).children;
+  if (segment.joins !== '') return parseMarkdown(segment.text).children;
+  const [first, ...rest] = parseMarkdown(LINE_BEFORE + segment.text).children;
+  return first === undefined ? [] : [withoutLineBefore(first), ...rest];
+}
+
+/** The node without `LINE_BEFORE`, which is the first character of its first text. */
+function withoutLineBefore<N extends Nodes>(node: N): N {
+  if ('value' in node) return { ...node, value: node.value.replace(LINE_BEFORE, '') };
+  if (!('children' in node)) return node;
+  const [first, ...rest] = node.children;
+  return first === undefined ? node : { ...node, children: [withoutLineBefore(first), ...rest] };
 }
 
 function join(last: RootContent, first: RootContent, segment: Segment): RootContent | undefined {

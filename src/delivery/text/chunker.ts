@@ -9,7 +9,7 @@ import { Segments } from './segments.ts';
 import type { Segment } from './segments.ts';
 
 /** Longest piece of a text that is worked on before the event loop runs, in UTF-16 units. */
-export const SLICE_CHARS = 2_048;
+export const SLICE_CHARS = 512;
 
 /** Cuts a text into messages as it grows. */
 export class MessageChunker {

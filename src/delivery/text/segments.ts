@@ -163,11 +163,12 @@ export class Segments {
     return segment;
   }
 
-  /** Closes an overlong segment: after its last whole line, else at a space, else between two characters. */
+  /** Closes an overlong segment: after its last whole line, else before a space, else between two characters. */
   #breakOff(): Segment {
     const head = this.#fence !== undefined || this.#kind === 'table' ? this.#opening() : '';
     if (this.#read > HARD_SEGMENT / 2) return this.#close(this.#read, head, '\n');
-    const space = this.#open.lastIndexOf(' ', HARD_SEGMENT - 1) + 1;
+    // Before all blanks of a run: the parser drops those at the end of a text.
+    const space = this.#open.slice(0, this.#open.lastIndexOf(' ', HARD_SEGMENT) + 1).trimEnd().length;
     let end = space > HARD_SEGMENT / 2 ? space : HARD_SEGMENT;
     if (/[\ud800-\udbff]/.test(this.#open.charAt(end - 1))) end--;
     return this.#close(end, head, '');
@@ -176,13 +177,13 @@ export class Segments {
 
 /** A code fence at the top level; inside a list an indented one belongs to its item. */
 function openedFence(line: string, kind: Kind): Fence | undefined {
-  const match = /^( {0,3})(`{3,}|~{3,})([^\n]*)$/.exec(line);
-  const [, indent = '', mark = '', info = ''] = match ?? [];
+  const match = /^( {0,3})(`{3,}|~{3,})/.exec(line);
+  const [opening = '', indent = '', mark = ''] = match ?? [];
   if (
     mark === '' ||
     line.length > MAX_HEAD ||
     (kind === 'list' && indent !== '') ||
-    (mark.startsWith('`') && info.includes('`'))
+    (mark.startsWith('`') && line.includes('`', opening.length))
   )
     return undefined;
   return { mark: mark.charAt(0), length: mark.length };

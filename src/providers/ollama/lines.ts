@@ -1,74 +1,71 @@
-/** Reads Ollama's streams: lines, each a JSON object, the last one `done`. */
-import { z } from 'zod';
+/** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
 import { ProviderError } from '../../contracts/errors.ts';
-import type { ChatChunk, ToolCall } from '../../contracts/provider.ts';
-import { newId } from '../../lib/ids.ts';
+import type { ChatChunk, FinishReason } from '../../contracts/provider.ts';
+import { endedEarly } from '../read-answer.ts';
 import type { AnswerReader } from '../read-answer.ts';
+import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../read-fields.ts';
+import type { Fields } from '../read-fields.ts';
 import { checkLineLength } from '../text-splitters.ts';
-
-const wireLine = z.object({
-  message: z
-    .object({
-      content: z.string().nullish(),
-      thinking: z.string().nullish(),
-      tool_calls: z
-        .array(
-          z.object({
-            id: z.string().nullish(),
-            function: z.object({ name: z.string(), arguments: z.unknown() }),
-          }),
-        )
-        .nullish(),
-    })
-    .nullish(),
-  done: z.boolean().nullish(),
-  done_reason: z.string().nullish(),
-  prompt_eval_count: z.number().nullish(),
-  prompt_eval_duration: z.number().nullish(),
-  eval_count: z.number().nullish(),
-  eval_duration: z.number().nullish(),
-});
-type WireLine = z.infer<typeof wireLine>;
+import type { MakeToolCall } from '../tool-calls.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** What a reader needs to know: what an `error` line means, and how tool calls are made. */
+export interface ReaderOptions {
+  failed: (error: string) => ProviderError;
+  makeCall: MakeToolCall;
+}
 
 /**
- * Makes the reader of one answer. Garbage lines and lines of another shape end it as `bad_response`, an `error` line as
- * what `failed` makes of it. Lines of nothing but text are nearly all there are: they are read without the schema.
+ * Makes the reader of one answer. Garbage lines end it as `bad_response`, an `error` line as what `failed` makes of it.
+ * Lines of nothing but text are nearly all there are: they are read first.
  */
-export function createAnswerReader(failed: (error: string) => ProviderError): AnswerReader {
-  const callIds = new Set<string>();
-  let complete = false;
+export function createAnswerReader({ failed, makeCall }: ReaderOptions): AnswerReader {
+  let called = false;
+  let done: Fields | undefined;
 
-  const readAny = (value: object): readonly ChatChunk[] => {
-    const { message, ...line } = parseLine(value);
+  const readAny = (line: Fields): readonly ChatChunk[] => {
+    const message = fieldsOf(line['message']) ?? {};
     const chunks: ChatChunk[] = [];
-    if (message?.thinking) chunks.push({ type: 'thinking', delta: message.thinking });
-    if (message?.content) chunks.push({ type: 'text', delta: message.content });
-    for (const call of message?.tool_calls ?? []) {
-      chunks.push({ type: 'tool_call', call: toToolCall(call.id, call.function, callIds) });
+    const thinking = textOf(message['thinking'], 'thinking') || thoughtsAmong(message['content']);
+    // `response` is where /api/generate has its text; some imitations of Ollama mix the two.
+    const text = textOf(message['content'] ?? line['response']);
+    if (thinking !== '') chunks.push({ type: 'thinking', delta: thinking });
+    if (text !== '') chunks.push({ type: 'text', delta: text });
+    for (const item of listOf(message['tool_calls'])) {
+      const call = fieldsOf(item) ?? {};
+      const asked = fieldsOf(call['function']) ?? call;
+      called = true;
+      const given = {
+        id: wordOf(call['id']),
+        name: wordOf(asked['name']),
+        args: asked['arguments'] ?? asked['parameters'],
+      };
+      chunks.push({ type: 'tool_call', call: makeCall(given) });
     }
-    if (line.done === true) {
-      complete = true;
-      chunks.push(toDone(line, callIds.size > 0));
-    }
+    if (line['done'] === true || line['done'] === 'true') done = line;
     return chunks;
   };
 
   return {
     get complete() {
-      return complete;
+      return done !== undefined;
     },
-    read(line) {
-      checkLineLength(line);
+    read(text) {
+      checkLineLength(text);
+      const line = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
       if (line.trim() === '') return NOTHING;
       const value = parseObject(line);
-      if ('error' in value) throw failed(errorText(value.error));
+      if ('error' in value && Boolean(value['error'])) throw failed(errorText(value['error']));
       const delta = plainText(value);
       if (delta === undefined) return readAny(value);
       return delta === '' ? NOTHING : [{ type: 'text', delta }];
     },
-    end: () => NOTHING,
+    end() {
+      if (done === undefined) throw endedEarly();
+      return [toDone(done, called)];
+    },
   };
 }
 
@@ -81,15 +78,16 @@ function plainText(line: object): string | undefined {
   return typeof message.content === 'string' ? message.content : undefined;
 }
 
-function parseObject(line: string): object {
+function parseObject(line: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (cause) {
     throw garbage(line, cause);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw garbage(line);
-  return value;
+  const fields = fieldsOf(value);
+  if (fields === undefined) throw garbage(line);
+  return fields;
 }
 
 function garbage(line: string, cause?: unknown): ProviderError {
@@ -102,45 +100,27 @@ function errorText(error: unknown): string {
   return typeof error === 'string' ? error : JSON.stringify(error);
 }
 
-function parseLine(value: object): WireLine {
-  const parsed = wireLine.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const why = z.prettifyError(parsed.error);
-  throw new ProviderError('bad_response', `Ollama sent a line of an unknown shape: ${why}`);
-}
-
-/** Older servers give no ids, and nothing promises that theirs differ: each call gets one of its own. */
-function toToolCall(
-  id: string | null | undefined,
-  asked: { name: string; arguments?: unknown },
-  taken: Set<string>,
-): ToolCall {
-  const own = id && !taken.has(id) ? id : `call_${newId()}`;
-  taken.add(own);
-  const args = argsObject.safeParse(asked.arguments);
-  if (args.success) return { id: own, name: asked.name, args: args.data };
-  const given = asked.arguments;
-  return {
-    id: own,
-    name: asked.name,
-    args: {},
-    malformed: typeof given === 'string' ? given : (JSON.stringify(given) ?? ''),
-  };
-}
-
-const argsObject = z.record(z.string(), z.unknown());
-
 /** Ollama ends an answer that calls tools with `stop`; durations come in nanoseconds, zero values not at all. */
-function toDone(line: Omit<WireLine, 'message'>, calledTools: boolean): ChatChunk {
-  const nanos = (line.prompt_eval_duration ?? 0) + (line.eval_duration ?? 0);
-  const finished = calledTools ? 'tool_calls' : 'stop';
+function toDone(line: Fields, called: boolean): ChatChunk {
+  const reason = wordOf(line['done_reason']);
+  if (reason === 'error') {
+    throw new ProviderError('bad_response', 'Ollama broke off its answer (done_reason "error").', {
+      retryable: true,
+    });
+  }
+  const nanos = (numberOf(line['prompt_eval_duration']) ?? 0) + (numberOf(line['eval_duration']) ?? 0);
   return {
     type: 'done',
-    finishReason: line.done_reason === 'length' ? 'length' : finished,
+    finishReason: reasonOf(reason, called),
     usage: {
-      promptTokens: line.prompt_eval_count ?? 0,
-      completionTokens: line.eval_count ?? 0,
+      promptTokens: numberOf(line['prompt_eval_count']) ?? 0,
+      completionTokens: numberOf(line['eval_count']) ?? 0,
       modelMs: Math.round(nanos / 1e6),
     },
   };
+}
+
+function reasonOf(reason: string, called: boolean): FinishReason {
+  if (reason === 'length' || reason === 'content_filter') return reason;
+  return called ? 'tool_calls' : 'stop';
 }

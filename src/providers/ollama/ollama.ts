@@ -1,22 +1,26 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
 import type { Ollama } from 'ollama';
-import { ConfigError } from '../../contracts/errors.ts';
+import { ConfigError, ProviderError } from '../../contracts/errors.ts';
 import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import { createCapabilities, createChat } from '../chat.ts';
+import type { ChatServer } from '../chat.ts';
 import { callClient } from '../client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { createConnections } from '../connections.ts';
 import type { CallRules } from '../connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
-import { lostConnection, toProviderError } from '../errors.ts';
+import { createEmbed } from '../embed.ts';
+import { lostConnection } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
-import { streamAnswer } from '../read-answer.ts';
+import { createLearnedModels } from '../learned.ts';
 import { requestWithin } from '../request.ts';
 import { createLineSplitter } from '../text-splitters.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
 import { createAnswerReader } from './lines.ts';
-import { readCapabilities, readModels, toWire } from './wire.ts';
+import { forceToolCall } from './forced-call.ts';
+import { readCapabilities, readEmbeddings, readModels, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
@@ -37,7 +41,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
 
   const rulesFor = (where: Where, signal: AbortSignal): CallRules => ({
     signal,
-    refused: (status, text) => refusedBy(where, status, text),
+    refused: (refusal) => refusedBy(where, refusal),
     lost: (error, answered) => lostConnection(where, error, answered),
   });
 
@@ -56,11 +60,31 @@ export function createOllama(options: ServerOptions): LLMProvider {
   };
 
   /**
+   * What the server says of a model. One that cannot describe models (imitations of Ollama only chat) is taken on trust,
+   * unless it lists its models and this is none of them.
+   */
+  const describe = async (model: string): Promise<ReturnType<typeof readCapabilities>> => {
+    try {
+      return await ask(async (client) => readCapabilities(await client.show({ model })), { model });
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      const listed = await ask(async (client) => readModels(await client.list())).catch(
+        (unlisted: unknown) => {
+          if (isMissing(unlisted)) return undefined;
+          throw unlisted;
+        },
+      );
+      if (listed !== undefined && !listed.some(({ name }) => isNamed(name, model))) throw error;
+      return { contextWindow: undefined, tools: true, thinking: false, vision: false };
+    }
+  };
+
+  /**
    * A model's own window and abilities. If the server loaded the model with a smaller window than a call asked for, the
    * loaded window counts: the machine's memory holds no more.
    */
   const discover = async (model: string): Promise<ModelCapabilities> => {
-    const shown = await ask(async (client) => readCapabilities(await client.show({ model })), { model });
+    const shown = await describe(model);
     const own = shown.contextWindow;
     const capabilities = {
       ...shown,
@@ -70,41 +94,67 @@ export function createOllama(options: ServerOptions): LLMProvider {
     const asked = askedWindow.get(model);
     if (asked === undefined) return capabilities;
     const running = await ask(async (client) => readModels(await client.ps()));
-    const loaded = running.find(({ name }) => name === model || name === `${model}:latest`)?.window ?? asked;
+    const loaded = running.find(({ name }) => isNamed(name, model))?.window ?? asked;
     return loaded < asked ? { ...shown, contextWindow: Math.min(own ?? loaded, loaded) } : capabilities;
   };
 
   const known = createDiscovery(discover, options.monotonicNow);
 
-  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> => {
-    const where = { ...at, model: request.model };
-    return streamAnswer({
-      acquire: () => acquire(request, signal),
-      async send() {
-        const body = toWire(request, await known.capabilities(request.model, signal));
-        const sent = connections.send({ method: 'POST', path: '/api/chat', body }, rulesFor(where, signal));
-        askedWindow.set(request.model, request.contextWindow);
-        return await sent;
-      },
-      reader: createAnswerReader((error) => failedMidway(where, error)),
+  const learned = createLearnedModels(options.monotonicNow);
+  const server: ChatServer = {
+    at,
+    acquire,
+    known,
+    learned,
+    async send({ request, can, signal }) {
+      const body = toWire(request, can);
+      const sent = connections.send(
+        { method: 'POST', path: '/api/chat', body },
+        rulesFor({ ...at, model: request.model }, signal),
+      );
+      askedWindow.set(request.model, request.contextWindow);
+      return await sent;
+    },
+    read: (model, makeCall) => ({
+      reader: createAnswerReader({ failed: (error) => failedMidway({ ...at, model }, error), makeCall }),
       splitter: createLineSplitter(),
-      toError(error) {
-        const failure = toProviderError(where, error);
-        // The cached window was wrong: the next call asks the server again (B-11).
-        if (failure.code === 'context_overflow') known.invalidate(request.model);
-        return failure;
-      },
-    });
+    }),
+  };
+
+  const chat = createChat(server);
+  /** The server has no choice of tools: a call that must be made is an answer in the form of its arguments. */
+  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> => {
+    const forced = forceToolCall(request);
+    return forced === undefined ? chat(request, signal) : forced.read(chat(forced.request, signal));
   };
 
   return {
     name: options.name,
     models: (signal) =>
       ask(async (client) => readModels(await client.list()).map(({ name }) => name), { signal }),
-    capabilities: known.capabilities,
+    capabilities: createCapabilities(server),
     streamChat,
+    embed: createEmbed({
+      at,
+      acquire,
+      connections,
+      rules: rulesFor,
+      path: '/api/embed',
+      body: { truncate: false },
+      read: readEmbeddings,
+    }),
     close: () => connections.close(),
   };
+}
+
+/** Whether the server does not have what was asked for: a model, or the whole endpoint. */
+function isMissing(error: unknown): boolean {
+  return error instanceof ProviderError && /^(unknown_model|bad_response|bad_request)$/.test(error.code);
+}
+
+/** People may leave the tag `latest` out. */
+function isNamed(listed: string, model: string): boolean {
+  return listed === model || listed === `${model}:latest`;
 }
 
 const DEFAULT_PORT = '11434';

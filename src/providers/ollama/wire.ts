@@ -1,22 +1,42 @@
 /** Ollama's shapes: a request as POST /api/chat wants it, and what the server says of its models. */
 import { z } from 'zod';
-import type { ChatMessage, ChatRequest, ModelCapabilities, ToolSchema } from '../../contracts/provider.ts';
+import type {
+  AnswerFormat,
+  ChatMessage,
+  ChatRequest,
+  Embeddings,
+  ModelCapabilities,
+  ToolSchema,
+} from '../../contracts/provider.ts';
+import { samplingOf } from '../sampling.ts';
+import type { WireSampling } from '../sampling.ts';
 
 /** The body of POST /api/chat. */
 export interface WireRequest {
   model: string;
   messages: WireMessage[];
   tools?: WireTool[];
-  think?: boolean;
+  think?: boolean | 'low' | 'medium' | 'high';
+  format?: 'json' | Record<string, unknown>;
+  logprobs?: true;
+  top_logprobs?: number;
   stream: true;
   truncate: false;
   shift: false;
-  options: { num_ctx: number; num_predict?: number; temperature?: number };
+  options: WireOptions;
+}
+
+/** Of these only another `num_ctx` makes the server load the model again. */
+interface WireOptions extends WireSampling {
+  num_ctx: number;
+  num_predict?: number;
 }
 
 interface WireMessage {
   role: ChatMessage['role'];
   content: string;
+  /** Base64. */
+  images?: string[];
   thinking?: string;
   tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[];
   tool_name?: string;
@@ -25,7 +45,7 @@ interface WireMessage {
 
 interface WireTool {
   type: 'function';
-  function: ToolSchema;
+  function: Omit<ToolSchema, 'strict'>;
 }
 
 /**
@@ -44,13 +64,36 @@ export function toWire(request: ChatRequest, can: ModelCapabilities): WireReques
       request.tools !== undefined &&
       request.tools.length > 0 && { tools: toWireTools(request.tools) }),
     // Left out, a model that can think would: the flag is always said where it is known.
-    ...(can.thinking && { think: request.think ?? false }),
-    options: {
-      num_ctx: request.contextWindow,
-      ...(request.maxTokens !== undefined && { num_predict: request.maxTokens }),
-      ...(request.temperature !== undefined && { temperature: request.temperature }),
-    },
+    ...(can.thinking && { think: thinkOf(request, can) }),
+    ...(request.format !== undefined && { format: formatOf(request.format) }),
+    ...(request.topLogprobs !== undefined && { logprobs: true, top_logprobs: request.topLogprobs }),
+    options: toWireOptions(request),
   };
+}
+
+function toWireOptions(request: ChatRequest): WireOptions {
+  const { contextWindow, maxTokens } = request;
+  return {
+    num_ctx: contextWindow,
+    ...(maxTokens !== undefined && { num_predict: maxTokens }),
+    ...samplingOf(request),
+  };
+}
+
+/** The server refuses a level for models that only know yes and no. */
+function thinkOf(
+  { think, reasoningEffort: effort }: ChatRequest,
+  can: ModelCapabilities,
+): WireRequest['think'] {
+  if (effort === undefined) return think ?? false;
+  if (effort === 'none') return false;
+  if (can.thinkingLevels !== true) return effort !== 'minimal';
+  if (effort === 'minimal') return 'low';
+  return effort === 'low' || effort === 'medium' ? effort : 'high';
+}
+
+function formatOf(format: AnswerFormat): WireRequest['format'] {
+  return format.type === 'json_object' ? 'json' : format.schema;
 }
 
 function toWireMessage(message: ChatMessage): WireMessage {
@@ -58,6 +101,8 @@ function toWireMessage(message: ChatMessage): WireMessage {
     const named = { tool_name: message.toolName, tool_call_id: message.toolCallId };
     return { role: 'tool', content: message.content, ...named };
   }
+  if (message.role === 'user' && message.images !== undefined)
+    return { role: 'user', content: message.content, images: message.images.map(({ base64 }) => base64) };
   if (message.role !== 'assistant') return { role: message.role, content: message.content };
   const calls = message.toolCalls ?? [];
   return {
@@ -84,6 +129,9 @@ function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   return made;
 }
 
+/** Architectures that take a level for `think`. */
+const LEVELS_OF_THINKING: ReadonlySet<string> = new Set(['gptoss', 'gpt-oss']);
+
 const shownModel = z.object({
   model_info: z.record(z.string(), z.unknown()).nullish(),
   capabilities: z.array(z.string()).nullish(),
@@ -94,13 +142,17 @@ export function readCapabilities(shown: unknown): Omit<ModelCapabilities, 'conte
   contextWindow: number | undefined;
 } {
   const { model_info: info, capabilities } = shownModel.parse(shown);
-  const length = info?.[`${String(info['general.architecture'])}.context_length`];
+  const architecture = String(info?.['general.architecture']);
+  const length = info?.[`${architecture}.context_length`];
   const can = (what: string): boolean => capabilities?.includes(what) ?? false;
   return {
     contextWindow: typeof length === 'number' && length > 0 ? length : undefined,
     tools: can('tools'),
     thinking: can('thinking'),
+    thinkingLevels: LEVELS_OF_THINKING.has(architecture),
     vision: can('vision'),
+    ...(capabilities != null && { chat: can('completion') }),
+    unsupported: can('thinking') ? ['logitBias'] : ['logitBias', 'reasoningEffort'],
   };
 }
 
@@ -112,4 +164,15 @@ const modelList = z.object({
 export function readModels(listed: unknown): { name: string; window: number | undefined }[] {
   const models = modelList.parse(listed).models ?? [];
   return models.map((model) => ({ name: model.name, window: model.context_length ?? undefined }));
+}
+
+const embedded = z.object({
+  embeddings: z.array(z.array(z.number())),
+  prompt_eval_count: z.number().nullish().catch(undefined),
+});
+
+/** The vectors POST /api/embed gives. Throws a `ZodError` for an answer of another shape. */
+export function readEmbeddings(answer: unknown): Embeddings {
+  const { embeddings, prompt_eval_count: tokens } = embedded.parse(answer);
+  return { vectors: embeddings, promptTokens: tokens ?? 0 };
 }

@@ -1,87 +1,154 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
-import { z } from 'zod';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { ChatChunk } from '../../contracts/provider.ts';
+import { endedEarly } from '../read-answer.ts';
 import type { AnswerReader } from '../read-answer.ts';
-import { checkLineLength } from '../text-splitters.ts';
+import { fieldsOf } from '../read-fields.ts';
+import type { Fields } from '../read-fields.ts';
+import { checkLineLength, MAX_DOCUMENT_BYTES } from '../text-splitters.ts';
+import type { MakeToolCall } from '../tool-calls.ts';
 import { createPieces } from './pieces.ts';
-
-const wholeAnswer = z.looseObject({
-  choices: z.array(z.looseObject({ message: z.unknown(), finish_reason: z.string().nullish() })),
-});
+import type { AnswerPieces } from './pieces.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** What a reader needs to know: what an error told mid-stream means, and how tool calls are made. */
+export interface ReaderOptions {
+  failed: (said: string) => ProviderError;
+  makeCall: MakeToolCall;
+}
 
 /**
  * Makes the reader of a stream. Lines that are no event end it as `bad_response`, an error told mid-stream as what
- * `failed` makes of it.
+ * `failed` makes of it. An answer that comes whole although a stream was asked for is read as such.
  */
-export function createEventReader(failed: (said: string) => ProviderError): AnswerReader {
-  const pieces = createPieces();
+export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerReader {
+  const pieces = createPieces(makeCall);
+  const whole: string[] = [];
+  let wholeChars = 0;
   let complete = false;
+  let begun = false;
+  let hasText = false;
+  /** The name of an event before its data; data without an end, to which the next line belongs. */
+  let isError = false;
+  let unfinished = '';
+
+  const readData = (given: string): readonly ChatChunk[] => {
+    const data = unfinished === '' ? given : `${unfinished}\n${given}`;
+    if (data === '[DONE]') {
+      complete = true;
+      return NOTHING;
+    }
+    if (isError) throw failed(data);
+    const event = parseObject(data);
+    unfinished = event === undefined ? data : '';
+    if (event === undefined) {
+      checkLineLength(data);
+      return NOTHING;
+    }
+    if (event['error']) throw failed(data);
+    const delta = plainText(event);
+    if (delta === undefined) return pieces.add(event);
+    hasText = true;
+    return [{ type: 'text', delta }];
+  };
+
   return {
     get complete() {
       return complete;
     },
-    read(line) {
-      checkLineLength(line);
-      const data = dataOf(line, failed);
-      if (data === undefined) return NOTHING;
-      if (data === '[DONE]') {
-        complete = true;
+    read(text) {
+      checkLineLength(text);
+      if (text.startsWith('data:')) {
+        begun = true;
+        return readData(text.slice('data:'.length).trim());
+      }
+      const line = (begun ? text : text.replace(BYTE_ORDER_MARK, '')).trimEnd();
+      if (whole.length > 0 || (!begun && line.startsWith('{'))) {
+        wholeChars += line.length;
+        if (wholeChars > MAX_DOCUMENT_BYTES) throw tooLong();
+        whole.push(line);
         return NOTHING;
       }
-      const event = parseEvent(data);
-      if ('error' in event && Boolean(event.error)) throw failed(data);
-      const delta = plainText(event);
-      if (delta === undefined) return pieces.add(event);
-      return delta === '' ? NOTHING : [{ type: 'text', delta }];
+      if (!begun && line.startsWith('data:')) return this.read(line);
+      begun ||= line !== '';
+      if (line === '' && unfinished !== '') throw notJson();
+      if (/^event:\s{0,8}error/.test(line)) isError = true;
+      // Comments keep a silent connection open; other names and ids of events mean nothing here.
+      if (line === '' || /^(:|(event|id|retry):)/.test(line)) return NOTHING;
+      // Older llama-servers tell an error in a field of its own.
+      if (line.startsWith('error:')) throw failed(line.slice('error:'.length).trim());
+      throw new ProviderError('bad_response', 'The model server sent a line that is no server-sent event.');
     },
-    end: () => pieces.end(),
+    end() {
+      if (whole.length > 0) return readWhole(whole.join('\n'), pieces, failed);
+      if (unfinished !== '') throw notJson();
+      if (!pieces.isFinished && !(complete && (hasText || pieces.hasContent))) throw endedEarly();
+      return pieces.end();
+    },
   };
 }
 
 /** Makes the reader of an answer that comes whole, in one document. */
-export function createWholeReader(): AnswerReader {
-  const pieces = createPieces();
+export function createWholeReader({ failed, makeCall }: ReaderOptions): AnswerReader {
+  const pieces = createPieces(makeCall);
+  let chunks: readonly ChatChunk[] = NOTHING;
   let complete = false;
   return {
     get complete() {
       return complete;
     },
     read(text) {
-      const chunks = pieces.add(eventOfWhole(parseEvent(text)));
+      chunks = readWhole(text.replace(BYTE_ORDER_MARK, ''), pieces, failed);
       complete = true;
+      return NOTHING;
+    },
+    end() {
+      if (!complete) throw endedEarly();
       return chunks;
     },
-    end: () => pieces.end(),
   };
 }
 
-/** The data of a line; undefined for lines that mean nothing here. */
-function dataOf(line: string, failed: (said: string) => ProviderError): string | undefined {
-  if (line.startsWith('data:')) return line.slice('data:'.length).trim();
-  const text = line.trimEnd();
-  // Comments keep a silent connection open; names and ids of events mean nothing here.
-  if (text === '' || /^(:|(event|id|retry):)/.test(text)) return undefined;
-  // Older llama-servers tell an error in a field of its own.
-  if (text.startsWith('error:')) throw failed(text.slice('error:'.length).trim());
-  throw new ProviderError('bad_response', 'The model server sent a line that is no server-sent event.');
+/** The chunks of a whole answer, `done` last. Throws `ProviderError`. */
+function readWhole(text: string, pieces: AnswerPieces, failed: ReaderOptions['failed']): ChatChunk[] {
+  const answer = parseObject(text);
+  if (answer === undefined) throw notJson();
+  if (answer['error']) throw failed(text);
+  const chunks = pieces.add(answer);
+  if (!pieces.isFinished && !pieces.hasContent) throw notAnAnswer();
+  return [...chunks, ...pieces.end()];
 }
 
 /** Neither the text nor its parser's error are repeated: some servers repeat a part of the key. */
-function parseEvent(data: string): object {
-  let event: unknown;
+function notJson(): ProviderError {
+  return new ProviderError('bad_response', 'The model server sent data that is not JSON.');
+}
+
+function notAnAnswer(): ProviderError {
+  return new ProviderError('bad_response', 'The model server sent JSON that is no answer of a model.');
+}
+
+function tooLong(): ProviderError {
+  return new ProviderError('bad_response', `The model server sent more than ${MAX_DOCUMENT_BYTES} bytes.`);
+}
+
+/** Undefined for text that is no JSON, or not yet. Throws for JSON that is no object. */
+function parseObject(data: string): Fields | undefined {
+  let value: unknown;
   try {
-    event = JSON.parse(data);
+    value = JSON.parse(data);
   } catch {
-    throw new ProviderError('bad_response', 'The model server sent data that is not JSON.');
+    // Perhaps the rest follows on the next line; the caller says so if not.
+    return undefined;
   }
-  if (isObject(event) && !Array.isArray(event)) return event;
+  const event = fieldsOf(value);
+  if (event !== undefined) return event;
   throw new ProviderError('bad_response', 'The model server sent data that is not a JSON object.');
 }
 
-/** The fields of an event that are looked at without the schema; whatever they hold. */
+/** The fields of an event that are looked at; whatever they hold. */
 interface UncheckedEvent {
   choices?: unknown;
   usage?: unknown;
@@ -95,13 +162,13 @@ interface UncheckedDelta {
   content?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
+  reasoning_details?: unknown;
   tool_calls?: unknown;
+  function_call?: unknown;
+  refusal?: unknown;
 }
 
-/**
- * The text of an event that holds nothing else; undefined for any other event. Nearly all events are such, so they are
- * read without the schema.
- */
+/** The text of an event that holds nothing else; undefined for any other event. Nearly all events are such. */
 function plainText({ choices, usage, timings }: UncheckedEvent): string | undefined {
   if (!isAbsent(usage) || !isAbsent(timings) || !Array.isArray(choices) || choices.length !== 1)
     return undefined;
@@ -112,7 +179,8 @@ function plainText({ choices, usage, timings }: UncheckedEvent): string | undefi
   const { content, reasoning_content: thinking, reasoning, tool_calls: calls }: UncheckedDelta = delta;
   if (typeof content !== 'string' || !isAbsent(thinking) || !isAbsent(reasoning) || !isAbsent(calls))
     return undefined;
-  return content;
+  const { reasoning_details: details, function_call: call, refusal }: UncheckedDelta = delta;
+  return isAbsent(details) && isAbsent(call) && isAbsent(refusal) && content !== '' ? content : undefined;
 }
 
 function isAbsent(value: unknown): boolean {
@@ -121,18 +189,4 @@ function isAbsent(value: unknown): boolean {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-/** A whole answer as the one event that says it all. Throws `ProviderError('bad_response')`. */
-function eventOfWhole(answer: object): object {
-  const parsed = wholeAnswer.safeParse(answer);
-  if (!parsed.success) {
-    const why = z.prettifyError(parsed.error);
-    throw new ProviderError('bad_response', `The model server sent an answer of an unknown shape: ${why}`);
-  }
-  const choices = parsed.data.choices.map(({ message, finish_reason }) => ({
-    delta: message,
-    finish_reason,
-  }));
-  return { ...parsed.data, choices };
 }

@@ -12,6 +12,12 @@ export const openaiKind = defineKind({
       .boolean()
       .default(true)
       .describe('kind `openai` only: `false` for a server that cannot stream, answers come whole'),
+    vision: z
+      .boolean()
+      .default(true)
+      .describe(
+        'kind `openai` only: `false` when its models see no pictures; else pictures are sent, and a model that refuses them is asked without',
+      ),
   }),
   environment: {
     needs: 'OPENAI_BASE_URL to where it is (or OPENAI_API_KEY for OpenAI itself)',
@@ -26,8 +32,8 @@ export const openaiKind = defineKind({
             named: OPENAI_BASE_URL !== undefined,
           },
   },
-  create: async (server, { concurrency, stream }) => {
+  create: async (server, { concurrency, stream, vision }) => {
     const { createOpenai } = await import('./openai.ts');
-    return createOpenai({ ...server, concurrency, stream });
+    return createOpenai({ ...server, concurrency, stream, vision });
   },
 });

@@ -1,28 +1,33 @@
 /** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
 import type { ClientOptions } from 'openai';
 import { ConfigError } from '../../contracts/errors.ts';
-import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import type { LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import { createCapabilities, createChat } from '../chat.ts';
+import type { ChatServer } from '../chat.ts';
 import { callClient } from '../client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
 import { createConnections } from '../connections.ts';
 import type { CallRules } from '../connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
-import { lostConnection, toProviderError } from '../errors.ts';
+import { createEmbed } from '../embed.ts';
+import { lostConnection } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
-import { streamAnswer } from '../read-answer.ts';
+import { createLearnedModels } from '../learned.ts';
 import { requestWithin } from '../request.ts';
 import { createDocumentCollector, createLineSplitter } from '../text-splitters.ts';
 import { failedMidway, openaiAt, refusedBy, unknownModel } from './errors.ts';
 import type { OpenaiPlace } from './errors.ts';
 import { createEventReader, createWholeReader } from './events.ts';
-import { findModel, readModels, toWire } from './wire.ts';
+import { findModel, readEmbeddings, readModels, toWire, withRefused } from './wire.ts';
 import type { ListedModel } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer comes whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
+  /** False: its models see no pictures, and none are sent. Default true: a server that refuses them is asked without. */
+  vision?: boolean;
 }
 
 /**
@@ -55,7 +60,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
 
   const rulesFor = (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
     signal,
-    refused: (status, text) => refusedBy(where, status, hide(text)),
+    refused: (refusal) => refusedBy(where, { ...refusal, text: hide(refusal.text) }),
     lost: (error, answered) => lostConnection(where, error, answered),
   });
 
@@ -88,36 +93,43 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
       ...(found?.window === undefined && { windowGuessed: true }),
       tools: true,
       thinking: found?.thinking ?? false,
-      vision: false,
+      vision: options.vision ?? true,
     };
   };
   const known = createDiscovery(discover, options.monotonicNow);
 
-  const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk> => {
-    const where = { ...at, model: request.model };
-    return streamAnswer({
-      acquire: () => acquire(request, signal),
-      async send() {
-        const body = toWire(request, await known.capabilities(request.model, signal), streams);
-        const sent = { method: 'POST', path: '/chat/completions', body } as const;
-        return await connections.send(sent, rulesFor(where, signal));
-      },
-      reader: streams ? createEventReader((said) => failedMidway(where, hide(said))) : createWholeReader(),
-      splitter: streams ? createLineSplitter() : createDocumentCollector(),
-      toError(error) {
-        const failure = toProviderError(where, error);
-        // The cached window was wrong: the next call asks the server again (B-11).
-        if (failure.code === 'context_overflow') known.invalidate(request.model);
-        return failure;
-      },
-    });
+  const server: ChatServer = {
+    at,
+    acquire,
+    known,
+    learned: createLearnedModels(options.monotonicNow),
+    async send({ request, can, refused, signal }) {
+      const body = withRefused(toWire(request, can, streams), refused);
+      const sent = { method: 'POST', path: '/chat/completions', body } as const;
+      return await connections.send(sent, rulesFor({ ...at, model: request.model }, signal));
+    },
+    read(model, makeCall) {
+      const failed = (said: string) => failedMidway({ ...at, model }, hide(said));
+      return streams
+        ? { reader: createEventReader({ failed, makeCall }), splitter: createLineSplitter() }
+        : { reader: createWholeReader({ failed, makeCall }), splitter: createDocumentCollector() };
+    },
   };
 
   return {
     name: options.name,
     models: async (signal) => (await list(signal, at)).map(({ id }) => id),
-    capabilities: known.capabilities,
-    streamChat,
+    capabilities: createCapabilities(server),
+    streamChat: createChat(server),
+    embed: createEmbed({
+      at,
+      acquire,
+      connections,
+      rules: rulesFor,
+      path: '/embeddings',
+      body: { encoding_format: 'float' },
+      read: readEmbeddings,
+    }),
     close: () => connections.close(),
   };
 }

@@ -1,35 +1,10 @@
-/** The parts of an OpenAI-compatible answer that come in pieces: tool calls, usage, the reason of its end. */
-import { z } from 'zod';
+/** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
 import { ProviderError } from '../../contracts/errors.ts';
-import type { ChatChunk, ToolCall, Usage } from '../../contracts/provider.ts';
-import { newId } from '../../lib/ids.ts';
-
-const wireFragment = z.object({
-  index: z.number().nullish(),
-  id: z.string().nullish(),
-  function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
-});
-
-const wireChunk = z.object({
-  choices: z
-    .array(
-      z.object({
-        delta: z
-          .object({
-            content: z.string().nullish(),
-            reasoning_content: z.string().nullish(),
-            reasoning: z.string().nullish(),
-            tool_calls: z.array(wireFragment).nullish(),
-          })
-          .nullish(),
-        finish_reason: z.string().nullish(),
-      }),
-    )
-    .nullish(),
-  usage: z.object({ prompt_tokens: z.number().nullish(), completion_tokens: z.number().nullish() }).nullish(),
-  timings: z.object({ prompt_ms: z.number().nullish(), predicted_ms: z.number().nullish() }).nullish(),
-});
-type WireChunk = z.infer<typeof wireChunk>;
+import type { ChatChunk, FinishReason, Usage } from '../../contracts/provider.ts';
+import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../read-fields.ts';
+import type { Fields } from '../read-fields.ts';
+import { jsonText } from '../tool-calls.ts';
+import type { MakeToolCall } from '../tool-calls.ts';
 
 /** How much the tool calls of one answer may hold, in characters; what they are made of comes a character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
@@ -37,95 +12,173 @@ export const MAX_CALL_CHARS = 1024 * 1024;
 /** What was received of one answer so far. */
 export interface AnswerPieces {
   /** Takes an event of any shape and gives the chunks in it. */
-  add(event: object): ChatChunk[];
+  add(event: Fields): ChatChunk[];
+  /** True once the server said why the answer ended. */
+  readonly isFinished: boolean;
+  /** True once there was any text, thought or tool call. */
+  readonly hasContent: boolean;
   /** The tool calls and the closing chunk, once all events were added. */
   end(): ChatChunk[];
 }
 
-/** Puts an answer together from its events. Both methods throw `ProviderError('bad_response')`. */
-export function createPieces(): AnswerPieces {
-  const calls = new Map<number, { id: string; name: string; text: string }>();
-  let callChars = 0;
-  let finishReason: string | undefined;
+/** A tool call while it grows. */
+interface GrowingCall {
+  id: string;
+  /** Its first name, and what further fragments of the name add to it. */
+  name: string;
+  moreName: string;
+  text: string;
+}
+
+/** Puts an answer together from its events. `add` and `end` throw `ProviderError('bad_response')`. */
+export function createPieces(makeCall: MakeToolCall): AnswerPieces {
+  const calls = createCallGatherer();
+  let finish = '';
+  let refused = false;
+  let hasContent = false;
   let usage: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
-  const gather = ({ index, id, function: part }: z.infer<typeof wireFragment>): void => {
-    const begins = Boolean(part?.name);
-    const at = index ?? Math.max(0, begins ? calls.size : calls.size - 1);
-    const call = calls.get(at) ?? { id: '', name: '', text: '' };
-    call.id ||= id ?? '';
-    call.name ||= part?.name ?? '';
-    call.text += part?.arguments ?? '';
-    calls.set(at, call);
-    callChars += 1 + (id?.length ?? 0) + (part?.name?.length ?? 0) + (part?.arguments?.length ?? 0);
-    if (callChars > MAX_CALL_CHARS) {
-      throw new ProviderError('bad_response', `The model's tool calls exceed ${MAX_CALL_CHARS} characters.`);
-    }
-  };
-
   return {
+    get isFinished() {
+      return finish !== '';
+    },
+    get hasContent() {
+      return hasContent || calls.count > 0;
+    },
     add(event) {
-      const { choices, usage: counted, timings } = parseChunk(event);
-      usage = {
-        promptTokens: counted?.prompt_tokens ?? usage.promptTokens,
-        completionTokens: counted?.completion_tokens ?? usage.completionTokens,
-        modelMs: timings ? Math.round((timings.prompt_ms ?? 0) + (timings.predicted_ms ?? 0)) : usage.modelMs,
-      };
-      const choice = choices?.[0];
-      finishReason = choice?.finish_reason ?? finishReason;
-      for (const fragment of choice?.delta?.tool_calls ?? []) gather(fragment);
-      const thinking = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning;
+      usage = readUsage(event, usage);
+      const choice = fieldsOf(listOf(event['choices'])[0]) ?? {};
+      finish = wordOf(choice['finish_reason']) || finish;
+      // A message where a delta should be; the text of the older completions.
+      const delta = fieldsOf(choice['delta']) ?? fieldsOf(choice['message']) ?? {};
+      for (const fragment of listOf(delta['tool_calls'])) calls.add(fragment);
+      if (delta['function_call'] !== undefined && delta['function_call'] !== null)
+        calls.add({ index: 'legacy', function: delta['function_call'] });
+      const refusal = textOf(delta['refusal']);
+      refused ||= refusal !== '';
+      const thinking = thinkingIn(delta);
+      const text = textOf(delta['content'] ?? choice['text']) + refusal;
+      hasContent ||= text !== '' || thinking !== '';
       const chunks: ChatChunk[] = [];
-      if (thinking) chunks.push({ type: 'thinking', delta: thinking });
-      if (choice?.delta?.content) chunks.push({ type: 'text', delta: choice.delta.content });
+      if (thinking !== '') chunks.push({ type: 'thinking', delta: thinking });
+      if (text !== '') chunks.push({ type: 'text', delta: text });
       return chunks;
     },
     end() {
-      if (finishReason === undefined) {
-        const message = 'The model server ended its answer without a finish_reason.';
+      if (/^(error|failed|server_error)$/i.test(finish)) {
+        const message = `The model server broke off its answer (finish_reason "${finish}").`;
         throw new ProviderError('bad_response', message, { retryable: true });
       }
-      const taken = new Set<string>();
-      const called = [...calls.values()].map((call) => ({
-        type: 'tool_call' as const,
-        call: toToolCall(call, taken),
-      }));
-      const finished = called.length > 0 ? 'tool_calls' : 'stop';
-      return [
-        ...called,
-        { type: 'done', finishReason: finishReason === 'length' ? 'length' : finished, usage },
-      ];
+      const called = calls.all().map((call) => ({ type: 'tool_call' as const, call: makeCall(call) }));
+      return [...called, { type: 'done', finishReason: reasonOf(finish, refused, called.length > 0), usage }];
     },
   };
 }
 
-function parseChunk(event: object): WireChunk {
-  const parsed = wireChunk.safeParse(event);
-  if (parsed.success) return parsed.data;
-  const why = z.prettifyError(parsed.error);
-  throw new ProviderError('bad_response', `The model server sent an event of an unknown shape: ${why}`);
+/** What servers say of an answer's end; anything that is not known is an answer that ended by itself. */
+function reasonOf(finish: string, refused: boolean, called: boolean): FinishReason {
+  if (/^(length|max_tokens|model_length|max_output_tokens)$/i.test(finish)) return 'length';
+  if (/^(content_filter|content_filtered|safety|recitation|blocklist|prohibited_content)$/i.test(finish))
+    return 'content_filter';
+  if (refused || finish === 'refusal') return 'refusal';
+  return called ? 'tool_calls' : 'stop';
 }
 
-/** Arguments cut by the limit of tokens, or no object, mark the call as malformed; none at all are an empty object. */
-function toToolCall(call: { id: string; name: string; text: string }, taken: Set<string>): ToolCall {
-  if (call.name === '') {
-    throw new ProviderError('bad_response', 'The model asked for a tool without naming it.', {
-      retryable: true,
-    });
-  }
-  const id = call.id !== '' && !taken.has(call.id) ? call.id : `call_${newId()}`;
-  taken.add(id);
-  const args = call.text === '' ? {} : readArguments(call.text);
-  return { id, name: call.name, args: args ?? {}, ...(args === undefined && { malformed: call.text }) };
+/** Thoughts stand in one of several fields; the details are read only where no other field has them. */
+function thinkingIn(delta: Fields): string {
+  const fields = [
+    delta['reasoning_content'],
+    delta['reasoning'],
+    delta['thinking'],
+    delta['reasoning_details'],
+  ];
+  const found = fields.map((field) => textOf(field, 'thinking')).find((text) => text !== '');
+  return found ?? thoughtsAmong(delta['content']);
 }
 
-const argsObject = z.record(z.string(), z.unknown());
+function readUsage(event: Fields, before: Usage): Usage {
+  const counted = fieldsOf(event['usage']);
+  const timings = fieldsOf(event['timings']);
+  if (counted === undefined && timings === undefined) return before;
+  return {
+    promptTokens: numberOf(counted?.['prompt_tokens']) ?? before.promptTokens,
+    completionTokens: numberOf(counted?.['completion_tokens']) ?? before.completionTokens,
+    modelMs:
+      timings === undefined
+        ? before.modelMs
+        : Math.round((numberOf(timings['prompt_ms']) ?? 0) + (numberOf(timings['predicted_ms']) ?? 0)),
+  };
+}
 
-function readArguments(text: string): Record<string, unknown> | undefined {
+/** Gathers the fragments of tool calls. */
+function createCallGatherer() {
+  const calls: GrowingCall[] = [];
+  /** The call that grows under an index. */
+  const byIndex = new Map<string, GrowingCall>();
+  let chars = 0;
+  return {
+    get count() {
+      return calls.length;
+    },
+    /** Throws when all calls together grow too long. */
+    add(fragment: unknown): void {
+      const fields = fieldsOf(fragment) ?? {};
+      const part = fieldsOf(fields['function']) ?? fields;
+      const id = wordOf(fields['id']);
+      const name = wordOf(part['name']);
+      const text = argumentText(part['arguments'] ?? part['parameters']);
+      chars += 1 + id.length + name.length + text.length;
+      if (chars > MAX_CALL_CHARS) {
+        throw new ProviderError(
+          'bad_response',
+          `The model's tool calls exceed ${MAX_CALL_CHARS} characters.`,
+        );
+      }
+      const index = wordOf(fields['index']);
+      const growing = index === '' ? calls.at(-1) : byIndex.get(index);
+      if (growing !== undefined && !isNext(growing, { id, name, text }, index)) {
+        growing.id ||= id;
+        if (growing.name === '') growing.name = name;
+        else growing.moreName += name;
+        growing.text += text;
+        return;
+      }
+      const call = { id, name, moreName: '', text };
+      calls.push(call);
+      if (index !== '') byIndex.set(index, call);
+    },
+    /** Arguments are text with JSON in it. */
+    all: () => calls.map(({ id, name, moreName, text }) => ({ id, name, moreName, args: text })),
+  };
+}
+
+/**
+ * Whether a fragment with a name begins another call: it has no index, another id (Gemini gives all parallel calls the index
+ * 0), or the call before it is whole.
+ */
+function isNext(
+  growing: GrowingCall,
+  { id, name, text }: { id: string; name: string; text: string },
+  index: string,
+): boolean {
+  if (name === '') return false;
+  if (id !== '' && growing.id !== '') return id !== growing.id;
+  if (index === '') return growing.name !== '' || growing.text !== '';
+  return text !== '' && growing.name !== '' && isJson(growing.text);
+}
+
+function isJson(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
   try {
-    return argsObject.safeParse(JSON.parse(text)).data;
+    JSON.parse(text);
+    return true;
   } catch {
-    // Half a JSON: the model is told so by the caller.
-    return undefined;
+    // Half a call so far.
+    return false;
   }
+}
+
+function argumentText(given: unknown): string {
+  if (typeof given === 'string') return given;
+  return given === undefined || given === null ? '' : jsonText(given);
 }

@@ -3,7 +3,8 @@ import postgres from 'postgres';
 import { StoreError } from '../../contracts/errors.ts';
 import { drizzle, type Orm } from './drizzle.ts';
 import { createSemaphore } from './semaphore.ts';
-import { withRetry } from './retry.ts';
+import { isConnectionGone, withRetry } from './retry.ts';
+import { tlsOf } from './tls.ts';
 
 /** Connections of one process. */
 const POOL_SIZE = 4;
@@ -73,7 +74,22 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
   if (place.socketPath !== undefined) {
     return postgres({ ...options, path: place.socketPath, user: 'postgres', database: 'postgres' });
   }
-  return postgres(place.url ?? '', options);
+  const { url, ssl } = tlsOf(place.url ?? '');
+  return postgres(url, { ...options, ...(ssl !== undefined && { ssl }) });
+}
+
+/**
+ * The result of a transaction's statements, or nothing at all when their connection is gone: then the driver itself ends the
+ * transaction with an error, and a rollback, which it sends after any other error, would be written to a socket that is no
+ * longer there and end the process.
+ */
+async function unlessGone<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isConnectionGone(error)) return await new Promise<never>(() => undefined);
+    throw error;
+  }
 }
 
 /** Opens the pool; connections are made when they are first needed. */
@@ -100,7 +116,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       // A transaction that waits for its turn holds no permit that a statement could use.
       const box = await retrying((attempt) =>
         transactions.hold(() =>
-          permits.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
+          permits.hold(() => client.begin(async (tx) => ({ value: await unlessGone(work(tx, attempt)) }))),
         ),
       );
       return box.value;

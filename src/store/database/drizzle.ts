@@ -23,8 +23,19 @@ export type Orm = Driver.PostgresJsDatabase;
 /** Conditions, order and expressions of queries. */
 export const { and, asc, desc, eq, gte, isNull, lt, sql } = core;
 /** Declarations of tables. */
-export const { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, unique } =
-  pgCore;
+export const {
+  bigint,
+  boolean,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+} = pgCore;
 /** Makes the query builder of a postgres.js client. */
 export const { drizzle } = driver;
 /** Reads and applies a folder of migrations. */

@@ -2,12 +2,22 @@
 import { StoreError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
+import { untrusted } from './tls.ts';
 
 /** How long one call waits for the database to return before it gives up, in milliseconds. */
 const RETRY_FOR_MS = 30_000;
 
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
+
+/** Codes of a server that answers but cannot write, and what a person does about each (Postgres appendix A, "Error Codes"). */
+const REFUSING_WRITES: Readonly<Record<string, string>> = {
+  '25006': 'is read-only: has it become a standby, or was it set so?',
+  '53100': 'has a full disk: free some space.',
+  '53200': 'is out of memory.',
+  '55P03': 'is locked: does another program hold its tables?',
+  '58030': 'cannot read or write its disk.',
+};
 
 /** Codes of Node, of postgres.js and of Postgres that say "not now"; class 08 is matched by its prefix. */
 const TRANSIENT = new Set([
@@ -30,9 +40,26 @@ const TRANSIENT = new Set([
   '53300',
   '40001',
   '40P01',
+  '57014',
+  ...Object.keys(REFUSING_WRITES),
 ]);
 
-/** True when the same statement may soon succeed: the connection broke, the server restarts, or two transactions conflicted. */
+/** Codes of Node and of postgres.js for a connection that is gone. */
+const GONE = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'ECONNRESET',
+  'EPIPE',
+]);
+
+/** True when the connection of a statement is gone, and its transaction with it. */
+export function isConnectionGone(error: unknown): boolean {
+  const code = errorCode(error);
+  return code !== undefined && GONE.has(code);
+}
+
+/** True when the same statement may soon succeed: the connection broke, the server restarts, cannot write for the moment, or two transactions conflicted. */
 export function isTransient(error: unknown): boolean {
   const code = errorCode(error);
   if (code !== undefined && (TRANSIENT.has(code) || code.startsWith('08'))) return true;
@@ -107,6 +134,8 @@ function toStoreError(error: unknown): StoreError {
   const cause = rootCause(error);
   if (cause instanceof StoreError) return cause;
   if (isTransient(cause)) return unavailable(cause);
+  const certificate = untrusted(cause);
+  if (certificate !== undefined) return certificate;
   const message = cause instanceof Error ? cause.message : String(cause);
   return new StoreError('database', `The database refused a statement: ${message}`, { cause });
 }
@@ -116,9 +145,14 @@ function rootCause(error: unknown): unknown {
 }
 
 function unavailable(cause?: unknown): StoreError {
+  const refusing = REFUSING_WRITES[errorCode(cause) ?? ''];
+  const what = refusing ?? 'cannot be reached.';
   return new StoreError(
     'unavailable',
-    'The database cannot be reached; see DATABASE_URL, or the disk behind GATEWAY_HOME.',
-    { retryable: true, cause },
+    `The database ${what} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
+    {
+      retryable: true,
+      cause,
+    },
   );
 }

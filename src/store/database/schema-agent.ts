@@ -1,8 +1,9 @@
-/** The tables of the agent: plans, notes, memories, schedules. */
-import { bigint, boolean, index, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
+/** The tables of the agent: plans, notes, memories, schedules, files. */
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import type { PlanRequest } from '../../contracts/plan-store.ts';
-import { createdAt, moment } from './columns.ts';
+import type { PlanRequest } from '../../contracts/store/plan-store.ts';
+import type { Source } from '../../contracts/risk.ts';
+import { bytea, createdAt, moment } from './columns.ts';
 
 /** One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested of it. */
 export const plan = pgTable(
@@ -32,7 +33,12 @@ export const todo = pgTable('todo', {
 /** The scratchpad of a session, one row per note. */
 export const scratchpad = pgTable(
   'scratchpad',
-  { session: text('session').notNull(), name: text('name').notNull(), content: text('content').notNull() },
+  {
+    session: text('session').notNull(),
+    name: text('name').notNull(),
+    content: text('content').notNull(),
+    sources: jsonb('sources').$type<Source[]>().notNull().default([]),
+  },
   (t) => [primaryKey({ columns: [t.session, t.name] })],
 );
 
@@ -66,6 +72,7 @@ export const schedule = pgTable(
     creatorId: text('creator_id').notNull(),
     timing: jsonb('timing').notNull(),
     task: text('task').notNull(),
+    sources: jsonb('sources').$type<Source[]>().notNull().default([]),
     nextAt: moment('next_at'),
     lastAt: moment('last_at'),
     createdAt: createdAt(),
@@ -76,4 +83,46 @@ export const schedule = pgTable(
       .where(sql`next_at is not null`),
     index('schedule_session').on(t.session, t.createdAt.desc().nullsFirst()),
   ],
+);
+
+/** How often the files of a session's folder have changed, by the folder's name. */
+export const sessionFolder = pgTable('session_folder', {
+  folder: text('folder').primaryKey(),
+  version: integer('version').notNull(),
+});
+
+/** The files of a session's folder, on Postgres only: every node of the database has its own copies. */
+export const sessionFile = pgTable(
+  'session_file',
+  {
+    folder: text('folder').notNull(),
+    path: text('path').notNull(),
+    sha256: text('sha256').notNull(),
+    bytes: bytea('bytes').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.folder, t.path] })],
+);
+
+/** Files that came with messages and lie in the folders of sessions: whose they are, how large, and since when. */
+export const keptFile = pgTable(
+  'kept_file',
+  {
+    folder: text('folder').notNull(),
+    path: text('path').notNull(),
+    userId: text('user_id').notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    keptAt: moment('kept_at').notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.folder, t.path] }),
+    index('kept_file_user').on(t.userId, t.keptAt),
+    index('kept_file_age').on(t.keptAt, t.folder, t.path),
+  ],
+);
+
+/** Folders of deleted sessions: each node removes its own copy, also after a crash or a pause. */
+export const removedFolder = pgTable(
+  'removed_folder',
+  { folder: text('folder').primaryKey(), removedAt: moment('removed_at').notNull().defaultNow() },
+  (t) => [index('removed_folder_age').on(t.removedAt)],
 );

@@ -1,11 +1,36 @@
 /**
  * Every table; `npm run migrations` turns a change here into a file under `drizzle/`. This file: lanes, sessions, turns,
- * deliveries, access and usage.
+ * deliveries and approvals.
  */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
+import type { Attachment } from '../../contracts/media.ts';
+import type { Source } from '../../contracts/risk.ts';
 import { createdAt, moment } from './columns.ts';
+import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
+import type { TurnFailure } from '../../contracts/store/records.ts';
 
+export * from './schema-access.ts';
 export * from './schema-agent.ts';
+
+/** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
+export const fanoutSecret = pgTable('fanout_secret', {
+  id: integer('id').primaryKey().default(1),
+  subject: text('subject').notNull(),
+  /** Base64. */
+  key: text('key').notNull(),
+});
+
+/** What the gateway has chosen where nobody else did, by name: all nodes, and all starts, choose the same. */
+export const choice = pgTable('choice', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+/** What each home's gateway last said of its MCP servers. */
+export const mcpStatus = pgTable('mcp_status', {
+  instance: text('instance').primaryKey(),
+  servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
+});
 
 /** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
@@ -15,9 +40,30 @@ export const node = pgTable('node', {
 });
 
 /**
+ * A channel's connection to its platform, by channel and bot: the session that a restart or another node continues, stored
+ * up to `sequence`, and the sessions begun, which platforms limit by the day.
+ */
+export const connection = pgTable('connection', {
+  key: text('key').primaryKey(),
+  session: text('session'),
+  sequence: bigint('sequence', { mode: 'number' }).notNull().default(0),
+  detail: jsonb('detail').$type<Record<string, unknown>>().notNull().default({}),
+  heardAt: moment('heard_at'),
+  day: text('day'),
+  begunOnDay: integer('begun_on_day').notNull().default(0),
+  begunAt: moment('begun_at'),
+  shortSessions: integer('short_sessions').notNull().default(0),
+});
+
+/**
  * `head` is the last finished seq, `tail` the last accepted one. `owner` is the node that works on head + 1; `epoch`
  * rises with each claim, and `claim` names the call that made it, so that a call whose answer was lost finds its claims.
- * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one.
+ * A lane without `delay_ms` is due whatever the clock says, and `wake_at` only orders the waiting lanes; with it, it is due
+ * at `wake_at`, which was that long ahead when it was written: any later moment means that the clock was set back.
+ * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one;
+ * the one at `caller_seq` waits for tools that its caller runs.
+ * `suspect_group` is 0 unless the head was running at two or more deaths of its node: such heads are claimed in small groups,
+ * and this is the size of the group in which it was claimed last.
  */
 export const lane = pgTable(
   'lane',
@@ -32,9 +78,14 @@ export const lane = pgTable(
     epoch: integer('epoch').notNull().default(0),
     claim: text('claim'),
     wakeAt: moment('wake_at').notNull().defaultNow(),
+    delayMs: bigint('delay_ms', { mode: 'number' }),
     stopSeq: integer('stop_seq').notNull().default(0),
     joinedSeq: integer('joined_seq').notNull().default(0),
     interruptSeq: integer('interrupt_seq').notNull().default(0),
+    callerSeq: integer('caller_seq').notNull().default(0),
+    suspectGroup: integer('suspect_group').notNull().default(0),
+    /** Dead letters of an `out` lane that its chat has not been told of. */
+    unreported: integer('unreported').notNull().default(0),
   },
   (t) => [
     index('lane_due')
@@ -43,13 +94,20 @@ export const lane = pgTable(
     index('lane_owner')
       .on(t.owner)
       .where(sql`owner is not null`),
+    index('lane_suspect')
+      .on(t.key)
+      .where(sql`suspect_group > 0`),
     index('lane_pending')
       .on(t.class)
       .where(sql`tail > head`),
   ],
 );
 
-/** A message in a lane. `done_epoch` is the fence under which a message ended: by it a finish whose answer was lost is recognised. */
+/**
+ * A message in a lane. `crashes` counts deaths of a node at which it was being worked on, `lone_crashes` those at which no
+ * other suspected message of the node was, since its last finished tool call. `done_epoch` is the fence under which a message ended: by it a
+ * finish whose answer was lost is recognised.
+ */
 export const laneItem = pgTable(
   'lane_item',
   {
@@ -59,6 +117,9 @@ export const laneItem = pgTable(
     payload: jsonb('payload').notNull(),
     attempts: integer('attempts').notNull().default(0),
     crashes: integer('crashes').notNull().default(0),
+    loneCrashes: integer('lone_crashes').notNull().default(0),
+    /** Sum of the pauses after failures; unlike a point in time it does not follow the clock. */
+    waitedMs: bigint('waited_ms', { mode: 'number' }).notNull().default(0),
     error: text('error'),
     dead: boolean('dead').notNull().default(false),
     doneAt: moment('done_at'),
@@ -89,6 +150,7 @@ export const session = pgTable(
   {
     key: text('key').primaryKey(),
     profileId: text('profile_id').notNull().default('default'),
+    profileChosen: boolean('profile_chosen').notNull().default(false),
     model: text('model'),
     mode: text('mode', { enum: ['planner', 'agentic', 'teacher'] })
       .notNull()
@@ -97,8 +159,16 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
+    /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
+    folder: text('folder')
+      .notNull()
+      .default(sql`gen_random_uuid()::text`),
+    /** Sources of everything the model has read in it since `/new` or `/trust`. */
+    sources: jsonb('sources').$type<Source[]>().notNull().default([]),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
+    /** When that was; null = never. */
+    freshAt: moment('fresh_at'),
     createdAt: createdAt(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
   },
@@ -120,6 +190,8 @@ export const turn = pgTable(
       .notNull()
       .default('queued'),
     reason: text('reason'),
+    /** Why it failed. */
+    failure: jsonb('failure').$type<TurnFailure>(),
     userSeq: integer('user_seq').notNull(),
     finalSeq: integer('final_seq'),
     createdAt: createdAt(),
@@ -140,6 +212,8 @@ export const message = pgTable(
     senderName: text('sender_name'),
     isPlan: boolean('is_plan').notNull().default(false),
     isError: boolean('is_error').notNull().default(false),
+    /** The files that came with it, once their bytes were read. */
+    attachments: jsonb('attachments').$type<Attachment[]>(),
     createdAt: createdAt(),
   },
   (t) => [primaryKey({ columns: [t.session, t.seq] })],
@@ -202,70 +276,5 @@ export const approval = pgTable(
     index('approval_pending')
       .on(t.lane, t.createdAt)
       .where(sql`state = 'pending'`),
-  ],
-);
-
-/** Rights of people to write in private (`dm`), and of groups to be answered. */
-export const grant = pgTable(
-  'grant',
-  {
-    channel: text('channel').notNull(),
-    kind: text('kind', { enum: ['dm', 'group'] }).notNull(),
-    id: text('id').notNull(),
-    grantedAt: moment('granted_at').notNull().defaultNow(),
-  },
-  (t) => [primaryKey({ columns: [t.channel, t.kind, t.id] })],
-);
-
-/** One code per stranger and hour, stored as SHA-256. A used code stays until it expires. */
-export const pairing = pgTable(
-  'pairing',
-  {
-    channel: text('channel').notNull(),
-    senderId: text('sender_id').notNull(),
-    senderName: text('sender_name'),
-    codeHash: text('code_hash').notNull(),
-    expiresAt: moment('expires_at').notNull(),
-    usedAt: moment('used_at'),
-  },
-  (t) => [primaryKey({ columns: [t.channel, t.senderId] }), unique('pairing_code').on(t.codeHash)],
-);
-
-/** HTTP tokens by their SHA-256. */
-export const token = pgTable('token', {
-  id: text('id').primaryKey(),
-  hash: text('hash').notNull().unique('token_hash'),
-  name: text('name').notNull(),
-  scopes: jsonb('scopes').$type<('chat' | 'admin')[]>().notNull(),
-  createdAt: createdAt(),
-});
-
-/** Tokens and model time, by turn or by stateless call. */
-export const usage = pgTable(
-  'usage',
-  {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    turnId: text('turn_id'),
-    session: text('session'),
-    /** Who the turn answered, as a user id. */
-    userId: text('user_id'),
-    tokenId: text('token_id'),
-    /** What the calls were for. */
-    purpose: text('purpose', { enum: ['turn', 'plan', 'subagent', 'compression', 'stateless'] })
-      .notNull()
-      .default('turn'),
-    model: text('model').notNull(),
-    promptTokens: integer('prompt_tokens').notNull(),
-    completionTokens: integer('completion_tokens').notNull(),
-    modelMs: integer('model_ms').notNull(),
-    /** The tokens are estimates, at least some of them. */
-    estimated: boolean('estimated').notNull().default(false),
-    at: moment('at').notNull().defaultNow(),
-  },
-  (t) => [
-    index('usage_at').on(t.at),
-    index('usage_turn').on(t.turnId),
-    index('usage_session').on(t.session, t.at),
-    index('usage_user').on(t.userId, t.at),
   ],
 );

@@ -1,16 +1,15 @@
 /** The embedded database: Postgres in a worker thread, reached over a unix socket like any other Postgres. */
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StoreError } from '../../contracts/errors.ts';
 import { sleep } from '../../lib/sleep.ts';
 import type { Log } from '../../contracts/log.ts';
+import { prepareDataFolder } from './data-folder.ts';
+import { MAX_SOCKET_PATH } from './life-socket.ts';
 import type { WorkerMessage } from './worker-message.ts';
-
-/** Longest path of a unix socket used here, in bytes; Linux allows 107, macOS 103. */
-const MAX_SOCKET_PATH = 100;
 
 /** How long a start may take, in milliseconds: the first one creates the database. */
 const READY_TIMEOUT_MS = 120_000;
@@ -34,11 +33,12 @@ const STEADY_MS = 60_000;
  * report. Throws `StoreError('embedded_failed')`.
  */
 export async function openEmbedded(home: string, log: Log): Promise<EmbeddedDatabase> {
-  const dataDir = path.join(home, 'pg');
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const { socketPath, folder } = await chooseSocketPath(home);
+  const folder = await prepareDataFolder(home);
+  const dataDir = folder.path;
+  const { socketPath, folder: socketFolder } = await chooseSocketPath(home);
   const closing = new AbortController();
   let worker = await startWorker({ dataDir, socketPath }, log);
+  await folder.opened();
   const supervised = supervise();
   return {
     socketPath,
@@ -46,7 +46,7 @@ export async function openEmbedded(home: string, log: Log): Promise<EmbeddedData
       closing.abort();
       await supervised;
       await endWorker(worker, log);
-      await rm(folder ?? socketPath, { recursive: true, force: true });
+      await rm(socketFolder ?? socketPath, { recursive: true, force: true });
     },
   };
 

@@ -1,13 +1,17 @@
 /** The process that holds a home according to its lock file, and whether it still runs. */
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isLifeSocketOpen } from './life-socket.ts';
 
 /**
- * `started` distinguishes two processes with the same pid; `socketPath` is where the embedded database listens; `leaving`:
- * the process is about to release the home, so that it can be waited for.
+ * `life` names the socket in the home that is open while the process runs; without it, `pid` and `started` (which tells
+ * apart two processes with the same pid) say so. `socketPath` is where the embedded database listens; `leaving`: the process
+ * is about to release the home, so that it can be waited for.
  */
 export interface HomeHolder {
   pid: number;
   started: string;
+  life?: string | undefined;
   socketPath?: string | undefined;
   leaving?: boolean | undefined;
 }
@@ -32,13 +36,19 @@ export function parseHolder(text: string): HomeHolder {
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value))
     return NOBODY;
   const socketPath = 'socketPath' in value ? String(value.socketPath) : undefined;
+  const life = 'life' in value ? path.basename(String(value.life)) : undefined;
   const leaving = 'leaving' in value && value.leaving === true;
-  return { pid: Number(value.pid), started: String(value.started), socketPath, leaving };
+  return { pid: Number(value.pid), started: String(value.started), life, socketPath, leaving };
 }
 
-/** True while the process that wrote the lock runs: same pid, same start, not a zombie. */
-export function isAlive(holder: HomeHolder): boolean {
+/** True while the process that wrote the lock in `home` runs. */
+export async function isAlive(home: string, holder: HomeHolder): Promise<boolean> {
   if (!(holder.pid > 0)) return false;
+  return holder.life === undefined ? isSameProcess(holder) : await isLifeSocketOpen(home, holder.life);
+}
+
+/** True while a process with that pid and that start runs in the namespace of this one; a zombie does not. */
+function isSameProcess(holder: HomeHolder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {

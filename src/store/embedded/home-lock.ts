@@ -1,12 +1,14 @@
 /**
  * One process per home. The lock is a file `lock.<n>`; the highest n counts. A process that finds its holder dead or gone
- * links its own file as n + 1, which only one process can do; the file of a live holder is never removed.
+ * links its own file as n + 1, which only one process can do; the file of a live holder is never removed. A holder lives
+ * while its socket is open (life-socket.ts).
  */
 import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { sleep } from '../../lib/sleep.ts';
+import { openLifeSocket } from './life-socket.ts';
 import { type HomeHolder, isAlive, NOBODY, parseHolder, thisProcess } from './home-holder.ts';
 
 /** How long a second process waits for a first one that is stopping, in milliseconds. */
@@ -22,6 +24,8 @@ export interface HomeLock {
   /** Tells other processes to wait for the home, because this one ends soon. */
   leaving(): Promise<void>;
   release(): Promise<void>;
+  /** False once another process has taken the home over, because it could not see that this one runs. */
+  isOurs(): Promise<boolean>;
 }
 
 /**
@@ -33,16 +37,28 @@ export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Pr
     const made = await mkdir(home, { recursive: true, mode: 0o700 });
     // The umask of the process may have removed rights from the mode above.
     if (made !== undefined) await chmod(home, 0o700);
-    const file = await takeLock(home, waitMs);
+    const life = `life.${newId().slice(-12)}`;
+    const endLife = await openLifeSocket(home, life);
+    let mine: HomeHolder = { ...thisProcess(), ...(endLife !== undefined && { life }) };
+    let file: string;
+    try {
+      file = await takeLock(home, mine, waitMs);
+    } catch (error) {
+      await endLife?.();
+      throw error;
+    }
     const instance = await readInstance(home);
-    let mine = thisProcess();
     const write = (holder: HomeHolder): Promise<void> => replaceFile(home, file, holder);
     const tell = (more: Partial<HomeHolder>): Promise<void> => write((mine = { ...mine, ...more }));
     return {
       instance,
       announce: (socketPath) => tell({ socketPath }),
       leaving: () => tell({ leaving: true }),
-      release: () => write(NOBODY),
+      async release() {
+        await write(NOBODY);
+        await endLife?.();
+      },
+      isOurs: async () => path.join(home, `lock.${Math.max(0, ...(await lockTurns(home)))}`) === file,
     };
   } catch (error) {
     if (error instanceof StoreError) throw error;
@@ -57,22 +73,23 @@ export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Pr
 /** The process that holds the home now, if it still runs. */
 export async function liveHolder(home: string): Promise<HomeHolder | undefined> {
   const { holder } = await readLock(home);
-  return isAlive(holder) ? holder : undefined;
+  return (await isAlive(home, holder)) ? holder : undefined;
 }
 
 /** The path of the lock file that is ours now. */
-async function takeLock(home: string, waitMs: number): Promise<string> {
+async function takeLock(home: string, holder: HomeHolder, waitMs: number): Promise<string> {
   const deadline = performance.now() + waitMs;
-  const mine = await writeAside(home, thisProcess());
+  const mine = await writeAside(home, holder);
   try {
     for (;;) {
-      const { turn, holder } = await readLock(home);
-      if (!isAlive(holder)) {
+      const { turn, holder: other } = await readLock(home);
+      if (!(await isAlive(home, other))) {
         const file = await takeTurn(home, turn + 1, mine);
-        if (file !== undefined) return file;
-        continue;
+        if (file === undefined) continue;
+        if (other.life !== undefined) await rm(path.join(home, other.life), { force: true });
+        return file;
       }
-      if (holder.leaving !== true || performance.now() >= deadline) throw locked(home, holder);
+      if (other.leaving !== true || performance.now() >= deadline) throw locked(home, other);
       await sleep(POLL_MS);
     }
   } finally {

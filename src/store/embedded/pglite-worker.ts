@@ -13,9 +13,13 @@ const port = parentPort;
 
 const db = await PGlite.create({ dataDir: order.dataDir });
 const server = createPgServer({
+  // Not `execProtocolRaw`: it also parses every answer, and keeps all it has ever parsed (10 kB a turn, never freed).
   async exec(messages) {
-    const answer = await db.execProtocolRaw(messages, { syncToFs: false });
-    return Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+    const pieces: Buffer[] = [];
+    // A piece is a view of the database's own memory, which the next one overwrites.
+    const onRawData = (bytes: Uint8Array): void => void pieces.push(Buffer.from(bytes));
+    await db.execProtocolRawStream(messages, { syncToFs: false, onRawData });
+    return Buffer.concat(pieces);
   },
 });
 await server.listen(order.socketPath);

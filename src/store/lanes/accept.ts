@@ -4,14 +4,15 @@ import {
   type AcceptResult,
   MAX_PENDING,
   type TurnPayload,
-} from '../../contracts/ledger.ts';
+} from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SentMessage, SessionKey } from '../../contracts/message.ts';
-import type { SessionStart } from '../../contracts/records.ts';
+import type { SessionStart } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { noteParts } from './journal.ts';
+import { pendingCallIds, waitsForCaller } from './caller-tools.ts';
+import { noteParts } from './sent-parts.ts';
 import {
   bumpLane,
   claimedHeads,
@@ -30,9 +31,10 @@ export function accept(
   request: AcceptRequest,
   newSessions: SessionStart,
 ): Promise<AcceptResult> {
-  const { message, address, entry, silentToken, model, profileId, mode } = request;
+  const { message, address, entry, silentToken, model, profileId, mode, plan, options, isOwner } = request;
   const turnId = newId();
-  const payload: TurnPayload = { turnId, address, message, entry, silentToken, model, profileId, mode };
+  const choice = { model, profileId, mode, plan, options, isOwner };
+  const payload: TurnPayload = { turnId, address, message, entry, silentToken, ...choice };
   const call: AcceptCall = {
     turnId,
     payload: cleanJson(payload),
@@ -46,6 +48,7 @@ export function accept(
     override: message.sessionKey === undefined ? null : cleanText(message.sessionKey),
     ownerTokenId: request.ownerTokenId ?? null,
     anyOwner: request.anyOwner === true || request.ownerTokenId === undefined,
+    unlessToolsPending: request.unlessToolsPending === true,
     newSessions,
     node: request.node,
     claim: turnId,
@@ -67,6 +70,7 @@ interface AcceptCall {
   override: string | null;
   ownerTokenId: string | null;
   anyOwner: boolean;
+  unlessToolsPending: boolean;
   newSessions: SessionStart;
   node: string | undefined;
   claim: string;
@@ -96,9 +100,21 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
     return known;
   }
   if (row === undefined)
-    return (await acceptedBefore(sql, call, attempt)) ?? { kind: 'full', limit: MAX_PENDING };
+    return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
   const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
   return { kind: 'accepted', turnId: call.turnId, ...row, heads };
+}
+
+/** Why a lane took no message. */
+async function refusedBecause(sql: Sql, call: AcceptCall): Promise<AcceptResult> {
+  if (call.unlessToolsPending) {
+    const [target] = await sql<
+      { session: string }[]
+    >`with ${targetSession(sql, call)} select session from target`;
+    const toolCallIds = await pendingCallIds(sql, target?.session ?? '');
+    if (toolCallIds !== undefined) return { kind: 'tools_pending', toolCallIds };
+  }
+  return { kind: 'full', limit: MAX_PENDING };
 }
 
 /** CTE `target`: the session the message belongs to. */
@@ -114,10 +130,11 @@ function positionOf(sql: Sql) {
 
 async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
   const lane = sql`(select 'in:' || session as key from target) source`;
+  const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
   const [row] = await sql<AcceptedRow[]>`
     with ${liveNode(sql, call.node)},
     ${targetSession(sql, call)},
-    bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call))}),
+    bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call), refuses)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
@@ -157,25 +174,33 @@ function placeholderRow(sql: Sql, { turnId, placeholder }: AcceptCall) {
   return sql`shown as (${noteParts(sql, turnId, [placeholder], sql`bumped`)}),`;
 }
 
+/** What a payload asks for, without what differs between two deliveries of one request. */
+function said(sql: Sql, payload: ReturnType<Sql>) {
+  return sql`(${payload} - 'turnId' - 'entry' - 'isOwner' #- '{message,timestamp}' #- '{message,senderId}')`;
+}
+
 /** The message as it was stored before: by another delivery of it, or by an attempt of this call whose answer was lost. */
 async function acceptedBefore(
   sql: Sql,
   call: AcceptCall,
   attempt: number,
 ): Promise<AcceptResult | undefined> {
-  const [row] = await sql<(Omit<AcceptedRow, 'heads'> & { turnId: string; isOwn: boolean })[]>`
+  const [row] = await sql<
+    (Omit<AcceptedRow, 'heads'> & { turnId: string; isOwn: boolean; differs: boolean })[]
+  >`
     with ${targetSession(sql, call)}
     select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",
       ${positionOf(sql)} as position, interrupt_seq = head + 1 and tail > head + 1 as interrupts,
-      (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn"
+      (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn",
+      ${said(sql, sql`lane_item.payload`)} <> ${said(sql, sql`${call.payload}::jsonb`)} as differs
     from target join session on session.key = target.session join lane_item on lane_item.lane = 'in:' || target.session and lane_item.dedupe = ${call.dedupe}
       join turn on turn.id = lane_item.payload ->> 'turnId' join lane on lane.key = lane_item.lane`;
   if (row === undefined) return undefined;
   if (!row.isOwn) return { kind: 'foreign' };
   if (attempt === 0 || row.turnId !== call.turnId) {
-    const { session, turnId, laneSeq, seq } = row;
-    return { kind: 'duplicate', session, turnId, laneSeq, seq };
+    const { session, turnId, laneSeq, seq, differs } = row;
+    return { kind: 'duplicate', session, turnId, laneSeq, seq, differs };
   }
-  const { isOwn: _own, ...own } = row;
+  const { isOwn: _own, differs: _differs, ...own } = row;
   return { kind: 'accepted', ...own, heads: await claimedHeads(sql, call.node ?? '', call.claim) };
 }

@@ -2,13 +2,13 @@
 import { approvalSubject, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalStore } from '../../contracts/approvals.ts';
 import { FencedError } from '../../contracts/errors.ts';
-import type { Fence, LaneStore } from '../../contracts/lanes.ts';
+import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { addressOf } from '../../contracts/message.ts';
-import type { ApprovalDecision } from '../../contracts/records.ts';
+import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { bumpLane, holds, liveNode } from './lane-sql.ts';
+import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'decide'> {
@@ -28,11 +28,11 @@ async function park(
   approval: Parameters<LaneStore['park']>[1],
   attempt: number,
 ): Promise<void> {
-  const expires = sql`now() + ${approval.expiresInMs}::float8 * interval '1 millisecond'`;
+  const expires = fromNow(sql, approval.expiresInMs);
   const [row] = await sql<{ held: boolean }[]>`
     with ${liveNode(sql, undefined)},
     freed as (
-      update lane set owner = null, wake_at = case when stop_seq > head then now() else ${expires} end
+      update lane set owner = null, ${dueAfter(sql, approval.expiresInMs)}
       where ${holds(sql, fence)} returning key, stop_seq > head as stopped),
     parked as (update turn set state = 'parked' from freed where id = ${approval.turnId}),
     asked as (
@@ -76,7 +76,7 @@ async function decide(
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now()
       from target
       where id = ${id} and state = 'pending' and expires_at > now() returning lane),
-    woken as (update lane set wake_at = now() from decided where key = decided.lane)
+    woken as (update lane set ${dueNow(sql)} from decided where key = decided.lane)
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);
@@ -104,6 +104,11 @@ export function createApprovalStore(database: Database): ApprovalStore {
         const rows = await sql<ApprovalRow[]>`${select(sql)} where a.id = ${cleanText(id)}`;
         return rows.flatMap(toRecord)[0];
       }),
+    asksOther: (session, callKey) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey)}`;
+        return row?.asks === true;
+      }),
     pendingApprovals: ({ session, ownerTokenId, limit }) =>
       database.run(async (sql) => {
         const inSession = session === undefined ? sql`` : sql`and a.lane = ${`in:${cleanText(session)}`}`;
@@ -114,6 +119,26 @@ export function createApprovalStore(database: Database): ApprovalStore {
         return rows.flatMap(toRecord);
       }),
   };
+}
+
+/**
+ * Looks at the newest request of the session's turn at the head of its lane. An approved call has begun when its intent or
+ * its result is in the journal, which is the turn's own, or that of its subagent.
+ */
+function asksOther(sql: Sql, session: string, callKey: string) {
+  return sql`
+    with newest as (
+      select a.state, a.detail ->> 'callKey' as call, a.detail -> 'plan' as plan
+      from lane join turn on turn.session = ${session} and turn.lane_seq = lane.head + 1
+        join approval a on a.turn_id = turn.id
+      where lane.key = ${`in:${session}`} order by a.created_at desc limit 1),
+    parts as (
+      select *, regexp_match(call, '^(.*)\\.([0-9]{1,9})\\.([0-9]{1,9})$') as place from newest
+      where state <> 'denied' and plan is null and call <> ${callKey})
+    select exists (
+      select from parts where state = 'pending' or not exists (
+        select from context c where c.turn_id = place[1] and c.iteration = place[2]::int and c.part = place[3]::int
+          and c.kind in ('tool_intent', 'tool_result'))) as asks`;
 }
 
 function select(sql: Sql) {

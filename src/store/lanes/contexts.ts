@@ -1,10 +1,10 @@
 /** Summaries that replace old context rows: read from the newest end, stored in one statement. */
 import type postgres from 'postgres';
-import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/records.ts';
+import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/store/records.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { STEP_ITERATIONS } from '../../contracts/records.ts';
+import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

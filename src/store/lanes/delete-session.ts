@@ -4,6 +4,7 @@ import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 import { summariesOf } from './contexts.ts';
+import { dueNow } from './lane-sql.ts';
 import { lockLane } from './stop.ts';
 import { deleteSubagents } from './subagents.ts';
 
@@ -20,7 +21,7 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   const lane = `in:${key}`;
   await lockLane(sql, lane);
   await sql`
-    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now() where key = ${lane}`;
+    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)} where key = ${lane}`;
   await deleteSubagents(sql, asSessionKey(key));
   const turns = sql`select id from turn where session = ${key}`;
   await sql`delete from delivery where ref in (${turns})
@@ -29,12 +30,18 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
   await sql`delete from lane_item where lane = ${lane}`;
   await sql`delete from message where session = ${key}`;
-  for (const table of ['plan', 'todo', 'scratchpad', 'schedule']) {
+  for (const table of ['plan', 'todo', 'scratchpad', 'schedule', 'observed']) {
     await sql`delete from ${sql(table)} where session = ${key}`;
   }
   await sql`delete from turn where session = ${key}`;
   await sql`delete from address where session = ${key}`;
-  const gone = await sql`delete from session where key = ${key} returning key`;
+  const gone = await sql`
+    with gone as (delete from session where key = ${key} returning key, folder),
+    files as (delete from session_file where folder in (select folder from gone)),
+    versions as (delete from session_folder where folder in (select folder from gone)),
+    kept as (delete from kept_file where folder in (select folder from gone)),
+    noted as (insert into removed_folder (folder) select folder from gone on conflict do nothing)
+    select key from gone`;
   // On a repeat, the previous attempt may have deleted it.
   return gone.length > 0 || attempt > 0;
 }

@@ -1,10 +1,10 @@
 /** Deliveries: queueing a message for an address, and T7, which ends it with the platform ids. */
-import type { Fence, LaneStep } from '../../contracts/lanes.ts';
-import type { Ledger } from '../../contracts/ledger.ts';
+import type { Fence, LaneStep } from '../../contracts/store/lanes.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { SentMessage } from '../../contracts/message.ts';
 import { append } from './append.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { noteParts } from './journal.ts';
+import { noteParts } from './sent-parts.ts';
 import {
   advanceLane,
   claimOf,
@@ -17,17 +17,12 @@ import {
 
 export function createDeliveries(
   database: Database,
-): Pick<Ledger, 'enqueue' | 'sentParts' | 'undelivered' | 'finishDelivery'> {
+): Pick<Ledger, 'enqueue' | 'undelivered' | 'finishDelivery'> {
   return {
     async enqueue(address, payload, node) {
       const { heads } = await append(database, `out:${address}`, payload.key ?? payload.ref, payload, node);
       return { heads };
     },
-    sentParts: (ref) =>
-      database.run(async (sql) => {
-        const [row] = await sql<{ parts: SentMessage[] }[]>`select parts from delivery where ref = ${ref}`;
-        return row?.parts ?? [];
-      }),
     undelivered: (address) =>
       database.run(async (sql) => {
         const rows = await sql`select from lane where key = ${`out:${address}`} and tail > head`;
@@ -39,7 +34,7 @@ export function createDeliveries(
 
 async function finishDelivery(sql: Sql, fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep> {
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
-    with advanced as (${advanceLane(sql, fence)}),
+    with advanced as (${advanceLane(sql, fence, sql`0`)}),
     ended as (${endMessage(sql, fence)}),
     noted as (${noteParts(sql, ref, sent, sql`advanced`)}),
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})

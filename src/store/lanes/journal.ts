@@ -1,33 +1,42 @@
 /** T2-T5: what a turn stores while it runs; each statement locks the lane, each row is written once. */
 import { FencedError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/lanes.ts';
-import type { Ledger } from '../../contracts/ledger.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { Ledger, NotedFiles } from '../../contracts/store/ledger.ts';
 import { cleanJson } from '../../lib/json.ts';
-import type { JournalRow } from '../../contracts/records.ts';
+import type { JournalRow } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { heldLane } from './lane-sql.ts';
+import { taintSession } from './session-sources.ts';
 
 export function createJournal(
   database: Database,
-): Pick<Ledger, 'journalAnswer' | 'toolIntent' | 'toolResult' | 'notePlaceholder' | 'noteSent'> {
+): Pick<Ledger, 'journalAnswer' | 'toolIntent' | 'toolResult' | 'noteFiles'> {
   const write = (fence: Fence, turnId: string, rows: JournalRow[]): Promise<void> =>
     database.run((sql) => writeRows(sql, fence, turnId, rows));
-  const note: Ledger['noteSent'] = (fence, ref, sent) =>
-    database.run(async (sql) => {
-      const [row] = await sql<{ held: boolean }[]>`
-        with ${heldLane(sql, fence)},
-        noted as (${noteParts(sql, ref, sent, sql`held`)})
-        select exists (select 1 from held) as held`;
-      if (row?.held !== true) throw new FencedError(fence.lane);
-    });
   return {
+    noteFiles: (fence, turnId, files) => database.run((sql) => noteFiles(sql, fence, turnId, files)),
     journalAnswer: write,
     toolIntent: (fence, turnId, iteration, entry) => write(fence, turnId, [{ iteration, entry, tokens: 0 }]),
     toolResult: (fence, turnId, iteration, entry, tokens) =>
       write(fence, turnId, [{ iteration, entry, tokens }]),
-    notePlaceholder: note,
-    noteSent: note,
   };
+}
+
+/** The row of a message keeps its text; only its files are added. */
+async function noteFiles(sql: Sql, fence: Fence, turnId: string, files: NotedFiles): Promise<void> {
+  const { folder, userId, attachments } = files;
+  const [row] = await sql<{ held: boolean }[]>`
+    with ${heldLane(sql, fence)},
+    shown as (
+      update message set attachments = ${cleanJson(attachments)}::jsonb from held
+      where session = ${sessionOfLane(fence)} and turn_id = ${turnId} and role = 'user'),
+    kept as (
+      insert into kept_file (folder, path, user_id, bytes)
+      select ${folder}, f.file, ${userId}, f.bytes
+      from held, jsonb_to_recordset(${cleanJson(attachments)}::jsonb) as f(file text, bytes bigint)
+      on conflict (folder, path) do nothing)
+    select exists (select 1 from held) as held`;
+  if (row?.held !== true) throw new FencedError(fence.lane);
 }
 
 /** Stores journal rows under `session`, which for a turn is the one of its lane. */
@@ -41,8 +50,22 @@ export async function writeRows(
   const [row] = await sql<{ held: boolean }[]>`
     with ${heldLane(sql, fence)},
     written as (${insertRows(sql, fence, turnId, rows, sql`held`, session)})
+    ${rows.some(isProgress) ? sql`, cleared as (${clearLoneCrashes(sql, fence)})` : sql``}
+    ${taintSession(sql, { session, laneSeq: sql`${fence.seq}` }, rows, sql`held`)}
     select exists (select 1 from held) as held`;
   if (row?.held !== true) throw new FencedError(fence.lane);
+}
+
+/** A result that a death could not bring about: of a call that died, an error is stored. */
+function isProgress({ entry }: JournalRow): boolean {
+  return entry.kind === 'tool_result' && !entry.isError;
+}
+
+/** The body of a CTE that counts the deaths of a lone suspect from zero again, as its work has moved on. */
+function clearLoneCrashes(sql: Sql, fence: Fence) {
+  return sql`
+    update lane_item set lone_crashes = 0 from held
+    where lane_item.lane = held.key and lane_item.seq = ${fence.seq} and lone_crashes > 0`;
 }
 
 /** The body of a CTE that stores journal rows while the CTE `guard` has its one row. An existing row stays as it is. */
@@ -75,13 +98,6 @@ export function insertRows(
 function partOf(entry: JournalRow['entry']): number {
   if (entry.kind === 'user') return entry.laneSeq ?? 0;
   return 'callIndex' in entry ? entry.callIndex : 'part' in entry ? entry.part : 0;
-}
-
-/** The body of a CTE that stores the platform ids known for `ref`. */
-export function noteParts(sql: Sql, ref: string, parts: unknown[], guard: ReturnType<Sql>) {
-  return sql`
-    insert into delivery (ref, parts) select ${ref}, ${cleanJson(parts)}::jsonb from ${guard}
-    on conflict (ref) do update set parts = excluded.parts, updated_at = now()`;
 }
 
 /** The session whose turns an `in:` lane orders. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
 import { FencedError } from '../../contracts/errors.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Fence, LaneHead, LaneKey } from '../../contracts/lanes.ts';
+import type { Fence, LaneHead, LaneKey } from '../../contracts/store/lanes.ts';
 import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
@@ -29,6 +29,9 @@ export interface HeadRow {
   payload: unknown;
   attempts: number;
   crashes: number;
+  loneCrashes: number;
+  waitedMs: number;
+  unreported: number;
   stopped: boolean;
 }
 
@@ -39,8 +42,9 @@ export function liveNode(sql: Sql, node: string | undefined): Fragment {
 
 /**
  * The body of a CTE that raises a lane's tail by one, making the lane if need be, and claims it for `live` when it is
- * free and due. `source` is a FROM item with a column `key`; `limit` refuses a lane with that many pending messages;
- * where `interrupts` holds, the running head is marked to end.
+ * free, due and no suspect. `source` is a FROM item with a column `key`; `limit` refuses a lane with that many pending messages;
+ * where `interrupts` holds, the running head is marked to end; with a limit, a lane `l` for which `refuses` holds is
+ * refused, too.
  */
 export function bumpLane(
   sql: Sql,
@@ -48,9 +52,13 @@ export function bumpLane(
   call: string,
   limit?: number,
   interrupts: Fragment = sql`false`,
+  refuses?: Fragment,
 ): Fragment {
-  const taken = sql`l.owner is null and l.wake_at <= now() and excluded.owner is not null`;
-  const belowLimit = limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit}`;
+  const isFree = sql`l.owner is null and l.suspect_group = 0 and ${isDue(sql, sql`l.`)}`;
+  const taken = sql`${isFree} and excluded.owner is not null`;
+  const unlessRefused = refuses === undefined ? sql`` : sql`and not ${refuses}`;
+  const belowLimit =
+    limit === undefined ? sql`` : sql`where l.tail - ${over(sql, sql`l.`)} < ${limit} ${unlessRefused}`;
   return sql`
     insert into lane as l (key, tail, owner, epoch, claim, interrupt_seq)
     select source.key, 1, live.id, case when live.id is null then 0 else 1 end, ${call}, case when ${interrupts} then -1 else 0 end
@@ -60,9 +68,33 @@ export function bumpLane(
       owner = case when ${taken} then excluded.owner else l.owner end,
       epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
       claim = case when ${taken} then excluded.claim else l.claim end,
+      delay_ms = case when ${taken} then null else l.delay_ms end,
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
       ${belowLimit}
     returning l.*`;
+}
+
+/** Whether a lane that nobody owns may be claimed. Only a delay is compared with the clock, which may be set back at any time. */
+export function isDue(sql: Sql, row: Fragment = sql``): Fragment {
+  return sql`(${row}delay_ms is null or ${row}wake_at <= now())`;
+}
+
+/** Assignments that make a lane due at once; `wake_at` is its place among the lanes that wait. */
+export function dueNow(sql: Sql): Fragment {
+  return sql`wake_at = now(), delay_ms = null`;
+}
+
+/** Assignments that make a lane due after a delay, or at once when its head was stopped. */
+export function dueAfter(sql: Sql, delayMs: number): Fragment {
+  const isStopped = sql`stop_seq > head`;
+  return sql`
+    wake_at = case when ${isStopped} then now() else ${fromNow(sql, delayMs)} end,
+    delay_ms = case when ${isStopped} then null else ${Math.round(delayMs)}::bigint end`;
+}
+
+/** The moment that many milliseconds from now, by the database's clock. */
+export function fromNow(sql: Sql, ms: number): Fragment {
+  return sql`now() + ${ms}::float8 * interval '1 millisecond'`;
 }
 
 /** The last message of a lane that no longer waits: finished, stopped, or joined to the head's turn. */
@@ -72,9 +104,10 @@ export function over(sql: Sql, row: Fragment = sql``): Fragment {
 
 /**
  * The body of a CTE that ends the head of a fenced lane and, when more is queued, claims the next message for the same
- * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are skipped. No row when the fence does not hold.
+ * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are skipped.
+ * `unreported` is the new value of that column. No row when the fence does not hold.
  */
-export function advanceLane(sql: Sql, fence: Fence): Fragment {
+export function advanceLane(sql: Sql, fence: Fence, unreported: Fragment = sql`unreported`): Fragment {
   const head = sql`greatest(${fence.seq}, stop_seq, joined_seq)`;
   return sql`
     update lane set
@@ -82,7 +115,9 @@ export function advanceLane(sql: Sql, fence: Fence): Fragment {
       owner = case when tail > ${head} then owner end,
       epoch = case when tail > ${head} then epoch + 1 else epoch end,
       claim = ${claimOf(fence)},
-      wake_at = now()
+      suspect_group = 0,
+      unreported = ${unreported},
+      ${dueNow(sql)}
     where ${holds(sql, fence)}
     returning *`;
 }
@@ -101,7 +136,7 @@ export function holds(sql: Sql, fence: Fence): Fragment {
 
 /** CTE `held`: one row while the fence holds; the lane cannot move before this statement has committed. */
 export function heldLane(sql: Sql, fence: Fence): Fragment {
-  return sql`held as (select key from lane where ${holds(sql, fence)} for share)`;
+  return sql`held as (select key, caller_seq from lane where ${holds(sql, fence)} for share)`;
 }
 
 /** The name of the claim that a finish makes: the same for each repetition. */
@@ -115,7 +150,9 @@ export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragm
   return sql`
     select l.key as lane, l.owner as node, l.epoch, l.head + 1 as seq,
       coalesce(m.dedupe, q.dedupe) as dedupe, coalesce(m.payload, q.payload) as payload,
-      coalesce(m.attempts, 0) as attempts, coalesce(m.crashes, 0) as crashes, l.stop_seq > l.head as stopped
+      coalesce(m.attempts, 0) as attempts, coalesce(m.crashes, 0) as crashes,
+      coalesce(m.lone_crashes, 0) as "loneCrashes",
+      coalesce(m.waited_ms, 0)::float8 as "waitedMs", l.unreported, l.stop_seq > l.head as stopped
     from ${lanes} l
       left join lane_item m on m.lane = l.key and m.seq = l.head + 1
       left join ${fresh} q on q.lane = l.key and q.seq = l.head + 1

@@ -1,13 +1,15 @@
 /** The lanes: appending, ending and releasing heads, and dead letters. */
 import { FencedError } from '../../contracts/errors.ts';
-import type { DeadLetter, Fence, LaneStep, LaneStore } from '../../contracts/lanes.ts';
+import type { DeadLetter, Fence, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
 import { cleanText } from '../../lib/text.ts';
 import { append } from './append.ts';
+import { parkForCaller } from './caller-tools.ts';
 import { createApprovals } from './approvals.ts';
 import type { Database, Sql } from '../database/database.ts';
 import {
   advanceLane,
   claimOf,
+  dueAfter,
   endMessage,
   type HeadRow,
   headsOf,
@@ -23,9 +25,12 @@ export function createLanes(database: Database): LaneStore {
   return {
     ...createNodes(database),
     ...createApprovals(database),
+    parkForCaller: (fence, turn) => database.run((sql, attempt) => parkForCaller(sql, fence, turn, attempt)),
     append: (lane, dedupe, payload, node) => append(database, lane, dedupe, payload, node),
-    finish: (fence, error) =>
-      database.run((sql) => finish(sql, fence, error === undefined ? undefined : cleanText(error))),
+    finish: (fence, error, unreported = false) =>
+      database.run((sql) =>
+        finish(sql, fence, error === undefined ? undefined : cleanText(error), unreported),
+      ),
     release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
     stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
     deadLetters: (limit) => database.run((sql) => deadLetters(sql, limit)),
@@ -35,9 +40,14 @@ export function createLanes(database: Database): LaneStore {
   };
 }
 
-async function finish(sql: Sql, fence: Fence, dead: string | undefined): Promise<LaneStep> {
+async function finish(
+  sql: Sql,
+  fence: Fence,
+  dead: string | undefined,
+  unreported: boolean,
+): Promise<LaneStep> {
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
-    with advanced as (${advanceLane(sql, fence)}),
+    with advanced as (${advanceLane(sql, fence, sql`unreported + ${unreported ? 1 : 0}`)}),
     ended as (${endMessage(sql, fence, dead)}),
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})
     select exists (select 1 from advanced) as held,
@@ -53,14 +63,14 @@ async function release(
   attempt: number,
 ): Promise<void> {
   const error = options.error === undefined ? null : cleanText(options.error);
+  const waitedMs = error === null ? 0 : Math.round(options.delayMs);
   const [row] = await sql<{ held: boolean }[]>`
     with freed as (
-      update lane set owner = null,
-        wake_at = case when stop_seq > head then now()
-          else now() + ${options.delayMs}::float8 * interval '1 millisecond' end
+      update lane set owner = null, ${dueAfter(sql, options.delayMs)}
       where ${holds(sql, fence)} returning key),
     counted as (
-      update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, error = coalesce(${error}, error) from freed
+      update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, waited_ms = waited_ms + ${waitedMs},
+        error = coalesce(${error}, error) from freed
       where lane_item.lane = freed.key and lane_item.seq = ${fence.seq})
     select exists (select 1 from freed) as held`;
   // On a repeat, the previous attempt freed the lane, or it has moved on since: either way it is released.
@@ -77,7 +87,8 @@ async function deadLetters(sql: Sql, limit: number): Promise<DeadLetter[]> {
 async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {
   const age = sql`now() - ${olderThanMs}::float8 * interval '1 millisecond'`;
   const [row] = await sql<{ purged: number }[]>`
-    with old as (select lane, seq from lane_item where done_at < ${age} order by done_at limit ${limit}),
+    with unlisted as (delete from removed_folder where removed_at < ${age}),
+    old as (select lane, seq from lane_item where done_at < ${age} order by done_at limit ${limit}),
     forgotten as (
       delete from delivery where ref in (select ref from delivery where updated_at < ${age} limit ${limit})),
     gone as (delete from lane_item using old where lane_item.lane = old.lane and lane_item.seq = old.seq returning lane_item.lane),

@@ -1,46 +1,100 @@
 /** The ledger over a database: every transaction of a message's life, and the session store beside them. */
-import type { Ledger, SessionStore } from '../../contracts/ledger.ts';
+import type { Ledger, SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import { SESSION_START } from '../../contracts/records.ts';
-import type { SessionStart } from '../../contracts/records.ts';
+import { SESSION_START } from '../../contracts/store/records.ts';
+import type { SessionStart } from '../../contracts/store/records.ts';
 import { accept } from './accept.ts';
+import { callerResults, waitingCalls } from './caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from './deliveries.ts';
-import { createJournal } from './journal.ts';
+import { createJournal, sessionOfLane } from './journal.ts';
+import type { Address } from '../../contracts/message.ts';
+import { createSentParts } from './sent-parts.ts';
 import { createPlanSteps } from './plan-steps.ts';
 import { createJoining } from './steering.ts';
 import { over } from './lane-sql.ts';
 import { deleteSession } from './delete-session.ts';
+import { trustSession } from './session-sources.ts';
+import { asSessionKey } from '../tables/session-rows.ts';
 import { createSessions } from '../tables/sessions.ts';
 import { planOf } from './turn-plan.ts';
 import { finishTurn, openTurn } from './turns.ts';
 import { noteUsage } from '../tables/usage.ts';
 
-/** The `Ledger` over a database. */
-export function createLedger(database: Database, newSessions: SessionStart = SESSION_START): Ledger {
+/** The `Ledger` over a database; `notes` are connections to it for nothing but notes of platform ids. */
+export function createLedger(
+  database: Database,
+  notes: Database,
+  newSessions: SessionStart = SESSION_START,
+): Ledger {
   return {
     ...createSessionStore(database, newSessions),
     accept: (request) => accept(database, request, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
       database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
     ...createJournal(database),
+    callerResults: (results) => database.transaction((sql) => callerResults(sql, results)),
     ...createPlanSteps(database),
     finishTurn: (fence, finish) => database.run((sql) => finishTurn(sql, fence, finish)),
     ...createDeliveries(database),
+    ...createSentParts(database, notes),
     ...createJoining(database),
+    turnAt: (fence) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ turnId: string; address: Address }[]>`
+          select id as "turnId", address from turn where session = ${sessionOfLane(fence)} and lane_seq = ${fence.seq}`;
+        return row;
+      }),
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
     noteUsage: (note) => noteUsage(database, note),
   };
 }
 
 function createSessionStore(database: Database, newSessions: SessionStart): SessionStore {
+  const sessions = createSessions(database, newSessions);
   return {
     newSessions,
-    ...createSessions(database, newSessions),
+    ...sessions,
+    turn: async (turnId) => {
+      const turn = await sessions.turn(turnId);
+      if (turn?.state !== 'parked') return turn;
+      const waitsFor = await database.run((sql) => waitingCalls(sql, turnId));
+      return waitsFor === undefined ? turn : { ...turn, waitsFor };
+    },
     deleteSession: (key) => deleteSession(database, key),
+    newestFrom: (key, senderId) =>
+      database.run((sql) => newestFrom(sql, `in:${cleanText(key)}`, cleanText(senderId))),
+    trustSession: (key) => database.transaction((sql) => trustSession(sql, asSessionKey(cleanText(key)))),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),
+    sessionCount: (ownerTokenId, limit) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ count: number }[]>`
+          select count(*)::int as count
+          from (select from session where owner_token_id = ${cleanText(ownerTokenId)} limit ${limit}) owned`;
+        return row?.count ?? 0;
+      }),
+    unfinishedTurns: (turnIds) =>
+      database.run(async (sql) => {
+        const rows = await sql<{ id: string }[]>`
+          select id from turn where state in ('queued', 'running')
+            and id in (select jsonb_array_elements_text(${JSON.stringify(turnIds)}::jsonb))`;
+        return new Set(rows.map(({ id }) => id));
+      }),
   };
+}
+
+/** Messages of a session among which the newest of one sender is looked for. */
+const NEWEST_LOOKED_THROUGH = 50;
+
+async function newestFrom(sql: Sql, lane: string, senderId: string): ReturnType<SessionStore['newestFrom']> {
+  const [row] = await sql<NonNullable<Awaited<ReturnType<SessionStore['newestFrom']>>>[]>`
+    with newest as (select seq, payload from lane_item where lane = ${lane} order by seq desc limit ${NEWEST_LOOKED_THROUGH})
+    select turn.id as "turnId", turn.user_seq as seq, newest.payload -> 'message' ->> 'content' as content,
+      (newest.payload -> 'message' ->> 'timestamp')::float8 as "sentAt"
+    from newest join turn on turn.id = newest.payload ->> 'turnId'
+    where newest.payload -> 'message' ->> 'senderId' = ${senderId} order by newest.seq desc limit 1`;
+  return row;
 }
 
 async function queue(sql: Sql, lane: string): ReturnType<SessionStore['queue']> {

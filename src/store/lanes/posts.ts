@@ -30,6 +30,7 @@ interface PostRow {
 async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostStore['post']> {
   const { ref, turnId, address, limit, node } = call;
   const content = cleanText(call.content);
+  const files = call.file === undefined ? null : cleanJson([call.file]);
   // By the row of the delivery's parts a repeated call finds that the message was sent before.
   const [row] = await sql<PostRow[]>`
     with ${liveNode(sql, node)},
@@ -49,8 +50,8 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
       update session set message_seq = message_seq + 1, updated_at = now()
       from allowed, first where session.key = allowed.session returning session.key, message_seq),
     said as (
-      insert into message (session, seq, turn_id, role, content)
-      select key, message_seq, ${ref}, 'assistant', ${content} from talk),
+      insert into message (session, seq, turn_id, role, content, attachments)
+      select key, message_seq, ${ref}, 'assistant', ${content}, ${files}::jsonb from talk),
     ${queued(sql, call, content)}
     heads as (${headsOf(sql, sql`bumped`, ref, sql`queued`)})
     select exists (select from allowed) as allowed, exists (select from known) as known,
@@ -66,9 +67,13 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
 }
 
 /** The CTEs `bumped` and `queued`; empty for `http`, which has no `out:` lane. */
-function queued(sql: Sql, { ref, address }: PostCall, content: string) {
+function queued(sql: Sql, { ref, address, file, folder }: PostCall, content: string) {
   const place = parseAddress(address);
-  const payload: DeliveryPayload = { ref, message: { ...place, content, media: [], buttons: [] } };
+  const message = { ...place, buttons: [] };
+  const payload: DeliveryPayload =
+    file === undefined
+      ? { ref, message: { ...message, content, media: [] } }
+      : { ref, message: { ...message, content: '', media: [{ ...file, caption: content }], folder } };
   const lane =
     place.channel === 'http'
       ? sql`(select null as key from talk where false) source`

@@ -1,12 +1,13 @@
 /** Messages that wait behind the head of a lane, and how they join the head's turn (queue modes `steer` and `collect`). */
 import { FencedError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/lanes.ts';
-import type { Ledger, WaitingBehind } from '../../contracts/ledger.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
+import type { Ledger, WaitingBehind } from '../../contracts/store/ledger.ts';
 import type { Address } from '../../contracts/message.ts';
-import type { JournalRow } from '../../contracts/records.ts';
+import type { JournalRow } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
 import { holds, over } from './lane-sql.ts';
+import { taintSession } from './session-sources.ts';
 import { endOnScreen } from './stop.ts';
 
 /** Replaces the answer on screen of a message that joined another turn. */
@@ -64,7 +65,8 @@ async function joinTurn(
     with lane_now as (select * from lane where ${holds(sql, fence)} for update),
     held as (select key from lane_now where stop_seq <= head),
     marked as (update lane set joined_seq = greatest(joined_seq, ${last}) from held where lane.key = held.key),
-    written as (${insertRows(sql, fence, turnId, rows, sql`held`)}),
+    written as (${insertRows(sql, fence, turnId, rows, sql`held`)})
+    ${taintSession(sql, { session: sessionOfLane(fence), laneSeq: sql`${fence.seq}` }, rows, sql`held`)},
     ended as (
       update lane_item set done_at = now(), error = 'joined' from held
       where lane_item.lane = held.key and lane_item.seq in ${sql(seqs)} and lane_item.done_at is null),

@@ -1,13 +1,13 @@
 /** Stop marks: one transaction marks everything up to the tail. And the replay of dead letters. */
-import type { LaneKey, StopResult } from '../../contracts/lanes.ts';
-import type { DeliveryPayload } from '../../contracts/ledger.ts';
+import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type { Sql } from '../database/database.ts';
-import { bumpLane, liveNode } from './lane-sql.ts';
+import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn-plan.ts';
 
 /** Text of the placeholder of a cancelled message. */
@@ -38,7 +38,7 @@ export async function lockLane(sql: Sql, key: string): Promise<LockedLane | unde
 
 /** Starts a fresh context: the agent's notes are deleted, too. */
 async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void> {
-  await sql`update session set fresh_seq = ${tail} where key = ${session}`;
+  await sql`update session set fresh_seq = ${tail}, fresh_at = now(), sources = '[]' where key = ${session}`;
   for (const table of ['todo', 'scratchpad']) await sql`delete from ${sql(table)} where session = ${session}`;
 }
 
@@ -56,8 +56,9 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   const running = lane.owner !== null;
   const parked = !running && (await denyParked(sql, session, lane.head + 1));
   const head = running || parked ? lane.head : lane.tail;
+  // The head that is left to end its turn does nothing more: it need not wait among the suspects.
   await sql`
-    update lane set stop_seq = tail, head = ${head}, wake_at = now() where key = ${key}`;
+    update lane set stop_seq = tail, head = ${head}, suspect_group = 0, ${dueNow(sql)} where key = ${key}`;
   const first = running || parked ? lane.head + 2 : lane.head + 1;
   const cancelled = await sql`
     update lane_item set done_at = now(), error = 'stopped'
@@ -79,7 +80,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
 /** Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at once, to end. */
 async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
   const marked = await sql`
-    update lane set stop_seq = tail, wake_at = now()
+    update lane set stop_seq = tail, ${dueNow(sql)}
     where class = 'agent' and tail > head and stop_seq < tail and starts_with(key, ${agentLane(agentPrefix(session))})
     returning key`;
   return marked.length > 0 ? { agents: marked.length } : {};
@@ -122,7 +123,8 @@ export async function replayDeadLetter(
   if (locked === undefined) return false;
   const tail = locked.tail + 1;
   const moved = await sql`
-    update lane_item set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0
+    update lane_item set seq = ${tail}, done_at = null, done_epoch = null, error = null, dead = false, attempts = 0, crashes = 0,
+      lone_crashes = 0, waited_ms = 0
     where lane = ${lane} and seq = ${seq} and dead returning seq`;
   // On a repeat, the previous attempt may have moved it.
   if (moved.length === 0) return attempt > 0;

@@ -1,5 +1,5 @@
 /** The end of a background subagent: its own head and the message with its result for the session, in one transaction. */
-import type { Fence, LaneStep } from '../../contracts/lanes.ts';
+import type { Fence, LaneStep } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SubagentFinish } from '../../contracts/subagents.ts';
@@ -16,6 +16,7 @@ import {
   ownFinish,
   settleHeads,
 } from './lane-sql.ts';
+import { taintSession } from './session-sources.ts';
 import { lockLane } from './stop.ts';
 import { usageRows } from './usage-rows.ts';
 
@@ -42,6 +43,7 @@ async function finishedBefore(sql: Sql, fence: Fence, finish: SubagentFinish): P
 async function endStopped(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   const { agentId, session, stoppedNote } = finish;
   const { iteration, entry, tokens } = stoppedNote;
+  const tail = sql`(select tail from lane where key = ${`in:${session}`})`;
   await sql`
     with advanced as (${advanceLane(sql, fence)}),
     ended as (${endMessage(sql, fence)}),
@@ -49,6 +51,7 @@ async function endStopped(sql: Sql, fence: Fence, finish: SubagentFinish): Promi
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select ${session}, tail, ${agentId}, ${iteration}, ${entry.kind}, 0, ${cleanJson(entry)}::jsonb, ${tokens}
       from lane where key = ${`in:${session}`} on conflict (turn_id, iteration, kind, part) do nothing)
+    ${taintSession(sql, { session, laneSeq: tail }, [stoppedNote], sql`advanced`)}
     ${usageRows(sql, { ...finish, purpose: 'subagent' }, sql`advanced`)}
     select 1 from advanced`;
   return { heads: [], seq: undefined };

@@ -1,9 +1,9 @@
 /** Subagents: the journals of those that a turn waits for, and the `agent:` lanes of those in the background. */
 import { FencedError } from '../../contracts/errors.ts';
-import type { Fence } from '../../contracts/lanes.ts';
+import type { Fence } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import type { ContextRecord } from '../../contracts/records.ts';
+import type { ContextRecord } from '../../contracts/store/records.ts';
 import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type {
@@ -17,6 +17,7 @@ import { insertRows, writeRows } from './journal.ts';
 import {
   bumpLane,
   claimedHeads,
+  dueNow,
   type HeadRow,
   headsOf,
   heldLane,
@@ -51,7 +52,8 @@ export function createSubagentStore(database: Database): SubagentStore {
           select payload ->> 'agentId' as "agentId", payload ->> 'profileId' as "profileId", payload ->> 'task' as task,
             (payload ->> 'deadline')::float8 as deadline
           from lane join lane_item on lane_item.lane = lane.key and lane_item.seq = lane.head + 1
-          where class = 'agent' and tail > head and starts_with(key, ${agentLane(agentPrefix(session))})
+          where class = 'agent' and tail > head and stop_seq <= head
+            and starts_with(key, ${agentLane(agentPrefix(session))})
           order by deadline, key`;
         return [...rows];
       }),
@@ -83,7 +85,7 @@ export function forgetWaitedSubagents(sql: Sql, session: string, laneSeq: number
 export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<void> {
   const own = agentLane(agentPrefix(session));
   await sql`
-    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, wake_at = now()
+    update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)}
     where class = 'agent' and tail > head and starts_with(key, ${own})`;
   // The ids of a session's subagents share a prefix: all ids between the first and the last possible one are theirs.
   await sql`delete from lane_item where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;

@@ -2,7 +2,7 @@
 import { cleanJson } from '../../lib/json.ts';
 import { cancelPlan } from '../../contracts/plan.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import { cardRef } from '../../contracts/plan-store.ts';
+import { cardRef } from '../../contracts/store/plan-store.ts';
 import type { Sql } from '../database/database.ts';
 
 /** `Ledger.planOf`, by index. */

@@ -1,12 +1,13 @@
 /** The start and the end of a turn: everything it needs to start or resume, and T6, which ends it and queues its answer. */
 import { FencedError } from '../../contracts/errors.ts';
-import type { Fence, LaneStep } from '../../contracts/lanes.ts';
+import type { Fence, LaneStep } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Address, SentMessage } from '../../contracts/message.ts';
 import type { Plan } from '../../contracts/plan.ts';
-import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../contracts/records.ts';
-import type { ContextRecord, OpenedTurn, TurnApproval, TurnFinish } from '../../contracts/records.ts';
+import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
+import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../contracts/store/records.ts';
+import type { ContextRecord, OpenedTurn, TurnApproval, TurnFinish } from '../../contracts/store/records.ts';
 import { recap } from './contexts.ts';
 import type { Sql } from '../database/database.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
@@ -22,6 +23,7 @@ import {
   ownFinish,
   settleHeads,
 } from './lane-sql.ts';
+import { mergedSources } from './session-sources.ts';
 import { forgetWaitedSubagents } from './subagents.ts';
 import { type SessionRow, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
@@ -34,6 +36,8 @@ interface OpenedRow {
   address: Address;
   remembers: boolean;
   planned: boolean;
+  unanswered: boolean;
+  meanwhile: ObservedMessage[];
   approvals: TurnApproval[];
   plan: Plan | null;
 }
@@ -77,6 +81,7 @@ export async function openTurn(
         from (select * from recap union all select * from history) h) as history,
       exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
       exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
+      (select caller_seq = ${fence.seq} from held) as unanswered,
       (select parts from delivery where ref = ${turnId}) as placeholders,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
@@ -84,13 +89,29 @@ export async function openTurn(
           'decidedBy', coalesce(decided_by, 'expiry')) order by created_at desc), '[]')
         from (select * from approval where turn_id = ${turnId} order by created_at desc
           limit ${MAX_TURN_APPROVALS}) asked) as approvals,
+      (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
+        from observed o where o.session = ${key} and o.after_seq < ${fence.seq}
+          and o.after_seq >= (select fresh_seq from session where key = ${key})
+          and not exists (
+            select from context c
+            where c.session = ${key} and c.lane_seq > o.after_seq and c.lane_seq < ${fence.seq})) as meanwhile,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
-  const { journal, history, address, approvals, remembers, planned } = row;
+  const { journal, history, address, approvals, remembers, planned, unanswered, meanwhile } = row;
   const placeholders = row.placeholders ?? [];
   const session = toSession(row.session);
-  const known = { journal, history, placeholders, address, approvals, remembers, planned };
+  const known = {
+    journal,
+    history,
+    placeholders,
+    address,
+    approvals,
+    remembers,
+    planned,
+    unanswered,
+    meanwhile,
+  };
   const opened: OpenedTurn = { session, ...known };
   if (row.plan !== null) opened.plan = row.plan;
   return opened;
@@ -98,8 +119,8 @@ export async function openTurn(
 
 /** The columns of `session` under the names of `SessionRow`. */
 function sessionColumns(sql: Sql) {
-  return sql`key, profile_id as "profileId", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId",
-    created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
+  return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", folder, sources,
+    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
@@ -111,10 +132,12 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
     ended as (${endMessage(sql, fence, finish.deadLetter === undefined ? undefined : cleanText(finish.deadLetter))}),
     talk as (
       update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
-        updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`}
+        updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`},
+        sources = ${mergedSources(sql, sql`${fence.seq}`, finish.entries)}
       from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq),
     closed as (
       update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),
+        failure = ${finish.failure === undefined ? null : cleanJson(finish.failure)}::jsonb,
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
       from talk where id = ${finish.turnId} returning address),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})

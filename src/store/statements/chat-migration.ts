@@ -21,5 +21,9 @@ async function moveChat(sql: Sql, move: ChatMigration, listed: boolean): Promise
       and not exists (select from session where key = ${fresh})
     on conflict do nothing returning key`;
   const scheduled = await sql`update schedule set address = ${fresh} where address = ${old} returning id`;
+  await sql`
+    update group_chat set chat_id = ${to} where channel = ${channel} and chat_id = ${from}
+      and not exists (select from group_chat where channel = ${channel} and chat_id = ${to})`;
+  await sql`update observed set chat_id = ${to} where channel = ${channel} and chat_id = ${from}`;
   return granted.length + addressed.length + scheduled.length > 0;
 }

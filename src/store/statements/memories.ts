@@ -1,8 +1,13 @@
 /** Facts about users: stored, found by full text, deleted; every statement names the user whose rows it may touch. */
 import { StoreError } from '../../contracts/errors.ts';
 import { cleanText } from '../../lib/text.ts';
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../contracts/notes.ts';
-import type { MemoryRecord, MemoryStore, Remembered } from '../../contracts/notes.ts';
+import {
+  MAX_MEMORIES,
+  MAX_MEMORY_CHARS,
+  MAX_UNVERIFIED_MEMORIES,
+  MAX_UNVERIFIED_PER_TURN,
+} from '../../contracts/store/notes.ts';
+import type { MemoryRecord, MemoryStore, NewMemory, Remembered } from '../../contracts/store/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
@@ -29,7 +34,7 @@ export function createMemories(database: Database): MemoryStore {
       return await database.run(async (sql) => {
         // Two attempts: when another call stored the same key in the meantime, the second one finds it.
         const kept = (await remember(sql, row)) ?? (await remember(sql, row));
-        if (kept === undefined) throw new StoreError('unavailable', 'The fact was not stored.');
+        if (kept === undefined) throw notStored(fact.untrusted);
         return kept;
       });
     },
@@ -60,8 +65,15 @@ export function createMemories(database: Database): MemoryStore {
       }),
     verifyMemory: (user, id) =>
       database.run(async (sql) => {
+        const own = cleanText(user);
         const rows = await sql`
-          update memory set untrusted = false where user_id = ${cleanText(user)} and id = ${id} returning id`;
+          with verified as (
+            update memory set untrusted = false where user_id = ${own} and id = ${id} returning id),
+          gone as (
+            delete from memory where id in (
+              select id from memory where user_id = ${own} and not untrusted and exists (select from verified)
+                and id <> ${id} order by id desc offset ${MAX_MEMORIES - 1}))
+          select from verified`;
         return rows.length > 0;
       }),
     forget: (user, which) =>
@@ -72,28 +84,37 @@ export function createMemories(database: Database): MemoryStore {
   };
 }
 
-interface NewMemory {
+interface Fact extends NewMemory {
   user: string;
-  key: string;
-  text: string;
-  session: string;
-  untrusted: boolean;
 }
 
-/** One statement. Undefined when another call stored the same key at this moment. */
-async function remember(sql: Sql, fact: NewMemory): Promise<Remembered | undefined> {
+function notStored(untrusted: boolean): StoreError {
+  if (!untrusted) return new StoreError('unavailable', 'The fact was not stored.');
+  return new StoreError(
+    'too_many_memories',
+    `Not saved: after text of others was read, a turn saves at most ${MAX_UNVERIFIED_PER_TURN} facts.`,
+  );
+}
+
+/** One statement. Undefined when another call stored the same key at this moment, or its turn has saved too many. */
+async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
   const { user, key, text, session, untrusted } = fact;
+  const turn = key.slice(0, key.indexOf('/') + 1) || key;
+  const kept = untrusted ? MAX_UNVERIFIED_MEMORIES : MAX_MEMORIES;
+  const room = untrusted
+    ? sql`(select count(*) from memory where user_id = ${user} and untrusted and starts_with(key, ${turn})) < ${MAX_UNVERIFIED_PER_TURN}`
+    : sql`true`;
   const [row] = await sql<(MemoryRow & { is_new: boolean; dropped: number })[]>`
     with known as (
       select * from memory where user_id = ${user} and (key = ${key} or content = ${text}) order by id limit 1),
     made as (
       insert into memory (user_id, key, content, session, untrusted)
-      select ${user}, ${key}, ${text}, ${session}, ${untrusted} where not exists (select 1 from known)
+      select ${user}, ${key}, ${text}, ${session}, ${untrusted} where not exists (select 1 from known) and ${room}
       on conflict (user_id, key) do nothing returning *),
     gone as (
       delete from memory where id in (
-        select id from memory where user_id = ${user} and exists (select 1 from made)
-        order by id desc offset ${MAX_MEMORIES - 1})
+        select id from memory where user_id = ${user} and untrusted = ${untrusted} and exists (select 1 from made)
+        order by id desc offset ${kept - 1})
       returning id)
     select made.*, true as is_new, (select count(*)::int from gone) as dropped from made
     union all select known.*, false, 0 from known`;

@@ -1,8 +1,8 @@
 /** The agent's own notes in a session: the todo list and the scratchpad. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { MAX_NOTES } from '../../contracts/notes.ts';
-import type { ScratchpadStore, Todo, TodoStore } from '../../contracts/notes.ts';
+import { MAX_NOTES } from '../../contracts/store/notes.ts';
+import type { Note, ScratchpadStore, Todo, TodoStore } from '../../contracts/store/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 /** The `TodoStore` over a database; each write is one statement, so that two agents of a session do not overwrite each other's changes. */
@@ -34,24 +34,24 @@ export function createScratchpad(database: Database): ScratchpadStore {
   return {
     notes: (session) =>
       database.run(async (sql) => {
-        const rows = await sql<{ name: string; content: string }[]>`
-          select name, content from scratchpad where session = ${session} order by name collate "C"`;
-        return new Map(rows.map(({ name, content }) => [name, content]));
+        const rows = await sql<(Note & { name: string })[]>`
+          select name, content as text, sources from scratchpad where session = ${session} order by name collate "C"`;
+        return new Map(rows.map(({ name, text, sources }) => [name, { text, sources }]));
       }),
-    setNote: (session, name, text) =>
+    setNote: (session, name, note) =>
       database.transaction(async (sql) => {
         const key = cleanText(name);
         // One at a time per session, so that concurrent notes do not exceed the bound.
         await sql`select pg_advisory_xact_lock(hashtextextended(${`parley notes ${session}`}, 0))`;
-        if (text === undefined) {
+        if (note === undefined) {
           await sql`delete from scratchpad where session = ${session} and name = ${key}`;
           return true;
         }
         const set = await sql`
-          insert into scratchpad (session, name, content)
-          select ${session}, ${key}, ${cleanText(text)}
+          insert into scratchpad (session, name, content, sources)
+          select ${session}, ${key}, ${cleanText(note.text)}, ${cleanJson(note.sources)}::jsonb
           where (select count(*) from scratchpad where session = ${session} and name <> ${key}) < ${MAX_NOTES}
-          on conflict (session, name) do update set content = excluded.content returning name`;
+          on conflict (session, name) do update set content = excluded.content, sources = excluded.sources returning name`;
         return set.length > 0;
       }),
   };

@@ -1,19 +1,27 @@
 /** Schedules by the database's clock: added within their bounds, and moved on once per slot. */
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { KEPT_OVER, MAX_SCHEDULES, MAX_SYSTEM_SCHEDULES } from '../../contracts/schedules.ts';
-import type { ScheduleStore } from '../../contracts/schedules.ts';
+import { KEPT_OVER, SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
+import type { ScheduleLimits, ScheduleStore } from '../../contracts/schedules.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-type ScheduleSlots = Pick<ScheduleStore, 'addSchedule' | 'untilNextSlot' | 'advanceSchedule'>;
+type ScheduleSlots = Pick<ScheduleStore, 'now' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule'>;
 
 /** The part of the `ScheduleStore` that locks and moves slots. */
 export function createScheduleSlots(database: Database): ScheduleSlots {
   return {
-    addSchedule: (wanted) => database.transaction((sql) => addSchedule(sql, wanted)),
+    now: () =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ ms: number }[]>`select (extract(epoch from now()) * 1000)::float8 as ms`;
+        return new Date(Math.floor(row?.ms ?? Number.NaN));
+      }),
+    addSchedule: (wanted, limits = SCHEDULE_LIMITS) =>
+      database.transaction((sql) => addSchedule(sql, wanted, limits)),
     untilNextSlot: () =>
       database.run(async (sql) => {
+        const latest = sql`now() + coalesce(timing ->> 'everyMs', timing ->> 'inMs')::float8 * interval '1 millisecond'`;
         const [row] = await sql<{ ms: number | null }[]>`
+          with moved as (update schedule set next_at = ${latest} where next_at > ${latest})
           select (extract(epoch from min(next_at) - now()) * 1000)::float8 as ms
           from schedule where next_at is not null`;
         return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
@@ -27,21 +35,24 @@ export function createScheduleSlots(database: Database): ScheduleSlots {
 async function addSchedule(
   sql: Sql,
   wanted: Parameters<ScheduleStore['addSchedule']>[0],
+  limits: ScheduleLimits,
 ): ReturnType<ScheduleStore['addSchedule']> {
   const id = cleanText(wanted.id);
   const session = cleanText(wanted.session);
   await sql`select pg_advisory_xact_lock(hashtextextended('parley schedules', 0))`;
-  const [held] = await sql<{ known: boolean; session: number; total: number }[]>`
+  const [held] = await sql<{ known: boolean; session: number; user: number; total: number }[]>`
     select exists (select 1 from schedule where id = ${id}) as known,
-      (count(*) filter (where session = ${session}))::int as session, count(*)::int as total
+      (count(*) filter (where session = ${session}))::int as session,
+      (count(*) filter (where creator_id = ${cleanText(wanted.creatorId)}))::int as user, count(*)::int as total
     from schedule where next_at is not null`;
   if (held?.known === true) return 'added';
-  if (held !== undefined && held.session >= MAX_SCHEDULES) return 'session_full';
-  if (held !== undefined && held.total >= MAX_SYSTEM_SCHEDULES) return 'gateway_full';
+  if (held !== undefined && held.session >= limits.perSession) return 'session_full';
+  if (held !== undefined && held.user >= limits.perUser) return 'user_full';
+  if (held !== undefined && held.total >= limits.total) return 'gateway_full';
   await sql`
-    insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
+    insert into schedule (id, session, address, place, creator_id, timing, task, sources, next_at)
     values (${id}, ${session}, ${cleanText(wanted.address)}, ${wanted.place}, ${cleanText(wanted.creatorId)},
-      ${cleanJson(wanted.timing)}::jsonb, ${cleanText(wanted.task)}, ${wanted.nextAt?.toISOString() ?? null})`;
+      ${cleanJson(wanted.timing)}::jsonb, ${cleanText(wanted.task)}, ${cleanJson(wanted.sources)}::jsonb, ${wanted.nextAt?.toISOString() ?? null})`;
   await sql`
     delete from schedule where id in (
       select id from schedule where session = ${session} and next_at is null

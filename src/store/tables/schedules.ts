@@ -1,9 +1,11 @@
 /** Schedules: listing, finding the due ones, removing, switching off. */
 import { z } from 'zod';
 import { cleanText } from '../../lib/text.ts';
+import { SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
 import type { ScheduleRecord, ScheduleStore } from '../../contracts/schedules.ts';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, sql } from '../database/drizzle.ts';
+import type { Orm } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
 import { createScheduleSlots } from '../statements/schedule-slots.ts';
 import { asSessionKey } from './session-rows.ts';
@@ -11,7 +13,7 @@ import { asSessionKey } from './session-rows.ts';
 const timing = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('cron'), expression: z.string(), timeZone: z.string() }),
   z.object({ kind: z.literal('every'), everyMs: z.number().positive() }),
-  z.object({ kind: z.literal('at'), at: z.number() }),
+  z.object({ kind: z.literal('at'), at: z.number(), inMs: z.number().optional() }),
 ]);
 
 /** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is switched off and delays no other. */
@@ -58,21 +60,17 @@ function createScheduleTable(database: Database): ScheduleTable {
   };
 }
 
-type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'switchOffSchedule'>;
+type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'aheadOfClock' | 'switchOffSchedule'>;
 
 function createDueSchedules(database: Database): DueSchedules {
   return {
-    dueSchedules: (limit) =>
-      database.query(async (orm) => {
-        const now = sql<string>`now()`.as('now');
-        const due = orm.select({ row: schedule, now }).from(schedule);
-        const rows = await due
-          .where(sql`${schedule.nextAt} <= now()`)
-          .orderBy(asc(schedule.nextAt), asc(schedule.id))
-          .limit(limit);
-        return rows.flatMap(({ row, now }) =>
-          row.nextAt === null ? [] : [{ ...toRecord(row), nextAt: row.nextAt, now: new Date(now) }],
-        );
+    dueSchedules: (limit) => database.query((orm) => timed(orm, sql`${schedule.nextAt} <= now()`, limit)),
+    aheadOfClock: () =>
+      database.query((orm) => {
+        const since = sql`coalesce(${schedule.lastAt}, ${schedule.createdAt})`;
+        const isCron = sql`${schedule.timing} ->> 'kind' = 'cron'`;
+        const isAhead = sql`${isCron} and ${schedule.nextAt} > now() and ${since} > now() + interval '1 second'`;
+        return timed(orm, isAhead, SCHEDULE_LIMITS.total);
       }),
     switchOffSchedule: (id) =>
       database.query(async (orm) => {
@@ -84,6 +82,16 @@ function createDueSchedules(database: Database): DueSchedules {
   };
 }
 
+/** The schedules of a condition with the database's time, the earliest slot first. */
+async function timed(orm: Orm, condition: ReturnType<typeof sql>, limit: number) {
+  const now = sql<string>`now()`.as('now');
+  const found = orm.select({ row: schedule, now }).from(schedule).where(condition);
+  const rows = await found.orderBy(asc(schedule.nextAt), asc(schedule.id)).limit(limit);
+  return rows.flatMap(({ row, now }) =>
+    row.nextAt === null ? [] : [{ ...toRecord(row), nextAt: row.nextAt, now: new Date(now) }],
+  );
+}
+
 function toRecord(row: typeof schedule.$inferSelect): ScheduleRecord {
   return {
     id: row.id,
@@ -93,6 +101,7 @@ function toRecord(row: typeof schedule.$inferSelect): ScheduleRecord {
     creatorId: row.creatorId,
     timing: timing.safeParse(row.timing).data ?? UNREADABLE,
     task: row.task,
+    sources: row.sources,
     nextAt: row.nextAt ?? undefined,
     lastAt: row.lastAt ?? undefined,
     createdAt: row.createdAt,

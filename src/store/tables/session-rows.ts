@@ -1,17 +1,22 @@
 /** Rows of `session` and `message` as the contracts show them. */
 import type { SessionKey } from '../../contracts/message.ts';
-import type { MessageRecord, SessionRecord } from '../../contracts/records.ts';
+import type { MessageRecord, SessionRecord } from '../../contracts/store/records.ts';
+import type { Source } from '../../contracts/risk.ts';
 import type { message } from '../database/schema.ts';
 
 /** A row of `session`, read with drizzle or as the JSON of a statement. */
 export interface SessionRow {
   key: string;
   profileId: string;
+  profileChosen: boolean;
   model: string | null;
   mode: SessionRecord['mode'];
   queueMode: SessionRecord['queueMode'];
   ownerTokenId: string | null;
+  folder: string;
+  sources: Source[];
   messageSeq: number;
+  freshAt: Date | string | null;
   createdAt: Date | string;
   updatedAt: Date | string;
 }
@@ -20,10 +25,15 @@ export function toSession(row: SessionRow): SessionRecord {
   return {
     key: asSessionKey(row.key),
     profileId: row.profileId,
+    // Earlier versions did not note that somebody had chosen.
+    profileChosen: row.profileChosen || row.profileId !== 'default',
     model: row.model ?? undefined,
     mode: row.mode,
     queueMode: row.queueMode,
     ownerTokenId: row.ownerTokenId ?? undefined,
+    folder: row.folder,
+    sources: row.sources,
+    freshAt: new Date(row.freshAt ?? row.createdAt),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),
     messageCount: row.messageSeq,
@@ -31,8 +41,10 @@ export function toSession(row: SessionRow): SessionRecord {
 }
 
 export function toMessage(row: typeof message.$inferSelect): MessageRecord {
-  const { seq, turnId, role, content, senderName, isPlan, isError, createdAt } = row;
-  return { seq, turnId, role, content, senderName: senderName ?? undefined, isPlan, isError, createdAt };
+  const { seq, turnId, role, content, senderName, isPlan, isError, attachments, createdAt } = row;
+  const files = attachments === null ? {} : { attachments };
+  const shown = { seq, turnId, role, content, senderName: senderName ?? undefined, isPlan, isError };
+  return { ...shown, ...files, createdAt };
 }
 
 /** Keys in the tables were session keys when they were written. */

@@ -1,7 +1,7 @@
 /** Sessions and their messages: lists, pages, changes. */
-import type { SessionStore } from '../../contracts/ledger.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { SessionStart } from '../../contracts/records.ts';
+import type { SessionStart } from '../../contracts/store/records.ts';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, lt } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
@@ -12,7 +12,17 @@ import { toUsage, usageOfTurn } from './usage.ts';
 export function createSessions(
   database: Database,
   newSessions: SessionStart,
-): Omit<SessionStore, 'newSessions' | 'deleteSession' | 'queue' | 'counts'> {
+): Omit<
+  SessionStore,
+  | 'newSessions'
+  | 'deleteSession'
+  | 'trustSession'
+  | 'newestFrom'
+  | 'queue'
+  | 'counts'
+  | 'sessionCount'
+  | 'unfinishedTurns'
+> {
   const find: SessionStore['session'] = (key) =>
     database.query(async (orm) => {
       const [row] = await orm
@@ -39,8 +49,11 @@ export function createSessions(
         const rows = await newest.orderBy(desc(session.updatedAt), session.key).limit(limit);
         return rows.map(toSession);
       }),
-    async updateSession(key, change, make) {
-      if (Object.values(change).every((value) => value === undefined)) return find(key);
+    async updateSession(key, asked, make) {
+      const change = { ...asked, ...(asked.profileId !== undefined && { profileChosen: true }) };
+      const isSame = Object.values(change).every((value) => value === undefined);
+      const known = isSame ? await find(key) : undefined;
+      if (known !== undefined || (isSame && make === undefined)) return known;
       return database.query(async (orm) => {
         const update = () =>
           orm
@@ -48,7 +61,7 @@ export function createSessions(
             .set(change)
             .where(eq(session.key, cleanText(key)))
             .returning();
-        const [row] = await update();
+        const [row] = isSame ? [] : await update();
         if (row !== undefined || make === undefined) return row && toSession(row);
         const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
         const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
@@ -74,11 +87,12 @@ export function createSessions(
         const found = ended.leftJoin(spent, eq(spent.turnId, turn.id));
         const [row] = await found.where(eq(turn.id, cleanText(turnId)));
         if (row === undefined) return undefined;
-        const { session: key, state, reason } = row.turn;
+        const { session: key, state, reason, failure } = row.turn;
         return {
           session: asSessionKey(key),
           state,
           reason: reason ?? undefined,
+          failure: failure ?? undefined,
           final: row.message === null ? undefined : toMessage(row.message),
           usage: row.spent === null ? undefined : toUsage(row.spent),
         };

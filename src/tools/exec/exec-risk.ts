@@ -22,10 +22,11 @@ const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
 
 /** How much of a command is looked through for its warning, in UTF-16 units. */
 const MAX_READ_CHARS = 4_000;
-/** What people should notice in a command before they allow it; the first that matches is told. */
-const NOTABLE: readonly [RegExp, string][] = [
-  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b.*\|\s*(ba|z|da)?sh\b/s, 'runs a script from the network'],
-  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bfind\b.*-delete\b|\bgit\s+clean\b/s, 'deletes files'],
+/** What people should notice in a command before they allow it; the first that matches is told. `then` must follow it. */
+const NOTABLE: readonly [pattern: RegExp, why: string, then?: RegExp][] = [
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'runs a script from the network', /\|\s*(ba|z|da)?sh\b/],
+  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'deletes files'],
+  [/\bfind\b/, 'deletes files', /-delete\b/],
   [/\b(dd|mkfs(\.\w+)?|fdisk|parted|wipefs)\b/, 'writes to disks'],
   [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp|telnet)\b/, 'talks to the network'],
   [/\b(sudo|su|doas|chmod|chown|setcap|mount)\b/, 'changes rights'],
@@ -42,6 +43,9 @@ export function riskOfRun(run: Run): ToolRisk {
 /** What makes a run worth a second look, as the end of "it …". */
 export function warningOfRun({ command, argv }: Run): string {
   const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
-  const found = NOTABLE.find(([pattern]) => pattern.test(line));
+  const found = NOTABLE.find(([pattern, , then]) => {
+    const at = line.search(pattern);
+    return at >= 0 && (then === undefined || then.test(line.slice(at)));
+  });
   return found?.[1] ?? 'runs a program in the sandbox, which may change the files of this chat';
 }

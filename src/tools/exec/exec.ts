@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
+import { wordsOfRun, wordsOfScript } from './exec-files.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
-import { checkRoom } from '../files/save-file.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Seconds a program gets unless the call asks for another time. */
@@ -37,10 +37,15 @@ const parameters = z
     'give either "command" or "argv"',
   );
 
-/** `sandbox` undefined: the tool only says how it is switched on. */
-export function createExec(sandbox: Sandbox | undefined): Tool {
+const SWITCHED_OFF = 'exec is switched off: "tools": {"exec": true} in config.json switches it on.';
+
+/** `sandboxNow` gives undefined while it is off: then the tool only says how it is switched on. */
+export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
   return defineTool({
     name: 'exec',
+    get unavailable() {
+      return sandboxNow() === undefined ? SWITCHED_OFF : undefined;
+    },
     description:
       'Run a program in the workspace (/work) and read what it prints. There is no network and no standard input; only /work stays.',
     parameters,
@@ -49,14 +54,13 @@ export function createExec(sandbox: Sandbox | undefined): Tool {
     reach: () => 'outside',
     warning: warningOfRun,
     results: 'local',
+    files: wordsOfRun,
+    filesIn: wordsOfScript,
     async execute(args: z.infer<typeof parameters>, ctx) {
+      const sandbox = sandboxNow();
       if (sandbox === undefined) {
-        throw new ToolError(
-          'unavailable',
-          'exec is switched off: "tools": {"exec": true} in config.json switches it on.',
-        );
+        throw new ToolError('unavailable', SWITCHED_OFF);
       }
-      await checkRoom(ctx.workspace, 0);
       const { output, ending, ok } = await sandbox.run({
         session: ctx.sessionKey,
         workspace: ctx.workspace,

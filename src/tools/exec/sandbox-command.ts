@@ -1,12 +1,15 @@
-/** How a program is shut in: the bubblewrap command line, and what must be true inside before anything runs there. */
-import { lstatSync, readlinkSync } from 'node:fs';
+/** How a program is shut in: the bubblewrap command line. */
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import path from 'node:path';
 
 /** Processes and threads of one run. */
 export const MAX_PROCESSES = 64;
 /** Address space of each process, in bytes. */
-const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
+const MAX_ADDRESS_SPACE_BYTES = 1024 * 1024 * 1024;
 /** Largest file a process writes, and the size of the private /tmp, in bytes. */
 export const MAX_SANDBOX_FILE_BYTES = 64 * 1024 * 1024;
+/** Size of the private /dev/shm, in bytes; nothing else below /dev can be written to but its devices. */
+export const MAX_SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 /** CPU seconds of each process. */
 const MAX_CPU_SECONDS = 60;
 /** Open files of each process. */
@@ -16,36 +19,42 @@ const MAX_OPEN_FILES = 256;
 const SHUT = [
   '--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv --cap-drop ALL --hostname sandbox',
   '--setenv PATH /usr/local/bin:/usr/bin:/bin --setenv HOME /tmp --setenv LANG C.UTF-8',
-  '--ro-bind /usr /usr --proc /proc --dev /dev',
+  `--proc /proc --dev /dev --size ${MAX_SHARED_MEMORY_BYTES} --tmpfs /dev/shm --remount-ro /dev`,
 ].flatMap((line) => line.split(' '));
 
+/** Where programs and their libraries are; the rest of /usr, such as /usr/src and /usr/local/src, is not shown. */
+const PROGRAM_FOLDERS = ['/usr', '/usr/local'].flatMap((above) =>
+  ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libexec', 'include', 'share'].map((name) => `${above}/${name}`),
+);
 /** Top-level names that are links into /usr on most systems, and folders of their own on others. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 /** The little of /etc that programs need to find their libraries; read-only. */
 const SYSTEM_FILES = ['/etc/alternatives', '/etc/ld.so.cache'];
 
 /**
- * Arguments for bwrap (0.8 or newer) that run `argv` with `workspace` as /work, a read-only /usr, and nothing else of
- * this machine: no network, no other process, no environment, no capabilities, no way to make a new user namespace.
+ * Options for bwrap (0.8 or newer), without a command: `workspace` as /work, the programs of this machine read-only, and
+ * nothing else of it: no network, no other process, no environment, no capabilities, no way to make a new user namespace.
+ * To be given by `--args`, because bwrap's own command line is readable inside as /proc/1/cmdline.
  */
-export function sandboxArguments(workspace: string, argv: readonly string[]): string[] {
+export function sandboxOptions(workspace: string): string[] {
   return [
     ...SHUT,
-    ...SYSTEM_FOLDERS.flatMap(systemFolder),
+    ...[...PROGRAM_FOLDERS, ...SYSTEM_FOLDERS].flatMap(programFolder),
     ...SYSTEM_FILES.flatMap((file) => ['--ro-bind-try', file, file]),
-    '--size',
-    String(MAX_SANDBOX_FILE_BYTES),
-    '--tmpfs',
-    '/tmp',
+    ...`--size ${MAX_SANDBOX_FILE_BYTES} --tmpfs /tmp`.split(' '),
     '--bind',
     workspace,
-    '/work',
-    '--chdir',
-    '/work',
-    '--',
+    ...'/work --chdir /work --remount-ro /'.split(' '),
+  ];
+}
+
+/** `argv` with the limits of each process. The kernel ends programs of the sandbox before anything else when memory is short. */
+export function limitedCommand(argv: readonly string[]): string[] {
+  return [
+    ...'/usr/bin/choom --adjust 1000 --'.split(' '),
     '/usr/bin/prlimit',
     `--nproc=${MAX_PROCESSES}`,
-    `--as=${MAX_MEMORY_BYTES}`,
+    `--as=${MAX_ADDRESS_SPACE_BYTES}`,
     `--fsize=${MAX_SANDBOX_FILE_BYTES}`,
     `--cpu=${MAX_CPU_SECONDS}`,
     `--nofile=${MAX_OPEN_FILES}`,
@@ -55,49 +64,29 @@ export function sandboxArguments(workspace: string, argv: readonly string[]): st
   ];
 }
 
-function systemFolder(folder: string): string[] {
+function programFolder(folder: string): string[] {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) return [];
   return stats.isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : ['--ro-bind', folder, folder];
 }
 
-/** Looks around inside and says what it sees, one `name=value` a line. */
-const PROBE = `
-echo "environment=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | sed 's/=.*//' | sort -u | tr '\\n' ' ')"
-echo "first=$(tr '\\0' ' ' < /proc/1/environ)"
-echo "networks=$(sed -n '3,$s/:.*//p' /proc/net/dev | tr -d ' \\n')"
-echo "capabilities=$(sed -n 's/^Cap\\(Eff\\|Prm\\|Bnd\\):[[:space:]]*0*//p' /proc/self/status | tr -d '\\n')"
-echo "processes=$(sed -n 's/^Max processes *\\([0-9]*\\).*/\\1/p' /proc/self/limits)"
-echo "nested=$(unshare -Ur echo yes 2>/dev/null)"
-echo "usr=$(touch /usr/.probe 2>/dev/null && echo writable)"
-echo "root=$(ls -A / | tr '\\n' ' ')"
-`;
-
-/** The command of the self-test. */
-export const PROBE_COMMAND: readonly string[] = ['/bin/sh', '-c', PROBE];
-
-/** What the self-test must print; the shell adds `PWD` and `_` of its own. */
-const EXPECTED: Readonly<Record<string, RegExp>> = {
-  environment: /^((HOME|LANG|OLDPWD|PATH|PWD|SHLVL|_) )*$/,
-  first: /^$/,
-  networks: /^(lo)?$/,
-  capabilities: /^$/,
-  processes: new RegExp(`^${MAX_PROCESSES}$`),
-  nested: /^$/,
-  usr: /^$/,
-  root: /^((bin|dev|etc|lib|lib32|lib64|proc|sbin|tmp|usr|work) )+$/,
-};
-
-/** The names of the probes that failed in what the self-test printed; none = the sandbox holds. */
-export function failedProbes(printed: string): string[] {
-  const seen = new Map(
-    printed.split('\n').map((line) => {
-      const at = line.indexOf('=');
-      return [line.slice(0, at), line.slice(at + 1)] as const;
-    }),
+/** The folders of this machine that programs in the sandbox can read, without links. */
+export function readableFolders(): string[] {
+  const there = [...PROGRAM_FOLDERS, ...SYSTEM_FOLDERS, '/etc/alternatives'].filter(
+    (folder) => lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true,
   );
-  return Object.entries(EXPECTED).flatMap(([name, expected]) => {
-    const value = seen.get(name);
-    return value !== undefined && expected.test(value) ? [] : [name];
-  });
+  return there.map((folder) => realpathSync(folder));
+}
+
+/** The folder of `readableFolders` that shows `place`; undefined when none does. Links are followed where there are any. */
+export function readableFolderOf(place: string, readable = readableFolders()): string | undefined {
+  const real = realPathOf(path.resolve(place));
+  return readable.find((folder) => real === folder || real.startsWith(`${folder}/`));
+}
+
+/** The path without links; of one that does not exist yet, as far as it does. */
+function realPathOf(place: string): string {
+  const stats = lstatSync(place, { throwIfNoEntry: false });
+  if (stats !== undefined || place === '/') return realpathSync(place);
+  return path.join(realPathOf(path.dirname(place)), path.basename(place));
 }

@@ -9,11 +9,20 @@ const STATUS_WITHIN_MS = 2_000;
 /** Longest first line of the status that is read, in characters. */
 const MAX_STATUS_CHARS = 4_096;
 
+/** A sandbox that runs. */
+export interface RunningSandbox {
+  /** Resolves with the id of its first process; undefined when bwrap ended before there was one. Never rejects. */
+  firstPid: Promise<number | undefined>;
+  /** Ends everything in it. */
+  kill: () => void;
+}
+
 /**
- * Makes the function that ends a sandbox. Killing bwrap alone is not enough: a first process that has not yet tied its
+ * Follows a sandbox that was just started. To kill bwrap alone is not enough: a first process that has not yet tied its
  * life to bwrap's would stay for ever. So a kill that comes before its id is known waits for it, and ends both.
  */
-export function createKill(bwrap: ChildProcess): () => void {
+export function followSandbox(bwrap: ChildProcess): RunningSandbox {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>();
   let firstPid: number | undefined;
   let isKnown = false;
   let isOver = false;
@@ -31,17 +40,19 @@ export function createKill(bwrap: ChildProcess): () => void {
     if (isKnown) return;
     isKnown = true;
     firstPid = pid;
+    resolve(pid);
     if (isWanted) killNow();
   };
 
   bwrap.once('exit', () => (isOver = true));
   readFirstLine(bwrap.stdio[STATUS_FD], (line) => learn(childPid(line)));
-  return () => {
+  const kill = (): void => {
     if (isWanted) return;
     isWanted = true;
     if (isKnown) killNow();
     else giveUp = setTimeout(() => learn(undefined), STATUS_WITHIN_MS);
   };
+  return { firstPid: promise, kill };
 }
 
 /** Calls `take` once: with the first line of a stream, or with what there is when it ends or grows too long. */

@@ -25,6 +25,7 @@ export const editFile = defineTool({
   risk: () => 'caution',
   results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
+  files: ({ path }) => [path],
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);
     const text = await readText(ctx.workspace, args.path);

@@ -33,14 +33,15 @@ export const listDir = defineTool({
     const names = await namesIn(folder.place);
     const page = names.slice(args.offset, args.offset + MAX_ENTRIES);
     if (page.length === 0) {
-      return { content: names.length === 0 ? '(empty folder)' : `(only ${names.length} entries)`, source };
+      const content = names.length === 0 ? '(empty folder)' : `(only ${names.length} entries)`;
+      return { content, source: 'operator' };
     }
     const lines = await Promise.all(page.map((name) => describeEntry(folder.place, name)));
     const next = args.offset + page.length;
     if (next < names.length) lines.push(`(${next} of ${names.length}; go on with "offset": ${next})`);
     else if (names.length === MAX_SCANNED)
       lines.push(`(only the first ${MAX_SCANNED} entries are looked at)`);
-    return { content: lines.join('\n'), source };
+    return { content: lines.join('\n'), source, from: 'the names of files' };
   },
 });
 

@@ -1,8 +1,10 @@
-/** The tool `read_file`: a page of a text file in the session's workspace (B-16). */
+/** The tool `read_file`: a page of a file's text in the session's workspace (B-16). */
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
-import { ToolError } from '../../contracts/errors.ts';
+import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import type { DocumentText } from '../../contracts/media.ts';
 import { defineTool } from '../../contracts/tool.ts';
+import type { Tool, ToolResult } from '../../contracts/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
 /** Bytes of one page: about 4,000 tokens, so that a page fits a small window. */
@@ -14,35 +16,70 @@ const parameters = z.strictObject({
   limit: z.int().min(4).max(MAX_PAGE_BYTES).default(MAX_PAGE_BYTES).describe('Most bytes to read.'),
 });
 
-export const readFile = defineTool({
-  name: 'read_file',
-  description: `Read a text file of the workspace, at most ${MAX_PAGE_BYTES} bytes at a time.`,
-  parameters,
-  effect: 'pure',
-  risk: () => 'safe',
-  reach: () => 'session',
-  results: 'local',
-  async execute(args: z.infer<typeof parameters>, ctx) {
-    const source = isSkill(args.path) ? 'operator' : 'local';
-    await using file = await openReadable(ctx, args.path);
-    if (file.stats.isDirectory()) {
-      throw new ToolError('not_a_file', `"${args.path}" is a folder; list it with list_dir.`);
-    }
-    const size = file.stats.size;
-    const bytes = await readPage(file.handle, args.offset, args.limit);
-    if (bytes.includes(0)) return { content: `(binary file of ${size} bytes: not shown)`, source };
-    if (bytes.length === 0) {
-      return { content: size === 0 ? '(empty file)' : `(the file ends at byte ${size})`, source };
-    }
-    const page = wholeCharacters(bytes, args.offset > 0);
-    const start = args.offset + page.byteOffset - bytes.byteOffset;
-    const next = start + page.length;
-    const text = page.toString('utf8');
-    if (start === 0 && next >= size) return { content: text, source };
-    const more = next < size ? `; go on with "offset": ${next}` : '';
-    return { content: `${text}\n(bytes ${start} to ${next} of ${size}${more})`, source };
-  },
-});
+/** Largest document whose text is taken out, in bytes. */
+const MAX_DOCUMENT_BYTES = 100_000_000;
+
+/** Makes the tool; `documentText` gives the text of files that are no plain text, such as a PDF. */
+export function createReadFile(documentText: DocumentText): Tool {
+  return defineTool({
+    name: 'read_file',
+    description: `Read a file of the workspace, at most ${MAX_PAGE_BYTES} bytes at a time: its text, also of a PDF, a .docx or an .xlsx.`,
+    parameters,
+    effect: 'pure',
+    risk: () => 'safe',
+    reach: () => 'session',
+    results: 'local',
+    async execute(args: z.infer<typeof parameters>, ctx) {
+      await using file = await openReadable(ctx, args.path);
+      if (file.stats.isDirectory()) {
+        throw new ToolError('not_a_file', `"${args.path}" is a folder; list it with list_dir.`);
+      }
+      const size = file.stats.size;
+      const bytes = await readPage(file.handle, args.offset, args.limit);
+      if (!(await isDocument(file.handle, bytes))) return pageOf(args, bytes, size);
+      if (size > MAX_DOCUMENT_BYTES) return notShown(size, 'it is too large');
+      let text: string;
+      try {
+        text = await documentText(await file.handle.readFile(), ctx.signal);
+      } catch (error) {
+        ctx.signal.throwIfAborted();
+        if (error instanceof GatewayError) return notShown(size, error.message);
+        throw error;
+      }
+      const whole = Buffer.from(text);
+      return pageOf(args, whole.subarray(args.offset, args.offset + args.limit), whole.length);
+    },
+  });
+}
+
+/** What a binary file says may hold text of the program that read it: the whole result is the file's. */
+function notShown(size: number, why: string): ToolResult {
+  return { content: `(binary file of ${size} bytes: not shown, because ${why})`, source: 'local' };
+}
+
+/** True for bytes that are no plain text, and for a PDF, which may look like it. */
+async function isDocument(handle: FileHandle, page: Buffer): Promise<boolean> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1_024), 0, 1_024, 0);
+  const start = buffer.subarray(0, bytesRead);
+  return page.includes(0) || start.includes(0) || start.includes('%PDF-');
+}
+
+/** A page of `size` bytes of text, of which `bytes` begin at the offset. */
+function pageOf({ path, offset }: z.infer<typeof parameters>, bytes: Buffer, size: number): ToolResult {
+  if (bytes.length === 0) {
+    const content = size === 0 ? '(empty file)' : `(the file ends at byte ${size})`;
+    return { content, source: 'operator' };
+  }
+  const source = isSkill(path) ? 'operator' : 'local';
+  const page = wholeCharacters(bytes, offset > 0);
+  const start = offset + page.byteOffset - bytes.byteOffset;
+  const next = start + page.length;
+  const text = page.toString('utf8');
+  const from = `the file ${path}`;
+  if (start === 0 && next >= size) return { content: text, source, from };
+  const more = next < size ? `; go on with "offset": ${next}` : '';
+  return { content: `${text}\n(bytes ${start} to ${next} of ${size}${more})`, source, from };
+}
 
 async function readPage(handle: FileHandle, offset: number, limit: number): Promise<Buffer> {
   const buffer = Buffer.alloc(limit);

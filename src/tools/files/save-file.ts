@@ -1,26 +1,24 @@
 /** Puts a whole file into the workspace: written beside its place under a name of its own, then renamed over it. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
-import { checkKind, openFolder, pathError, pathParts } from './workspace.ts';
+import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
+import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES, workspaceUsage } from './workspace-usage.ts';
+import type { WorkspaceUsage } from './workspace-usage.ts';
 
 /** Largest file a tool writes or edits, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;
-/** All files of a session's folder together, in bytes. */
-export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
-/** Files and folders of a session's folder. */
-export const MAX_WORKSPACE_ENTRIES = 10_000;
 
 /** Names of files that agents are told of unasked: instructions, memories, skills. */
 const READ_UNASKED =
-  /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills\/)/;
+  /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills(\/|$))/;
 
 /** True for a file whose words speak in later conversations by themselves: writing it is felt outside this one. */
 export function isReadUnasked(given: string): boolean {
-  const name = path.posix.normalize(given.normalize('NFKC').replaceAll('\\', '/'));
-  return READ_UNASKED.test(name.toLowerCase().trim());
+  const names = namesIn(given.normalize('NFKC').replaceAll('\\', '/'));
+  return READ_UNASKED.test(names.map((name) => name.toLowerCase().trim()).join('/'));
 }
 
 /**
@@ -70,40 +68,14 @@ async function modeOf(target: string, given: string): Promise<number> {
 
 /** Throws `ToolError('workspace_full')` when the session's folder has no room for `bytes` more. */
 export async function checkRoom(workspace: string, bytes: number): Promise<void> {
-  let used = bytes;
-  let entries = 0;
+  let used: WorkspaceUsage;
   try {
-    for await (const place of filesBelow(workspace)) {
-      entries += 1;
-      used += await sizeOf(place);
-      if (used > MAX_WORKSPACE_BYTES) throw full(`its limit of ${MAX_WORKSPACE_BYTES} bytes`);
-      if (entries >= MAX_WORKSPACE_ENTRIES) throw full(`its limit of ${MAX_WORKSPACE_ENTRIES} entries`);
-    }
+    used = await workspaceUsage(workspace);
   } catch (error) {
     throw pathError(error, '.');
   }
-}
-
-/** Everything below a folder, folders too; links are named, not followed. */
-async function* filesBelow(root: string): AsyncGenerator<string> {
-  const folders = [root];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await opendir(folder)) {
-      const place = path.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(place);
-      yield place;
-    }
-  }
-}
-
-/** Bytes on the disk, so that a sparse file counts what it costs; one that vanishes meanwhile counts nothing. */
-async function sizeOf(place: string): Promise<number> {
-  try {
-    return (await lstat(place)).blocks * 512;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
-    throw error;
-  }
+  if (used.bytes + bytes > MAX_WORKSPACE_BYTES) throw full(`its limit of ${MAX_WORKSPACE_BYTES} bytes`);
+  if (used.entries >= MAX_WORKSPACE_ENTRIES) throw full(`its limit of ${MAX_WORKSPACE_ENTRIES} entries`);
 }
 
 function full(limit: string): ToolError {

@@ -1,12 +1,10 @@
-/** The only path check of the gateway: a session's folder, and a walk inside it that no link, race or device leads out of. */
-import { createHash } from 'node:crypto';
+/** The only path check of the gateway: a walk inside a session's folder that no link, race or device leads out of. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
 
 /** Longest path a tool accepts, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4_096;
@@ -14,28 +12,6 @@ export const MAX_PATH_BYTES = 4_096;
 export const MAX_PATH_DEPTH = 64;
 /** Longest single name, in UTF-8 bytes (Linux NAME_MAX). */
 export const MAX_NAME_BYTES = 255;
-
-/** Names for people, digests for uniqueness: keys that differ only in case or punctuation get different folders. */
-export function sessionFolder(key: SessionKey): string {
-  const readable = key
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 40);
-  return `${readable}.${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
-}
-
-/** Makes the folder of a session below `root` (mode 0700) if it is missing; gives its absolute path. Throws `ToolError`. */
-export async function openWorkspace(root: string, key: SessionKey): Promise<string> {
-  const folder = path.join(path.resolve(root), sessionFolder(key));
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ToolError('workspace', 'The folder of this session cannot be made: check GATEWAY_HOME.', {
-      cause: error,
-    });
-  }
-  return folder;
-}
 
 /**
  * Splits a path as a model writes it into names below the workspace; `.` and empty parts vanish, so `''` and `.` are
@@ -47,13 +23,18 @@ export function pathParts(given: string): string[] {
   if (given.startsWith('/') || given.startsWith('~') || /^[A-Za-z]:|\\/.test(given)) {
     throw badPath('Paths are relative to the workspace, with forward slashes, such as "notes/today.md".');
   }
-  const parts = given.split('/').filter((part) => part !== '' && part !== '.');
+  const parts = namesIn(given);
   if (parts.includes('..')) throw badPath('".." leads out of the workspace.');
   if (parts.length > MAX_PATH_DEPTH) throw badPath(`A path has at most ${MAX_PATH_DEPTH} parts.`);
   if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
     throw badPath(`A name in a path has at most ${MAX_NAME_BYTES} bytes.`);
   }
   return parts;
+}
+
+/** The names in a path: the one way in which a path is taken apart. */
+export function namesIn(given: string): string[] {
+  return given.split('/').filter((part) => part !== '' && part !== '.');
 }
 
 /** Something in the workspace, held open: work on `handle`, or on `place` for names directly below it. */

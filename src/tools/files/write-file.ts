@@ -17,6 +17,7 @@ export const writeFile = defineTool({
   risk: () => 'caution',
   results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
+  files: ({ path }) => [path],
   async execute(args: z.infer<typeof parameters>, ctx) {
     refuseSkills(args.path);
     const content = Buffer.from(args.content, 'utf8');

@@ -1,10 +1,11 @@
 /** The tool `web_fetch`: a public web page as readable text (B-22). */
 import { z } from 'zod';
 import type { Egress, EgressResponse } from '../../contracts/tool.ts';
+import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { pageText } from './page-text.ts';
-import { markUntrusted } from '../untrusted.ts';
+import { Recent } from '../../lib/recent.ts';
 
 /** Longest part of a page in one answer, in UTF-16 units: fits, with its marks, into what a model reads of a call. */
 export const MAX_PART_CHARS = 12_000;
@@ -14,7 +15,21 @@ const parameters = z.strictObject({
   offset: z.int().min(0).default(0).describe('First character to read, for pages longer than a part.'),
 });
 
-export function createWebFetch(egress: Egress): Tool {
+/** Pages that are held for their next parts, and for how long after they were read, in milliseconds. */
+export const MAX_HELD_PAGES = 16;
+const HELD_MS = 30 * 60_000;
+
+/** A page as it was read. */
+interface Page {
+  text: string;
+  /** After redirects. */
+  url: string;
+  status: number;
+}
+
+/** Makes the tool; `monotonicNow` is a clock in milliseconds. */
+export function createWebFetch(egress: Egress, monotonicNow = (): number => performance.now()): Tool {
+  const held = new Recent<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
   return defineTool({
     name: 'web_fetch',
     description: `Read a public web page as text, at most ${MAX_PART_CHARS} characters at a time.`,
@@ -23,21 +38,31 @@ export function createWebFetch(egress: Egress): Tool {
     // An address can carry text of the chat to the owner of the server.
     risk: () => 'caution',
     results: 'web',
-    reach: ({ url }) => ({ address: url }),
+    // A further part is never requested again: it comes from the page that was read.
+    reach: ({ url, offset }) => (offset > 0 ? 'session' : { address: url }),
     async execute(args: z.infer<typeof parameters>, ctx) {
-      const answer = await egress({ url: args.url, signal: ctx.signal });
-      const text = await readableText(answer, ctx.signal);
+      const key = `${ctx.sessionKey} ${args.url}`;
+      const page = args.offset > 0 ? held.get(key) : await readPage(egress, args.url, ctx.signal);
+      if (page === undefined) {
+        throw new ToolError('not_held', 'This page is no longer held: read it again from offset 0.');
+      }
+      const { text, url, status } = page;
       const part = text.slice(args.offset, args.offset + MAX_PART_CHARS).toWellFormed();
       const next = args.offset + MAX_PART_CHARS;
+      if (next < text.length) held.set(key, page);
       const more =
         next < text.length ? `\n(${next} of ${text.length} characters; go on with "offset": ${next})` : '';
-      const failed = answer.status >= 400;
-      const status = failed ? `The server answered with status ${answer.status}.\n` : '';
+      const failed = status >= 400;
+      const says = failed ? `The server answered with status ${status}.\n` : '';
       const nothing = text === '' ? '(an empty page)' : `(the page ends at character ${text.length})`;
-      const content = part === '' ? nothing : markUntrusted(answer.url, part);
-      return { content: `${status}${content}${more}`, isError: failed };
+      return { content: `${says}${part === '' ? nothing : part}${more}`, isError: failed, from: url };
     },
   });
+}
+
+async function readPage(egress: Egress, address: string, signal: AbortSignal): Promise<Page> {
+  const answer = await egress({ url: address, signal });
+  return { text: await readableText(answer, signal), url: answer.url, status: answer.status };
 }
 
 async function readableText(

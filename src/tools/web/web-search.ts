@@ -4,7 +4,6 @@ import type { Egress } from '../../contracts/tool.ts';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
-import { markUntrusted } from '../untrusted.ts';
 
 /** Longest query Brave takes, in characters and in words. */
 export const MAX_QUERY_CHARS = 400;
@@ -13,6 +12,8 @@ export const MAX_QUERY_WORDS = 50;
 export const MAX_RESULTS = 10;
 /** Longest title and description shown, in UTF-16 units. */
 const MAX_SHOWN_CHARS = 500;
+
+const NOT_SET_UP = 'Web search is not set up: it needs BRAVE_API_KEY (from https://brave.com/search/api).';
 
 export interface BraveSearch {
   /** `BRAVE_API_KEY`; undefined: the tool only says what is missing. */
@@ -42,7 +43,9 @@ const answerSchema = z.object({
 });
 
 export function createWebSearch({ apiKey, apiRoot, egress }: BraveSearch): Tool {
+  const unavailable = apiKey === undefined ? NOT_SET_UP : undefined;
   return defineTool({
+    unavailable,
     name: 'web_search',
     description: 'Search the web: titles, addresses and short descriptions. Read a page with web_fetch.',
     parameters,
@@ -52,23 +55,22 @@ export function createWebSearch({ apiKey, apiRoot, egress }: BraveSearch): Tool 
     reach: ({ query }) => ({ query }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       if (apiKey === undefined) {
-        throw new ToolError(
-          'unavailable',
-          'Web search is not set up: it needs BRAVE_API_KEY (from https://brave.com/search/api).',
-        );
+        throw new ToolError('unavailable', NOT_SET_UP);
       }
       const url = new URL('/res/v1/web/search', apiRoot);
       url.search = new URLSearchParams({
         q: args.query,
-        count: String(args.count),
+        // Always the same: the service shall learn nothing but the query.
+        count: String(MAX_RESULTS),
         text_decorations: 'false',
       }).toString();
       const headers = { accept: 'application/json', 'x-subscription-token': apiKey };
       const answer = await egress({ url: url.href, headers, signal: ctx.signal });
       if (answer.status !== 200) throw refusal(answer.status);
       const results = parseAnswer(answer.body.toString('utf8')).slice(0, args.count);
-      if (results.length === 0) return { content: 'Nothing was found.' };
-      return { content: markUntrusted('a web search', results.map(line).join('\n\n')) };
+      if (results.length === 0) return { content: 'Nothing was found.', source: 'operator' };
+      const content = results.map(line).join('\n\n');
+      return { content, from: 'a web search', addresses: results.map(({ url }) => url) };
     },
   });
 }

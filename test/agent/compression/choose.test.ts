@@ -12,9 +12,9 @@ import {
   MIN_COVERED_TOKENS,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
-import type { ContextEntry, UnsummarizedRow } from '../../../src/contracts/records.ts';
+import type { ContextEntry, UnsummarizedRow } from '../../../src/contracts/store/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 
 let seq = 0;
 function row(laneSeq: number, entry: ContextEntry, tokens: number): UnsummarizedRow {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { MAX_RETRIES_PER_STEP } from '../../../src/agent/executor/apply-correction.ts';
 import type { AgentCorrection } from '../../../src/agent/executor/correction-reply.ts';
-import { MAX_ADDED_STEPS } from '../../../src/agent/executor/edits.ts';
+import { MAX_ADDED_STEPS } from '../../../src/contracts/plans/plan-edits.ts';
 import { advancePlan } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plan.ts';

@@ -2,8 +2,33 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
+import type { Plan } from '../../../src/contracts/plan.ts';
 import { failing, insert, retry, runScenario, skip, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
+
+describe('a plan that people change while it runs', () => {
+  it('applies a change before its next step, once, and begins no step that was changed meanwhile', async () => {
+    const edited = (plan: Plan): Plan => ({ ...plan, version: 2, steps: plan.steps.slice(0, 2) });
+    let refused = false;
+    const scenario = new PlanScenario({
+      plan: testPlan(3),
+      gate: (step, { plan }) =>
+        step.id === 's2' && refused && plan.version === undefined
+          ? { kind: 'edit', plan: edited(plan) }
+          : { kind: 'go' },
+      refuse: (fact) => {
+        if (fact.type !== 'step_began' || fact.stepId !== 's2' || refused) return false;
+        refused = true;
+        return true;
+      },
+    });
+    const end = await scenario.run();
+    expect(scenario.runs).toEqual(['s1#1', 's2#2']);
+    expect(scenario.facts.map(({ type }) => type).filter((type) => type === 'edited')).toHaveLength(1);
+    expect(end.plan).toMatchObject({ state: 'completed', version: 2 });
+    expect(scenario.types().filter((type) => type === 'plan_edited')).toHaveLength(1);
+  });
+});
 
 describe('a plan in agentic mode', () => {
   it('runs its steps in order and completes (S-20)', async () => {

@@ -4,7 +4,7 @@ import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-pro
 import { MODES } from '../../../src/contracts/plan.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import { createApprovals } from '../../../src/intake/approvals.ts';
-import { actOnPlan } from '../../../src/intake/plan-control.ts';
+import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import { describeEmbedded, silentLog } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

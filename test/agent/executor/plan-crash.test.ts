@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
-import type { Ledger } from '../../../src/contracts/ledger.ts';
+import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { Plan } from '../../../src/contracts/plan.ts';
 import type {
   ChatChunk,
   ChatRequest,
-  LLMProvider,
+  ChatProvider,
   ModelCapabilities,
 } from '../../../src/contracts/provider.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -38,7 +38,7 @@ const PLAN = [
 ].join('\n');
 
 /** A model that answers by what it is asked, so that it says the same again after a crash. */
-class PlanModel implements LLMProvider {
+class PlanModel implements ChatProvider {
   readonly name = 'plan';
   calls = 0;
   /** Those of them that came to their end. */

@@ -105,7 +105,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(provider.requests[2]?.tools?.map(({ name }) => name)).toEqual(['read']);
     expect(provider.requests[3]?.tools?.map(({ name }) => name)).toEqual(['read', 'write']);
     expect(JSON.stringify(provider.requests[3]?.messages)).toContain('words of first');
-    const last = provider.requests.at(-1)?.messages.at(-1);
+    const last = provider.requests.at(-1)?.messages.at(-2);
     expect(last).toMatchObject({ role: 'tool', toolName: RUN_PLAN });
     expect(last?.content).toContain('They are alike.');
     expect(scenario.shown()).toBe('Both are read.');
@@ -210,8 +210,8 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(done).toHaveLength(4);
     const ends = scenario.types().filter((type) => type === 'plan_cancelled' || type === 'plan_completed');
     expect(ends).toEqual(['plan_cancelled']);
-    expect(provider.requests.at(-1)?.messages.at(-1)?.content).toMatch(
-      /cancelled: Step 1 still fails after 3/,
+    expect(provider.requests.at(-1)?.messages.at(-2)?.content).toMatch(
+      /cancelled\. Why:\n\[.*\]\nStep 1 still fails after 3/,
     );
     const stored = await scenario.store.plans.latestPlan('telegram:42');
     expect(stored?.plan).toMatchObject({

@@ -1,9 +1,12 @@
 /** Which model and profile a request means. */
 import { expect, it } from 'vitest';
+import { MAX_LOOKED_AT } from '../../../src/agent/model/chosen-model.ts';
 import { createModels } from '../../../src/agent/model/models.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
+import type { ChoiceStore } from '../../../src/contracts/store/records.ts';
+import { testLog } from '../../fakes/agent/tool-context.ts';
 import { ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 
 const signal = new AbortController().signal;
@@ -12,7 +15,10 @@ function profile(id: string): Profile {
   return { ...defaultProfile(''), id, systemPrompt: '' };
 }
 
-function countedModels(provider: ScriptedProvider, options: { model?: string; now?: () => number } = {}) {
+function countedModels(
+  provider: ScriptedProvider,
+  options: { model?: string; now?: () => number; choices?: ChoiceStore; logged?: string[] } = {},
+) {
   let asked = 0;
   const counting = {
     name: 'counting',
@@ -25,14 +31,26 @@ function countedModels(provider: ScriptedProvider, options: { model?: string; no
     close: () => provider.close(),
   };
   const profiles = (): Profile[] => [profile('default'), profile('coder')];
+  const { choices = keptChoices(), logged = [] } = options;
   const models = createModels(
-    { provider: counting, profiles, model: options.model },
+    { provider: counting, profiles, model: options.model, choices, log: testLog(logged) },
     options.now ?? (() => 0),
   );
   return { models, asked: () => asked };
 }
 
-it('uses MODEL, else the first model of the server, and caches the list for five minutes (B-26)', async () => {
+/** Choices as a database keeps them. */
+function keptChoices(kept = new Map<string, string>()): ChoiceStore {
+  return {
+    chosen: (name) => Promise.resolve(kept.get(name)),
+    choose: (name, value, insteadOf) => {
+      if (kept.get(name) === insteadOf) kept.set(name, value);
+      return Promise.resolve(kept.get(name) ?? value);
+    },
+  };
+}
+
+it('uses MODEL, else a model of the server, and caches the list for five minutes (B-26)', async () => {
   expect(await countedModels(new ScriptedProvider(), { model: 'mine' }).models.fallback(signal)).toBe('mine');
   let now = 0;
   const provider = new ScriptedProvider();
@@ -44,6 +62,52 @@ it('uses MODEL, else the first model of the server, and caches the list for five
   expect(asked()).toBe(1);
   now = 301_000;
   expect(await models.fallback(signal)).toBe('newer');
+});
+
+it('keeps the model that it chose when others are fetched, after a restart and on another node, too', async () => {
+  const kept = keptChoices();
+  const provider = new ScriptedProvider();
+  provider.names = ['llama3.2:latest', 'older:latest'];
+  expect(await countedModels(provider, { choices: kept }).models.fallback(signal)).toBe('llama3.2:latest');
+  provider.names = ['newest:latest', 'llama3.2:latest'];
+  expect(await countedModels(provider, { choices: kept }).models.fallback(signal)).toBe('llama3.2:latest');
+});
+
+it('chooses anew, and says so in the log, when the model is gone from the server', async () => {
+  const kept = keptChoices(new Map([['model', 'gone:latest']]));
+  const logged: string[] = [];
+  const provider = new ScriptedProvider();
+  provider.names = ['here:latest'];
+  expect(await countedModels(provider, { choices: kept, logged }).models.fallback(signal)).toBe(
+    'here:latest',
+  );
+  expect(logged.join()).toMatch(/"model":"here:latest","insteadOf":"gone:latest".*model_chosen/);
+  expect(await kept.chosen('model')).toBe('here:latest');
+});
+
+it('never chooses a model that answers no chats, such as one for vectors', async () => {
+  const provider = new ScriptedProvider();
+  provider.names = ['nomic-embed-text:latest', 'llama3.2:latest'];
+  provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: !name.includes('embed') });
+  expect(await countedModels(provider).models.fallback(signal)).toBe('llama3.2:latest');
+  provider.names = ['nomic-embed-text:latest'];
+  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('answers chats');
+});
+
+it(`looks at ${MAX_LOOKED_AT} models at most, and past one that cannot be described`, async () => {
+  const provider = new ScriptedProvider();
+  const asked: string[] = [];
+  provider.names = Array.from({ length: MAX_LOOKED_AT + 1 }, (_, n) => `m${n}`);
+  provider.capabilities = (name) => {
+    asked.push(name);
+    if (name === 'm0') return Promise.reject(new ProviderError('bad_response', 'It is broken.'));
+    return Promise.resolve({ ...provider.can, chat: name === 'm1' });
+  };
+  expect(await countedModels(provider).models.fallback(signal)).toBe('m1');
+  asked.length = 0;
+  provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: asked.push(name) < 0 });
+  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('answers chats');
+  expect(asked).toHaveLength(MAX_LOOKED_AT);
 });
 
 it('reports how to fetch a model when the server has none, and asks the server again the next time', async () => {
@@ -85,7 +149,7 @@ it('refuses a profile whose model cannot answer, but not one whose server is onl
   const provider = new ScriptedProvider();
   const of = (id: string, model: string): Profile => ({ ...profile(id), model });
   const profiles = (): Profile[] => [profile('default'), of('known', 'test-model'), of('lost', 'gone')];
-  const models = createModels({ provider, profiles }, () => 0);
+  const models = createModels({ provider, profiles, choices: keptChoices(), log: testLog([]) }, () => 0);
   await models.checkProfile('default', signal);
   await models.checkProfile('known', signal);
   await expect(models.checkProfile('lost', signal)).rejects.toThrow(

@@ -4,7 +4,7 @@ import type { Caller } from '../../../src/contracts/access.ts';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { Ledger } from '../../../src/contracts/ledger.ts';
+import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatChunk } from '../../../src/contracts/provider.ts';
 import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
@@ -54,7 +54,9 @@ describeEmbedded('a stateless completion', (databases) => {
       },
     });
     const scenario = await openScenario(databases, { provider, around });
-    const { text, last } = await collect(complete(scenario, { ...asked, temperature: 0.5, maxTokens: 99 }));
+    const { text, last } = await collect(
+      complete(scenario, { ...asked, options: { temperature: 0.5, maxTokens: 99 } }),
+    );
     expect(text).toBe('Hello');
     expect(last).toEqual({ type: 'done', finishReason: 'stop', usage: SCRIPT_USAGE });
     expect(provider.requests[0]).toMatchObject({ messages: asked.messages, temperature: 0.5, maxTokens: 99 });

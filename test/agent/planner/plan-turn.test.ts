@@ -208,7 +208,7 @@ describeEmbedded('planning', (databases) => {
     const { turn } = await scenario.ask('Bake');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Bread.' } });
     expect(only(scenario.events, 'notice')).toMatchObject([
-      { code: 'planning_failed', text: expect.stringContaining('The server went away.') },
+      { code: 'planning_failed', text: expect.stringContaining('The model is not available right now.') },
     ]);
     expect(scenario.logLines.join('')).toContain('planning_failed');
     // The call that broke is counted, too, as far as it is known.

@@ -7,7 +7,7 @@ import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan
 import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';
 import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
 import { MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
-import { MAX_TODO_CHARS } from '../../../src/contracts/notes.ts';
+import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 
 const known = { tools: new Set(['web_search', 'read_file']), profiles: new Set(['research']) };

@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
+import type { Tool } from '../../../src/contracts/tool.ts';
 import { createProfiles } from '../../../src/agent/profiles/profiles.ts';
 import type { Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
-import { defaultProfile, profileSchema } from '../../../src/contracts/profile.ts';
+import { builtInProfiles, defaultProfile } from '../../../src/agent/profiles/built-in.ts';
+import { profileSchema } from '../../../src/contracts/profile.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
+import { readJson, watchFolders } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
@@ -28,13 +31,18 @@ afterEach(async () => {
   await rm(path.dirname(folder), { recursive: true });
 });
 
-async function open(pollMs = NEVER_MS): Promise<Profiles> {
+async function open(pollMs = NEVER_MS, others: Profile[] = []): Promise<Profiles> {
   const usual = { ...defaultProfile('You are Parley.'), enabledTools: ['read_file'] };
   const toolNames = ['list_dir', 'read_file', 'memory', 'exec'];
-  const profiles = createProfiles({ folder, log: testLog(logged), pollMs });
+  const profiles = createProfiles({
+    folder,
+    readJson,
+    watch: (changed) => watchFolders(changed, testLog(logged), pollMs),
+    log: testLog(logged),
+  });
   opened.push(profiles);
   const modelProblem = (model: string) => (model.startsWith('gpo/') ? `no provider has ${model}` : undefined);
-  await profiles.open({ usual, toolNames, modelProblem });
+  await profiles.open({ usual, others, toolNames, modelProblem });
   return profiles;
 }
 
@@ -55,6 +63,23 @@ it('has the default profile in a gateway without a folder, and creates the folde
   expect(profiles.list()).toMatchObject([{ id: 'default', enabledTools: ['read_file'] }]);
   await write('coder', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder']), WAIT);
+});
+
+it('has built-in profiles, with the tools that can work here, and a folder of the same name replaces one', async () => {
+  const { others, usual } = builtInProfiles(
+    { persona: 'You are Parley.', enabledTools: ['read_file'] },
+    (tool) => tool !== 'exec',
+  );
+  expect(usual).toMatchObject({ id: 'default', planning: 'auto', delegatesTo: ['coder', 'researcher'] });
+  const profiles = await open(NEVER_MS, [...others]);
+  expect(ids(profiles)).toEqual(['default', 'chat', 'coder', 'researcher']);
+  expect(find(profiles, 'chat')).toMatchObject({ enabledTools: [], planning: 'off', usableBy: 'everyone' });
+  expect(find(profiles, 'coder')?.enabledTools).not.toContain('exec');
+  expect(find(profiles, 'coder')?.enabledTools).toContain('write_file');
+  await write('coder', 'config.json', { description: 'Mine' });
+  await vi.waitFor(() => expect(find(profiles, 'coder')?.description).toBe('Mine'), WAIT);
+  expect(ids(profiles)).toEqual(['default', 'chat', 'coder', 'researcher']);
+  expect(find(profiles, 'coder')?.enabledTools).toEqual(['read_file']);
 });
 
 it('reads the settings of a folder, with the defaults for all others (N-33, N-38, N-39)', async () => {
@@ -124,16 +149,16 @@ it('reports every error at once by file and field, and does not start with any',
   expect(error).toMatchObject({ code: 'bad_profiles' });
   const text = String(error);
   for (const part of [
-    /profiles\/coder\/config\.json: maxIterations: /,
-    /profiles\/coder\/config\.json: the file: .*think_enabled/,
-    /profiles\/coder\/config\.json: enabledTools: /,
-    /profiles\/poet\/config\.json: enabledTools: there is no tool "sing"; the tools are list_dir, read_file, memory, exec/,
-    /profiles\/poet\/config\.json: subagentTools: there is no tool "dance"/,
+    /profiles\/coder\/config\.json:1:2: maxIterations: /,
+    /profiles\/coder\/config\.json:1:20: think_enabled: there is no such field/,
+    /profiles\/coder\/config\.json:1:\d+: enabledTools: /,
+    /profiles\/poet\/config\.json:1:\d+: enabledTools\.0: there is no tool "sing"; the tools are list_dir, read_file, memory, exec/,
+    /profiles\/poet\/config\.json:1:\d+: subagentTools\.1: there is no tool "dance"/,
     /profiles\/Bad Name: .*1 to 32/,
-    /profiles\/broken\/config\.json: is not JSON/,
+    /profiles\/broken\/config\.json:1:11: a value is expected here/,
     /profiles\/long\/system_prompt\.md: is too long: 65537 bytes, and 65536 are allowed/,
-    /profiles\/list\/config\.json: the file: /,
-    /profiles\/far\/config\.json: model: no provider has gpo\/qwen3/,
+    /profiles\/list\/config\.json:1:\d+: the file: /,
+    /profiles\/far\/config\.json:1:\d+: model: no provider has gpo\/qwen3/,
   ])
     expect(text).toMatch(part);
   expect(text).not.toContain('profiles/near');
@@ -175,12 +200,22 @@ it('finds by polling the changes that the file system does not report', async ()
   expect(profiles.errors()).toEqual([]);
 });
 
+it('refuses a chain of fallbacks that comes back to a model before it, with the names', async () => {
+  await write('circle', 'config.json', { model: 'a', fallbacks: ['b', 'a'] });
+  await write('twice', 'config.json', { fallbacks: ['b', 'c', 'b'] });
+  await write('chain', 'config.json', { model: 'a', fallbacks: ['b', 'c'] });
+  const refused = String(await open().catch((error: unknown) => error));
+  expect(refused).toMatch(/circle\/config\.json:1:\d+: fallbacks\.1: .*: a → b → a$/m);
+  expect(refused).toMatch(/twice\/config\.json:1:\d+: fallbacks\.2: .*: b → c → b$/m);
+  expect(refused).not.toContain('profiles/chain');
+});
+
 it('keeps the last valid content of a file that cannot be used, logs this once, and recovers', async () => {
   await write('coder', 'config.json', { maxIterations: 7 });
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });
   await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
-  expect(profiles.errors()[0]).toMatch(/^profiles\/coder\/config\.json: maxIterations: /);
+  expect(profiles.errors()[0]).toMatch(/^profiles\/coder\/config\.json:1:2: maxIterations: /);
   expect(find(profiles, 'coder')?.maxIterations).toBe(7);
   await write('poet', 'config.json', {});
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder', 'poet']), WAIT);
@@ -194,7 +229,8 @@ it('never uses the prompt from before a reload, and builds an unchanged one only
   await write('coder', 'system_prompt.md', 'old words');
   await write('poet', 'system_prompt.md', 'rhyme');
   const profiles = await open();
-  const prepare = createPreparation([]);
+  const noTools: Tool[] = [];
+  const prepare = createPreparation({ tools: () => noTools });
   const poet = prepare(find(profiles, 'poet')!);
   expect(prepare(find(profiles, 'coder')!).system.content).toContain('old words');
   await write('coder', 'system_prompt.md', 'new words');

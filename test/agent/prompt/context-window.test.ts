@@ -12,7 +12,7 @@ import {
   SCALE_MODELS,
 } from '../../../src/agent/prompt/context-window.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
 import type { ChatMessage } from '../../../src/contracts/provider.ts';
 

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
 import type { ContextRow } from '../../../src/agent/prompt/history.ts';
 import { createPreparation, systemPrompt } from '../../../src/agent/prompt/prepared-profile.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 
 const tools = [listDir, readFile];
 
@@ -59,12 +59,16 @@ it('sends back only the thinking of the current turn', () => {
 });
 
 function profile(over: Partial<Profile> = {}): Profile {
-  return { ...defaultProfile('P'), systemPrompt: 'S', ...over };
+  return { ...defaultProfile('P'), systemPrompt: 'S', delegatesTo: [], ...over };
 }
 
 it('joins persona and profile prompt with a horizontal rule (N-68)', () => {
   expect(systemPrompt(profile())).toBe('P\n\n---\n\nS');
   expect(systemPrompt(profile({ persona: '' }))).toBe('S');
+  const delegating = systemPrompt(profile({ delegatesTo: ['coder'] }));
+  expect(delegating).toBe(
+    'P\n\n---\n\nS\n\nAgents with other tools than yours, for profile_id of spawn_agent: coder.',
+  );
 });
 
 it('prepares a profile once, and again when it was reloaded (N-72, N-71)', () => {
@@ -76,7 +80,7 @@ it('prepares a profile once, and again when it was reloaded (N-72, N-71)', () =>
       return tool.description;
     },
   }));
-  const prepare = createPreparation(counted);
+  const prepare = createPreparation({ tools: () => counted });
   schemasMade = 0;
   const first = profile();
   expect(prepare(first)).toBe(prepare(first));
@@ -86,9 +90,11 @@ it('prepares a profile once, and again when it was reloaded (N-72, N-71)', () =>
 });
 
 it('offers the tools that a profile enables as JSON Schema, and no others (B-15)', () => {
-  const prepared = createPreparation(tools)(profile({ enabledTools: ['read_file', 'unheard_of'] }));
+  const prepared = createPreparation({ tools: () => tools })(
+    profile({ enabledTools: ['read_file', 'unheard_of'] }),
+  );
   expect(prepared.schemas.map((schema) => schema.name)).toEqual(['read_file']);
   expect(prepared.schemas[0]?.parameters).toMatchObject({ type: 'object', required: ['path'] });
   expect(prepared.toolTokens).toBeGreaterThan(50);
-  expect(createPreparation(tools)(profile({ enabledTools: [] })).toolTokens).toBe(0);
+  expect(createPreparation({ tools: () => tools })(profile({ enabledTools: [] })).toolTokens).toBe(0);
 });

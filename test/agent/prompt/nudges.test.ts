@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { notesFor } from '../../../src/agent/prompt/nudges.ts';
 import { failedIn, idleIterations } from '../../../src/agent/prompt/todo-progress.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
-import { defaultProfile, profileSchema } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
+import { profileSchema } from '../../../src/contracts/profile.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
-import type { ContextRecord } from '../../../src/contracts/records.ts';
-import { writeTodos } from '../../../src/contracts/notes.ts';
-import type { Todo, TodoStatus } from '../../../src/contracts/notes.ts';
+import type { ContextRecord } from '../../../src/contracts/store/records.ts';
+import { writeTodos } from '../../../src/contracts/store/notes.ts';
+import type { Todo, TodoStatus } from '../../../src/contracts/store/notes.ts';
 
 const LIST: Todo[] = ['Knead', 'Bake', 'Eat'].map((text) => ({ text, status: 'pending' }));
 
@@ -41,7 +42,7 @@ const prepared = { tools: new Set(['todo', 'list_dir']) };
 
 function said(rows: TurnRows, n: number, over: Partial<Profile> = {}): string {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false, ...over };
-  return notesFor({ profile, rows, prepared }, n)?.content ?? '';
+  return notesFor({ profile, rows, prepared }, n, '').content;
 }
 
 const looks = (count: number): string[] => Array.from({ length: count }, () => 'list_dir');
@@ -125,7 +126,7 @@ describe('a stall', () => {
   it('does not mention a todo list to a model without the tool', () => {
     const profile = defaultProfile('You.');
     const bare = { profile, rows: turnOf(...looks(8)), prepared: { tools: new Set<string>() } };
-    expect(notesFor(bare, 9)?.content).toMatch(/8 iterations without progress\. (?!.*todo)/);
+    expect(notesFor(bare, 9, '').content).toMatch(/8 iterations without progress\. (?!.*todo)/);
   });
 
   it('is counted from the rows, also those of a journal', () => {
@@ -191,5 +192,5 @@ it('gives the budget, the goal, the stall and the new plan in this order (N-44, 
 
 it('gives no note when none is due', () => {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false };
-  expect(notesFor({ profile, rows: turnOf(), prepared }, 1)).toBeUndefined();
+  expect(notesFor({ profile, rows: turnOf(), prepared }, 1, 'It is Sunday.').content).toBe('It is Sunday.');
 });

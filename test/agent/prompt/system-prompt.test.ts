@@ -12,7 +12,7 @@ import {
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
@@ -79,6 +79,7 @@ describeEmbedded('the context', (databases) => {
       { role: 'user', content: 'first question' },
       { role: 'assistant', content: 'first answer' },
       { role: 'user', content: 'second question' },
+      { role: 'system', content: expect.stringMatching(/^It is /) },
     ]);
     expect(JSON.stringify(await store.sql`select payload from context`)).not.toContain('Rex');
     expect(JSON.stringify(await store.sql`select content from message`)).not.toContain('Be warm');

@@ -23,7 +23,10 @@ describeEmbedded('the end of a subagent', (databases) => {
     const broken = defineTool({ ...tool, name: 'broken' });
     const failures: [readonly ScriptStep[], RegExp][] = [
       [loop, /15 steps, the limit/],
-      [[fails(new ProviderError('bad_response', 'The model refused.'))], /The model refused/],
+      [
+        [fails(new ProviderError('bad_response', 'The server at 10.0.0.9 refused.'))],
+        /The answer of the model was broken/,
+      ],
       [[], /The subagent failed/],
     ];
     for (const [child, why] of failures) {
@@ -34,6 +37,7 @@ describeEmbedded('the end of a subagent', (databases) => {
       expect(resultOf(scenario.events)).toMatchObject([
         { isError: true, result: expect.stringMatching(why) },
       ]);
+      expect(JSON.stringify(resultOf(scenario.events))).not.toContain('10.0.0.9');
       expect(scenario.ofAgents.at(-1)).toMatchObject({
         type: 'subagent_completed',
         completedNormally: false,

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
+import { taints } from '../../../src/contracts/risk.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
 import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
@@ -15,7 +16,7 @@ const wipe = asks([{ name: 'wipe', args: { word: 'disk' } }]);
 
 /** Reads a page, and tells whether its turn is known to have read one. */
 function reader() {
-  const tainted: (boolean | undefined)[] = [];
+  const tainted: boolean[] = [];
   const tool = defineTool({
     name: 'page',
     description: 'Reads a page of the web.',
@@ -25,7 +26,7 @@ function reader() {
     reach: () => 'session',
     results: 'web',
     async execute(_args, ctx: ToolContext) {
-      tainted.push(ctx.tainted);
+      tainted.push(ctx.sources !== undefined && taints(ctx.sources));
       return { content: 'text from a stranger' };
     },
   });
@@ -111,13 +112,32 @@ describeEmbedded('the rights of a subagent', (databases) => {
 
   it('taint the turn with their result', async () => {
     const { tool, tainted } = reader();
+    const page = asks([{ name: 'page', args: {} }]);
     const provider = new ReplayProvider({
-      'Do it': [spawn(), asks([{ name: 'page', args: {} }]), says('Done.')],
-      'The task': [says('Whatever I read.')],
+      'Do it': [spawn(), page, says('Done.')],
+      'The task': [page, says('Whatever I read.')],
     });
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
     await scenario.ask('Do it');
-    expect(tainted).toEqual([true]);
+    expect(tainted).toEqual([false, true]);
+    const answer = provider
+      .about('Do it')
+      .at(-1)
+      ?.messages.find(({ role }) => role === 'tool');
+    expect(answer?.content).toMatch(
+      /^\[([0-9a-f]{16}): text of others, from a subagent\..*\]\nWhatever I read\.\n\[\1: end\]$/,
+    );
+  });
+
+  it('do not taint it when they have read nothing of others', async () => {
+    const { tool, tainted } = reader();
+    const provider = new ReplayProvider({
+      'Do it': [spawn(), asks([{ name: 'page', args: {} }]), says('Done.')],
+      'The task': [says('Twelve.')],
+    });
+    const scenario = await openScenario(databases, { provider, tools: [spawnAgent, tool] });
+    await scenario.ask('Do it');
+    expect(tainted).toEqual([false]);
   });
 
   it("include a plan only where the profile says so, and it is nobody else's (N-40)", async () => {

@@ -1,8 +1,9 @@
 /** Subagents that a turn waits for: what they are given and what they leave behind. */
 import { expect, it } from 'vitest';
-import { defaultProfile, type Profile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
+import type { Profile } from '../../../src/contracts/profile.ts';
 import { defineTool, type ToolContext } from '../../../src/contracts/tool.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
 import { describeEmbedded } from '../../database.ts';
@@ -181,6 +182,29 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
       await scenario.ask('Do it');
       expect(provider.about('The task')[0]?.tools?.map(({ name }) => name) ?? []).toEqual(tools);
     }
+  });
+
+  it('has its own tools, also those its parent lacks, where the profile of the turn delegates to it (N-11)', async () => {
+    const { tool } = probe();
+    const coder: Profile = { ...defaultProfile(), id: 'coder', enabledTools: ['probe', 'spawn_agent'] };
+    const ask = async (delegatesTo: string[]) => {
+      const provider = new ReplayProvider(parts([says('Done.')], { profile_id: 'coder' }));
+      const profile = { enabledTools: ['spawn_agent'], delegatesTo };
+      const scenario = await openScenario(databases, {
+        provider,
+        tools: [spawnAgent, tool],
+        profile,
+        others: [coder],
+      });
+      await scenario.ask('Do it');
+      const [asked] = provider.about('Do it');
+      return {
+        tools: provider.about('The task')[0]?.tools?.map(({ name }) => name) ?? [],
+        isNamed: asked?.messages[0]?.content.includes('coder') ?? false,
+      };
+    };
+    expect(await ask(['coder'])).toEqual({ tools: ['probe'], isNamed: true });
+    expect(await ask([])).toEqual({ tools: [], isNamed: false });
   });
 
   it('has the model, prompt and tools of the given profile (N-09)', async () => {

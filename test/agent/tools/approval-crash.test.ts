@@ -4,7 +4,7 @@ import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { ReplayModel } from '../../fakes/agent/replay-model.ts';
+import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -18,7 +18,7 @@ describeEachDatabase('an approval whose process dies', (databases) => {
   async function live(store: TestStore, at: number, when: 'before' | 'after') {
     const death = dyingAt(at, when, STEPS);
     const ran: string[] = [];
-    const provider = new ReplayModel(asks(call, 'Let me.'), says('Done.'));
+    const provider = replaySteps(asks(call, 'Let me.'), says('Done.'));
     const chatId = `${when}-${at}`;
     const session = `telegram:${chatId}` as const;
     let turnId: string | undefined;

@@ -1,6 +1,7 @@
 /** Turns that wait for a human: asked once, decided once, run once, with exactly what was shown. */
 import { expect, it, onTestFinished } from 'vitest';
 import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
+import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/approvals.ts';
 import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
@@ -132,7 +133,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(ran).toEqual(['wipe a', 'wipe c']);
   });
 
-  it('does not run with other arguments than those that were shown', async () => {
+  it('does not run with other arguments than those that were shown: it is asked about anew', async () => {
     const ran: Ran = [];
     const { scenario, store } = await open(ran, [asks([wipe('a')]), says('Well.')]);
     const { turnId } = await scenario.ask('clean up');
@@ -141,11 +142,47 @@ describeEmbedded('a dangerous call', (databases) => {
       update context set payload = jsonb_set(payload, '{toolCalls,0,args,word}', '"all"')
       where turn_id = ${turnId} and kind = 'assistant'`;
     expect(changed.count).toBe(1);
+    expect(await resume(scenario)).toEqual(PARKED);
+    const again = await question(scenario);
+    expect(again).toMatchObject({ args: { word: 'all' }, warning: expect.stringContaining('has changed') });
+    await scenario.store.lanes.decide(again.id, 'denied', 'telegram:42');
     await resume(scenario);
     expect(ran).toEqual([]);
+  });
+
+  it(`is asked about at most ${MAX_ASKED} times when it changes each time`, async () => {
+    const ran: Ran = [];
+    const { scenario, store } = await open(ran, [asks([wipe('a')]), says('Well.')]);
+    const { turnId } = await scenario.ask('clean up');
+    for (let n = 1; n <= MAX_ASKED; n += 1) {
+      await scenario.store.lanes.decide((await question(scenario)).id, 'approved', 'telegram:42');
+      await store.sql`
+        update context set payload = jsonb_set(payload, '{toolCalls,0,args,word}', to_jsonb('a' || ${n}::int))
+        where turn_id = ${turnId} and kind = 'assistant'`;
+      expect((await resume(scenario)).kind).toBe(n < MAX_ASKED ? 'parked' : 'finished');
+    }
+    expect(ran).toEqual([]);
     expect(scenario.events).toContainEqual(
-      expect.objectContaining({ type: 'tool_result', result: expect.stringContaining('a different call') }),
+      expect.objectContaining({ type: 'tool_result', result: expect.stringContaining('each time') }),
     );
+  });
+
+  it(`with arguments of ${MAX_ASKED_CHARS} characters is asked about whole; with one more it is refused to the model`, async () => {
+    const ran: Ran = [];
+    const longest = 'x'.repeat(MAX_ASKED_CHARS - shownArgs({ word: '' }).length);
+    const { scenario, store, provider } = await open(ran, [
+      asks([wipe(`${longest}x`)]),
+      asks([wipe(longest)]),
+      says('Well.'),
+    ]);
+    expect((await scenario.ask('clean up')).outcome).toEqual(PARKED);
+    const refused = provider.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
+    expect(refused?.content).toContain(`${MAX_ASKED_CHARS + 1} characters; at most ${MAX_ASKED_CHARS}`);
+    const [shown] = await sent(store);
+    expect(shown).toMatchObject({ message: { content: expect.stringContaining(longest) } });
+    await scenario.store.lanes.decide((await question(scenario)).id, 'approved', 'telegram:42');
+    await resume(scenario);
+    expect(ran).toEqual([`wipe ${longest}`]);
   });
 
   it('waits when a turn that read untrusted text wants to reach outside, in this turn and in later ones', async () => {

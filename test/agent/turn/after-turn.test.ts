@@ -10,7 +10,7 @@ import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
 import { UnjournaledUsage } from '../../../src/agent/state/unjournaled-usage.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const notice = (text: string): EventBody => ({ type: 'notice', code: 'worker', text });
@@ -24,10 +24,12 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     sessionKey,
     address: sessionKey,
     userId: sessionKey,
+    memoryOwner: sessionKey,
+    folder: 'folder',
     place: 'private',
     log: testLog(lines),
     profile,
-    prepared: createPreparation([])(profile),
+    prepared: createPreparation({ tools: () => [] })(profile),
     promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     history: [{ messages: [], tokens: past[0]?.tokens ?? 0 }],
     past,
@@ -36,7 +38,6 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     reply: new Reply(),
     otherUsage: new UnjournaledUsage(),
     restarted: false,
-    cutOff: false,
     approvals: [],
   };
 }

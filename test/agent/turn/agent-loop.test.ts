@@ -3,14 +3,13 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { HISTORY_ROWS } from '../../../src/agent/deps.ts';
-import { EMPTY_ANSWER } from '../../../src/agent/turn/agent-loop.ts';
+import { EMPTY_ANSWER } from '../../../src/agent/turn/failure-text.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
-import { sessionFolder } from '../../../src/tools/files/workspace.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
-import { ReplayModel } from '../../fakes/agent/replay-model.ts';
+import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -53,6 +52,7 @@ describeEmbedded('a turn', (databases) => {
       { role: 'user', content: 'How are you?' },
       { role: 'assistant', content: 'I am well.' },
       { role: 'user', content: 'What did I ask?' },
+      { role: 'system', content: expect.stringMatching(/^It is [^\n]+$/) },
     ]);
   });
 
@@ -66,7 +66,7 @@ describeEmbedded('a turn', (databases) => {
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select session, lane_seq, turn_id, 0, 'system', 0, ${stored}, 4 from context where turn_id = ${turnId} limit 1`;
     await scenario.ask('What did I ask?');
-    const note = ['system', expect.stringMatching(/^Iterations left/)];
+    const note = ['system', expect.stringMatching(/^It is .*\n\nIterations left/)];
     const [first, second] = provider.requests.map(({ messages }) =>
       messages.map(({ role, content }) => [role, content]),
     );
@@ -218,7 +218,7 @@ describeEmbedded('a turn', (databases) => {
       reach: () => 'session',
       execute: async (_args, ctx) => ({ content: `${ctx.sessionKey} in ${path.basename(ctx.workspace)}` }),
     });
-    const provider = new ReplayModel(asks([{ name: 'whoami', args: {} }]), says('ok'));
+    const provider = replaySteps(asks([{ name: 'whoami', args: {} }]), says('ok'));
     const scenario = await openScenario(databases, { provider, tools: [whoami] });
     const chats = Array.from({ length: 50 }, (_, n) => String(n));
     await Promise.all(chats.map((chatId) => scenario.ask(`I am ${chatId}`, { chatId })));
@@ -227,11 +227,12 @@ describeEmbedded('a turn', (databases) => {
       const told = messages.find(({ role }) => role === 'tool')?.content;
       return told === undefined ? [] : [[asked, told]];
     });
-    const expected = chats.map((chatId) => {
+    const expected = chats.map(async (chatId) => {
       const key = `telegram:${chatId}` as const;
-      return [chatId, `${key} in ${sessionFolder(key)}`];
+      return [chatId, `${key} in ${(await scenario.store.ledger.session(key))?.folder}`];
     });
-    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(expected));
+    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(await Promise.all(expected)));
+    expect(new Set(Object.values(Object.fromEntries(seen))).size).toBe(chats.length);
   });
 
   it('stores the usage of all its calls', async () => {

@@ -3,10 +3,10 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
-import type { LaneHead } from '../../../src/contracts/lanes.ts';
-import type { Ledger } from '../../../src/contracts/ledger.ts';
-import type { LLMProvider } from '../../../src/contracts/provider.ts';
-import type { QueueMode } from '../../../src/contracts/records.ts';
+import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import type { Ledger } from '../../../src/contracts/store/ledger.ts';
+import type { ChatProvider } from '../../../src/contracts/provider.ts';
+import type { QueueMode } from '../../../src/contracts/store/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
@@ -31,7 +31,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 /** A model that thinks for as many tool calls as the turn's first message asks for, and then answers. */
-function patientModel(steps: () => number): LLMProvider {
+function patientModel(steps: () => number): ChatProvider {
   return {
     name: 'patient',
     models: async () => ['test-model'],

@@ -9,13 +9,14 @@ import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
-import { ReplayModel } from '../../fakes/agent/replay-model.ts';
+import { replaySteps } from '../../fakes/agent/replay-provider.ts';
+import type { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 /** The turn: ten calls of every effect in two answers, and the last words. */
-const model = (): ReplayModel =>
-  new ReplayModel(
+const model = (): ReplayProvider =>
+  replaySteps(
     asks(calls('unsafe', 'idempotent', 'pure', 'unsafe', 'pure', 'idempotent'), 'First I ', 'look.'),
     asks(calls('unsafe', 'pure', 'idempotent', 'unsafe')),
     says('Then ', 'I answer.'),
@@ -111,11 +112,12 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     const screen = first.run(head).catch((error: unknown) => error);
     expect(await screen).toBeInstanceOf(SimulatedCrash);
     expect(first.opened[0]).toMatchObject({ turnId, textSoFar: '', placeholders: [{ id: 'deferred-1' }] });
-    await first.opened[0]?.note([{ id: '1001' }]);
+    await first.opened[0]?.note(turnId, [{ id: '1001' }]);
     const second = new TurnScenario({ store, provider, tools });
     await second.start();
     await second.run(await second.sweep());
     expect(second.opened[0]).toMatchObject({ textSoFar: 'First I look.', placeholders: [{ id: '1001' }] });
+    expect([first.opened[0]?.takenOver, second.opened[0]?.takenOver]).toEqual([false, true]);
     expect(second.textsSoFar).toEqual(['First I look.']);
     await Promise.all([first.close(), second.close(), effects.close()]);
   });
@@ -191,6 +193,27 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect(await scenario.run(head).catch((error: unknown) => error)).toMatchObject({ code: 'fenced' });
     await scenario.run(taken);
     expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
+  });
+
+  it('leaves no text twice before a reader that had its beginning from a snapshot', async () => {
+    const store = await databases.open();
+    const provider = new ScriptedProvider(says('Good ', 'morning.'), says('Good ', 'morning.'));
+    const death = dyingAt(0, 'before', ['finishTurn']);
+    const first = await openScenario(databases, { store, provider, around: death.of });
+    const { head } = await first.say('Hi');
+    await first.run(head).catch(notOfDeath);
+    const second = await openScenario(databases, { store, provider });
+    await second.run(await second.sweep());
+    // A snapshot names no call: a reset of the call alone would not take its text away.
+    const texts = new Map([['snapshot', 'Good ']]);
+    for (const event of second.events) {
+      if (event.type === 'stream_chunk') texts.set(event.msgId, (texts.get(event.msgId) ?? '') + event.delta);
+      if (event.type === 'stream_reset') texts.delete(event.msgId);
+      if (event.type !== 'snapshot') continue;
+      texts.clear();
+      texts.set('snapshot', event.text);
+    }
+    expect([...texts.values()].join('')).toBe('Good morning.');
   });
 });
 

@@ -1,11 +1,12 @@
 /** What a turn does when the model, a tool or the user ends it early; on a real store. */
 import { expect, it } from 'vitest';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
-import { CUT_OFF_MARK, STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
+import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
+import { CUT_OFF_MARK } from '../../../src/agent/turn/failure-text.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, ProviderError, ToolError } from '../../../src/contracts/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
@@ -17,12 +18,15 @@ const tools = [listDir, readFile];
 const down = new ProviderError('unavailable', 'Start Ollama, or set OLLAMA_HOST.', { retryable: true });
 const broken = new ProviderError('bad_response', 'The stream was cut off.');
 const overflow = new ProviderError('context_overflow', 'The prompt is too long.');
+/** The user who asks, in a private chat: errors name settings. */
+const owners = ['telegram:42'];
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
 describeEmbedded('a turn that fails or is stopped', (databases) => {
   it('waits for an unreachable model server with an immediate notice, and continues when it is back (B-47)', async () => {
     const provider = new ScriptedProvider(fails(down), fails(down), says('Back.'));
-    const scenario = await openScenario(databases, { provider, limits: { ...quick, modelWaitMs: 10_000 } });
+    const limits = { ...quick, modelWaitMs: 10_000 };
+    const scenario = await openScenario(databases, { provider, owners, limits });
     const { turn } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'completed', final: { content: 'Back.' } });
     expect(scenario.events.filter((event) => event.type === 'notice')).toMatchObject([
@@ -34,7 +38,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
   it('gives up after a bounded wait with a text that explains what to do, and runs the next message (B-47)', async () => {
     const provider = new ScriptedProvider();
     provider.down = down;
-    const scenario = await openScenario(databases, { provider, limits: quick });
+    const scenario = await openScenario(databases, { provider, owners, limits: quick });
     const { turn, outcome } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toContain('Start Ollama, or set OLLAMA_HOST.');
@@ -53,7 +57,8 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
 
   it('does not repeat a call that cannot succeed', async () => {
     const unknown = new ProviderError('unknown_model', 'Run: ollama pull llama3.2');
-    const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(unknown)) });
+    const provider = new ScriptedProvider(fails(unknown));
+    const scenario = await openScenario(databases, { provider, owners });
     expect((await scenario.ask('Hi')).turn?.final?.content).toContain('ollama pull');
   });
 
@@ -69,7 +74,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
 
   it('ends with the text so far and the reason when it breaks again, and remembers the text but not the reason', async () => {
     const provider = new ScriptedProvider(fails(broken, 'One'), fails(broken, 'Two'), says('Yes.'));
-    const scenario = await openScenario(databases, { provider });
+    const scenario = await openScenario(databases, { provider, owners });
     const { turn } = await scenario.ask('Hi');
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
     expect(turn?.final?.content).toMatch(/^Two\n\nSorry, .*The stream was cut off\.$/);
@@ -80,7 +85,11 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
 
   it('ends a silent call within its limits, with a text (N-61, N-62)', async () => {
     const provider = new ScriptedProvider(fallsSilent());
-    const scenario = await openScenario(databases, { provider, limits: { firstChunkMs: 30, chunkMs: 30 } });
+    const scenario = await openScenario(databases, {
+      provider,
+      owners,
+      limits: { firstChunkMs: 30, chunkMs: 30 },
+    });
     expect((await scenario.ask('Hi')).turn?.final?.content).toContain('LLM_STREAM_FIRST_CHUNK_TIMEOUT');
     provider.add(fallsSilent('One'), fallsSilent('Two'));
     expect((await scenario.ask('Hi')).turn?.final?.content).toContain('Two\n\nSorry');
@@ -149,8 +158,12 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
   it('reports to the model when the folder of the session cannot be opened, and runs nothing', async () => {
     const effects = await startEffects();
     const provider = new ScriptedProvider(asks([{ name: 'unsafe_probe', args: {} }]), says('Pity.'));
-    const workspace = () => Promise.reject(new ToolError('workspace', 'Check GATEWAY_HOME.'));
-    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url), workspace });
+    const files = {
+      open: () => Promise.reject(new ToolError('workspace', 'Check GATEWAY_HOME.')),
+      share: async () => [],
+      named: async () => [],
+    };
+    const scenario = await openScenario(databases, { provider, tools: effectTools(effects.url), files });
     expect((await scenario.ask('Try')).turn?.final?.content).toBe('Pity.');
     expect(provider.requests[1]?.messages.at(-2)?.content).toBe('Check GATEWAY_HOME.');
     expect(effects.counts().size).toBe(0);
@@ -238,9 +251,9 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(scenario.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
 
-  it('finishes a message that cannot be read, so that the next one is answered', async () => {
+  it('ends and tells a message that cannot be read, so that the next one is answered', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('Fine.')) });
-    const { head } = await scenario.say('Poison');
+    const { head, turnId } = await scenario.say('Poison');
     const next = await scenario.say('Next');
     const poisoned = head && { ...head, payload: { turnId: 7 } };
     const failure = await scenario.run(poisoned).catch((error: unknown) => error);
@@ -250,7 +263,13 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
       poisoned,
       new GatewayError('bad_payload', 'unreadable'),
     );
-    await scenario.run(step.heads[0]);
+    expect(await scenario.store.ledger.turn(turnId)).toMatchObject({
+      state: 'done',
+      reason: 'failed',
+      final: { content: expect.stringMatching(/^Sorry, /), isError: true },
+    });
+    const toNext = step.heads.find(({ lane }) => lane === head?.lane);
+    await scenario.run(toNext);
     expect((await scenario.store.ledger.turn(next.turnId))?.final?.content).toBe('Fine.');
   });
 });

@@ -26,6 +26,12 @@ channelContract(
         last = discord.says(channel, text, person);
       },
       screen: (chatId) => discord.screen(find(chatId).channel),
+      files: (chatId) =>
+        discord
+          .visible(find(chatId).channel)
+          .flatMap(({ files = [], content }) =>
+            files.map(({ name, bytes }) => ({ name, bytes, caption: visibleText(content) })),
+          ),
       reads: (text) => ({ visible: visibleText(text), length: text.length }),
       receiving: () => discord.gateway.open,
       redelivers() {
@@ -36,13 +42,29 @@ channelContract(
         const author = from === 'self' ? discord.platform.bot : { ...discord.person('Other'), bot: true };
         discord.says(channel, text, author);
       },
+      sendsFile(chat, name, bytes) {
+        const { channel, person } = find(chat.chatId);
+        discord.says(channel, '', person, {
+          attachments: [discord.cdn.attachment(channel.id, { name, bytes })],
+        });
+      },
+      failsDownload: (failure) => discord.cdn.failure(failure),
       rateLimits(retryAfterMs) {
         discord.rateLimit(retryAfterMs);
       },
       blocks(chatId) {
         find(chatId).channel.closed = true;
       },
+      fails(status) {
+        discord.failure({ kind: 'status', status });
+      },
+      refusesToken() {
+        discord.failure({ kind: 'refuse', refusal: new Refusal(401, 0, '401: Unauthorized') });
+      },
       losesAnswer() {
+        discord.failure({ kind: 'drop', match: /^POST .*messages$/ });
+      },
+      losesFileAnswer() {
         discord.failure({ kind: 'drop', match: /^POST .*messages$/ });
       },
       close: async () => {
@@ -140,10 +162,10 @@ describe('calls to the REST API of Discord', () => {
     setup = await DiscordSetup.open({ token: 'MTIz.wrong.token' });
     for (let i = 0; i < 20; i += 1) {
       const failure = await failureOf(setup.channel.send(setup.part('111111111111111111', `${i}`)));
-      expect(failure).toMatchObject({ code: 'unauthorized', retryable: false });
+      expect(failure).toMatchObject({ code: 'unauthorized', retryable: true });
       expect(failure.message).toContain('DISCORD_BOT_TOKEN');
     }
-    expect(setup.discord.limits.invalid).toBe(1);
+    expect(setup.discord.limits.invalid).toBe(2);
   });
 
   it.each([
@@ -156,14 +178,20 @@ describe('calls to the REST API of Discord', () => {
     [403, 50_005, 'message_gone'],
     [400, 50_006, 'rejected'],
     [403, 50_007, 'blocked'],
-    [403, 50_013, 'rejected'],
+    [403, 50_013, 'blocked'],
     [400, 50_035, 'rejected'],
-    [400, 50_083, 'rejected'],
+    [400, 50_083, 'blocked'],
+    [403, 160_005, 'blocked'],
+    [400, 200_000, 'rejected'],
+    [403, 20_026, 'blocked'],
+    [404, 0, 'blocked'],
+    [400, 99_999, 'rejected'],
     [400, 20_028, 'rate_limited'],
   ])('turns %i / %i into %s', async (status, code, expected) => {
     setup.discord.failure({ kind: 'refuse', refusal: new Refusal(status, code, 'as told') });
     const failure = await failureOf(setup.channel.send(setup.part(channel.id, 'x')));
-    expect(failure).toMatchObject({ code: expected, retryable: expected === 'rate_limited' });
+    const retryable = expected === 'rate_limited' || [50_001, 50_013, 50_083, 160_005].includes(code);
+    expect(failure).toMatchObject({ code: expected, retryable });
   });
 
   it('turn a missing reply target into place_gone', async () => {

@@ -123,6 +123,84 @@ describe('the fake Discord', () => {
     expect(await closed).toBe(4_007);
   });
 
+  const begin = async (): Promise<{ socket: WebSocket; resume: object }> => {
+    const socket = await connect();
+    const ready = next(socket, 0, 'READY');
+    say(socket, identify());
+    const { d } = await ready;
+    const id = typeof d === 'object' ? d?.session_id : undefined;
+    return { socket, resume: { op: 6, d: { token: discord.token, session_id: id, seq: 1 } } };
+  };
+  /** What a resume is answered with: op 9, or the event RESUMED. */
+  const resumed = async (resume: object): Promise<boolean> => {
+    const socket = await connect();
+    const answers = Promise.race([
+      next(socket, 9).then(() => false),
+      next(socket, 0, 'RESUMED').then(() => true),
+    ]);
+    say(socket, resume);
+    return await answers;
+  };
+
+  it.each([
+    ['after five minutes without a connection', (): void => void (now += 300_001), false],
+    ['within five minutes', (): void => void (now += 299_000), true],
+    [
+      'once more events were missed than are kept',
+      (): void => {
+        const room = discord.platform.addChannel(0);
+        const ada = discord.person('Ada');
+        for (let n = 0; n <= 5_000; n += 1) discord.says(room, `${n}`, ada);
+      },
+      false,
+    ],
+  ])('resumes a session %s: or not', async (_when, wait, may) => {
+    const { socket, resume } = await begin();
+    socket.terminate();
+    await expect.poll(() => discord.gateway.open).toBe(0);
+    wait();
+    expect(await resumed(resume)).toBe(may);
+  });
+
+  it('ends the session of a client that closes with 1000, and keeps that of another code', async () => {
+    const first = await begin();
+    first.socket.close(4_200);
+    await closeCode(first.socket);
+    expect(await resumed(first.resume)).toBe(true);
+    now += 5_000;
+    const second = await begin();
+    second.socket.close(1_000);
+    await closeCode(second.socket);
+    expect(await resumed(second.resume)).toBe(false);
+  });
+
+  it('closes the connection of a session that is resumed over another', async () => {
+    const { socket, resume } = await begin();
+    const closed = closeCode(socket);
+    expect(await resumed(resume)).toBe(true);
+    expect(await closed).toBe(4_000);
+  });
+
+  it('resets the token at the first session past the limit of a day', async () => {
+    discord.gateway.counts.startsLeft = 1;
+    await begin();
+    now += 5_000;
+    const past = await connect();
+    const closed = closeCode(past);
+    say(past, identify());
+    expect(await closed).toBe(4_004);
+    expect(discord.gateway.tokenReset).toBe(true);
+  });
+
+  it('closes with 4008 after 120 payloads in a minute', async () => {
+    const { socket } = await begin();
+    const closed = closeCode(socket);
+    for (let n = 0; n < 119; n += 1) say(socket, { op: 1, d: null });
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    say(socket, { op: 1, d: null });
+    expect(await closed).toBe(4_008);
+  });
+
   it('hides the text of server messages from a session without the Message Content intent', async () => {
     const room = discord.platform.addChannel(0);
     const socket = await connect();

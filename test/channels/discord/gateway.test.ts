@@ -1,7 +1,7 @@
 /** Failures of the Discord gateway connection: resume, lost sessions, missing heartbeats, fatal closes, outages. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { ACCEPTED, DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { ACCEPTED, DiscordSetup } from '../../fakes/discord/setup.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 10_000, interval: 10 };
@@ -81,32 +81,6 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.contents.at(-1)).toBe('missed 500');
   });
 
-  it('reads missed messages of known sessions after a restart of the process, but no commands', async () => {
-    const room = setup.discord.platform.addChannel(0);
-    says('while not running');
-    says('/stop');
-    says('/new');
-    setup.discord.says(room, 'in the room', ada, { mention: true });
-    const at = new Date();
-    const keys = [`discord:${channel.id}`, `discord:${room.id}`, 'telegram:5', 'http:page'] as const;
-    setup.sessions = keys.map((key) => ({
-      key,
-      profileId: 'default',
-      mode: 'planner',
-      queueMode: 'queue',
-      createdAt: at,
-      updatedAt: at,
-      messageCount: 1,
-    }));
-    await setup.start();
-    await arrives(['while not running', 'in the room']);
-    expect(setup.contents).toHaveLength(2);
-    const found = new Map(setup.received.map((message) => [message.content, message]));
-    expect(found.get('in the room')).toMatchObject({ place: 'group', mentioned: true });
-    expect(found.get('while not running')).toMatchObject({ place: 'private' });
-    expect(setup.discord.rest.calls.join()).not.toContain('/channels/5');
-  });
-
   it('resumes when one heartbeat stays without an answer (reliability 4.5)', async () => {
     await setup.close();
     await open({ heartbeatMs: 200 });
@@ -122,8 +96,7 @@ describe('the connection to the Discord gateway', () => {
   });
 
   it.each([
-    [4_004, 'DISCORD_BOT_TOKEN'],
-    [4_014, 'Message Content Intent'],
+    [4_011, 'sharding'],
     [4_013, 'update Parley'],
   ])('is dead after close code %i and reports how to fix it', async (code, words) => {
     await setup.start();
@@ -135,20 +108,31 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.discord.gateway.counts.connections).toBe(connections);
   });
 
-  it('does not start with the Message Content Intent switched off, and names the switch', async () => {
-    setup.discord.gateway.messageContentAllowed = false;
-    const failure = await failureOf(setup.start());
-    expect(failure.message).toContain('Message Content Intent');
-    expect(setup.channel.health().state).toBe('dead');
-  });
-
-  it('does not start with a refused token, and calls once only', async () => {
+  it('asks on while Discord refuses the token, without a connection, and never names it', async () => {
     await setup.close();
     await open({ token: 'MTIz.wrong.token' });
-    const failure = await failureOf(setup.start());
-    expect(failure).toMatchObject({ code: 'unauthorized', retryable: false });
-    expect(failure.message).not.toContain('wrong');
-    expect(setup.discord.limits.invalid).toBe(1);
+    const started = setup.start();
+    const refused = (): number => setup.log.filter((line) => line.includes('discord_token_refused')).length;
+    await vi.waitFor(() => expect(refused()).toBeGreaterThan(1), WAIT);
+    expect(setup.channel.health()).toMatchObject({
+      state: 'degraded',
+      detail: expect.stringContaining('DISCORD_BOT_TOKEN'),
+    });
+    expect(setup.log.join('') + JSON.stringify(setup.channel.health())).not.toContain('wrong');
+    expect(setup.discord.gateway.counts.connections).toBe(0);
+    await setup.channel.stop();
+    await started;
+  });
+
+  it('connects again once a token that the gateway refused (4004) is good again', async () => {
+    await setup.start();
+    setup.discord.gateway.tokenReset = true;
+    setup.discord.gateway.close(4_004);
+    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('DISCORD_BOT_TOKEN'), WAIT);
+    setup.discord.gateway.tokenReset = false;
+    await isUp();
+    says('after all');
+    await arrives(['after all']);
   });
 
   it('keeps trying during an outage at the start, and receives when it is over', async () => {
@@ -156,10 +140,13 @@ describe('the connection to the Discord gateway', () => {
     await setup.discord.disappear();
     const started = setup.start();
     await vi.waitFor(
-      () => expect(setup.log.filter((line) => line.includes('login')).length).toBeGreaterThan(2),
+      () =>
+        expect(setup.log.filter((line) => line.includes('discord_connection_failed')).length).toBeGreaterThan(
+          2,
+        ),
       WAIT,
     );
-    expect(setup.channel.health().state).toBe('starting');
+    expect(setup.channel.health().state).toBe('degraded');
     await setup.discord.listen(port);
     await started;
     says('back');
@@ -226,7 +213,9 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.discord.gateway.counts.connections).toBe(0);
   });
 
-  it('leaves no connection when stopped while reconnecting', async () => {
+  it('leaves no connection when stopped while it waits to reconnect', async () => {
+    await setup.close();
+    await open({ timing: { retryBaseMs: 60_000 } });
     await setup.start();
     setup.discord.gateway.close(4_000);
     await vi.waitFor(() => expect(setup.channel.health().state).toBe('degraded'), WAIT);

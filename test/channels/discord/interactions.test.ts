@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { ACCEPTED, DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { ACCEPTED, DiscordSetup } from '../../fakes/discord/setup.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
@@ -36,15 +36,14 @@ describe('slash commands', () => {
     if (placeholder === undefined) throw new Error('a command must bring its deferred reply');
     return placeholder;
   };
-  const edit = async (sent: SentMessage, text: string): Promise<void> => {
-    await setup.channel.edit?.(sent, setup.part(room.id, text));
-  };
+  const edit = async (sent: SentMessage, text: string): Promise<SentMessage> =>
+    (await setup.channel.edit?.(sent, setup.part(room.id, text))) ?? sent;
 
   it('are registered once; an unchanged list is not written again', async () => {
     await setup.start();
     await vi.waitFor(() => expect(setup.discord.platform.commandWrites).toBe(1), WAIT);
     expect(setup.discord.platform.commands).toMatchObject([
-      { name: 'ask', options: [{ name: 'prompt', required: true }] },
+      { name: 'ask', options: [{ name: 'prompt', required: true }, { name: 'file' }] },
       { name: 'stop' },
       { name: 'queue', options: [{ name: 'mode', description: 'One of the modes', type: 3 }] },
       { name: 'help' },
@@ -123,6 +122,32 @@ describe('slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['Here I am.']);
   });
 
+  it.each(['/status', '/queue'])(
+    '%s is deferred for its asker only when the commit is slow',
+    async (name) => {
+      const { promise, resolve } = Promise.withResolvers<Receipt>();
+      setup.verdict = async () => await promise;
+      await setup.start();
+      setup.discord.slash(room, name, {}, ada);
+      await shows([THINKING], ada);
+      expect(setup.discord.screen(room)).toEqual([]);
+      resolve({ kind: 'handled', reply: 'for Ada alone' });
+      await shows(['for Ada alone'], ada);
+      expect(setup.discord.screen(room)).toEqual([]);
+    },
+  );
+
+  it.each(['/stop', '/new'])('%s is deferred for all to see when the commit is slow', async (name) => {
+    const { promise, resolve } = Promise.withResolvers<Receipt>();
+    setup.verdict = async () => await promise;
+    await setup.start();
+    setup.discord.slash(room, name, {}, ada);
+    await shows([THINKING]);
+    resolve({ kind: 'handled', reply: 'Stopped.' });
+    await shows(['Stopped.']);
+    expect(setup.received).toHaveLength(1);
+  });
+
   it('get an error in the deferred reply when a slow commit fails after all', async () => {
     const { promise, reject } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
@@ -189,68 +214,6 @@ describe('slash commands', () => {
     expect(new Set(setup.received.map(({ id }) => id)).size).toBe(1);
     expect(setup.discord.screen(room)).toEqual([THINKING]);
     expect(setup.log.join('')).not.toContain('discord_command_unacknowledged');
-  });
-
-  it('continue in the same message by the normal route after 15 minutes, for a turn of 20 minutes (reliability 4.5)', async () => {
-    await setup.start();
-    const placeholder = await ask('think long');
-    await shows([THINKING]);
-    await edit(placeholder, 'half');
-    shift = 20 * 60_000;
-    await edit(placeholder, 'whole');
-    expect(setup.discord.screen(room)).toEqual(['whole']);
-  });
-
-  it('report message_gone after 15 minutes when the message is unknown, so that a new one is sent', async () => {
-    await setup.start();
-    const placeholder = await ask('think longer');
-    await shows([THINKING]);
-    shift = 15 * 60_000 + 1;
-    const failure = await failureOf(setup.channel.edit?.(placeholder, setup.part(room.id, 'late')));
-    expect(failure).toMatchObject({ code: 'message_gone', retryable: false });
-  });
-
-  it.each([
-    [404, 10_015],
-    [401, 50_027],
-    [404, 10_008],
-  ])('calls the reply gone on %i / %i, and keeps its own token', async (status, code) => {
-    await setup.start();
-    const placeholder = await ask('gone?');
-    await shows([THINKING]);
-    shift = 4_000;
-    setup.discord.failure({ kind: 'refuse', refusal: new Refusal(status, code, 'gone'), match: /@original/ });
-    const failure = await failureOf(setup.channel.edit?.(placeholder, setup.part(room.id, 'x')));
-    expect(failure.code).toBe('message_gone');
-    await setup.channel.send(setup.part(room.id, 'a normal message'));
-    expect(setup.discord.screen(room)).toEqual([THINKING, 'a normal message']);
-  });
-
-  it('wait for a deferral that another process is still making', async () => {
-    const { platform } = setup.discord;
-    const { token } = platform.addInteraction(room.id, ada);
-    const sent = {
-      id: '@original',
-      metadata: {
-        interactionToken: token,
-        applicationId: platform.applicationId,
-        createdAt: String(Date.now()),
-      },
-    };
-    const failure = await failureOf(setup.channel.edit?.(sent, setup.part(room.id, 'x')));
-    expect(failure).toMatchObject({ code: 'unavailable', retryable: true, retryAfterMs: 1_000 });
-  });
-
-  it('that arrive too late are not answered; the answer is sent as a message', async () => {
-    setup.verdict = () => {
-      shift = 3_500;
-      return Promise.resolve(ACCEPTED);
-    };
-    await setup.start();
-    const placeholder = await ask('too late?');
-    await vi.waitFor(() => expect(setup.log.join('')).toContain('discord_command_unacknowledged'), WAIT);
-    const failure = await failureOf(setup.channel.edit?.(placeholder, setup.part(room.id, 'x')));
-    expect(failure.code).toBe('message_gone');
   });
 });
 

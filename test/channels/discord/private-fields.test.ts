@@ -1,22 +1,25 @@
-/** The private fields of discord.js that the channel uses: present in the installed version, and named when they change. */
-import { Client, SimpleShardingStrategy, version } from 'discord.js';
-import { afterEach, describe, expect, it } from 'vitest';
-import { ignorePackets, PrivateFieldError, shardsOf } from '../../../channels/discord/private-fields.ts';
-import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+/** The private field of @discordjs/ws that the channel uses: present in the installed version, and named when it changes. */
+import { DefaultWebSocketManagerOptions, version, WebSocketShard } from '@discordjs/ws';
+import { describe, expect, it } from 'vitest';
+import {
+  breakSocket,
+  checkShard,
+  PrivateFieldError,
+} from '../../../channels/discord/gateway/private-fields.ts';
+import { fatalError } from '../../../channels/discord/errors.ts';
 
-/** A sharding strategy of discord.js with the one shard it spawned; only connecting would need more of a manager. */
-async function spawnShard(): Promise<{ strategy: object; shard: object }> {
-  const manager = {
-    options: {},
-    fetchGatewayInformation: () => Promise.resolve({}),
-    getShardCount: () => Promise.resolve(1),
+/** A shard of @discordjs/ws that has not connected. */
+function newShard(): WebSocketShard {
+  const session_start_limit = { total: 1, remaining: 1, reset_after: 1, max_concurrency: 1 };
+  const gatewayInformation = { url: 'ws://127.0.0.1', shards: 1, session_start_limit };
+  const options = { ...DefaultWebSocketManagerOptions, token: '', intents: 0 as const, shardCount: 1 };
+  const context = {
+    options: { ...options, gatewayInformation },
+    retrieveSessionInfo: () => null,
+    updateSessionInfo: () => undefined,
+    waitForIdentify: () => Promise.resolve(),
   };
-  const strategy: SimpleShardingStrategy = Reflect.construct(SimpleShardingStrategy, [manager]);
-  await strategy.spawn([0]);
-  const shards: unknown = Reflect.get(strategy, 'shards');
-  const shard: unknown = shards instanceof Map ? shards.get(0) : undefined;
-  if (typeof shard !== 'object' || shard === null) throw new Error('discord.js has spawned no shard');
-  return { strategy, shard };
+  return new WebSocketShard(context, 0);
 }
 
 function thrownBy(use: () => void): PrivateFieldError {
@@ -29,72 +32,28 @@ function thrownBy(use: () => void): PrivateFieldError {
   throw new Error('nothing was thrown');
 }
 
-function realClient(): Client {
-  return new Client({ intents: [] });
-}
-
-describe('the private fields of the installed discord.js', () => {
-  it('are those the channel reads', async () => {
-    const { strategy } = await spawnShard();
-    const shards = shardsOf(strategy);
-    expect(shards).toHaveLength(1);
+describe('the private field of the installed @discordjs/ws', () => {
+  it('is the one the channel reads', () => {
+    const shard = newShard();
+    expect(() => checkShard(shard)).not.toThrow();
     // Without a socket there is nothing to break.
-    for (const shard of shards) expect(() => shard.terminate()).not.toThrow();
-    const client = realClient();
-    ignorePackets(client);
-    expect(Reflect.apply(Reflect.get(client.ws, 'handlePacket'), client.ws, [{ t: 'READY' }])).toBe(true);
+    expect(() => breakSocket(shard)).not.toThrow();
   });
 
-  const changed: [string, (spawned: { strategy: object; shard: object }) => void][] = [
-    ['SimpleShardingStrategy.shards', ({ strategy }) => Reflect.set(strategy, 'shards', [])],
-    ['WebSocketShard.internalConnect', ({ shard }) => Reflect.set(shard, 'internalConnect', undefined)],
-    ['WebSocketShard.connection', ({ shard }) => Reflect.deleteProperty(shard, 'connection')],
-    [
-      'WebSocketShard.connection',
-      ({ shard }) => Reflect.set(shard, 'connection', { close: () => undefined }),
-    ],
-  ];
-
-  it.each(changed)('are named with the version when %s is not what it was', async (field, change) => {
-    const spawned = await spawnShard();
-    change(spawned);
-    const use = () => {
-      for (const shard of shardsOf(spawned.strategy)) shard.terminate();
-    };
-    const error = thrownBy(use);
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toContain(`discord.js ${version} has no `);
-    expect(error.message).toContain(field);
+  it('is named with the version when it is gone, and no connection is tried again', () => {
+    const shard = newShard();
+    Reflect.deleteProperty(shard, 'connection');
+    const error = thrownBy(() => checkShard(shard));
+    expect(error.message).toMatch(/^@discordjs\/ws \d+\.\d+\.\d+ has no .*npm ci/);
+    expect(error.message).toContain(
+      `${version} has no socket or null in its private field WebSocketShard.connection`,
+    );
+    expect(fatalError(error)).toMatchObject({ code: 'rejected', retryable: false, message: error.message });
   });
 
-  it('are named with the version when the client handles packets elsewhere', () => {
-    const client = realClient();
-    Object.defineProperty(client.ws, 'handlePacket', { value: undefined });
-    const error = thrownBy(() => ignorePackets(client));
-    expect(error.message).toContain(`discord.js ${version} has no `);
-    expect(error.message).toContain('WebSocketManager.handlePacket');
-  });
-});
-
-describe('a channel on another discord.js', () => {
-  let setup: DiscordSetup | undefined;
-  let restore = (): void => undefined;
-  afterEach(async () => {
-    restore();
-    await setup?.close();
-  });
-
-  it('does not start, and names the version and the command that installs the right one', async () => {
-    setup = await DiscordSetup.open();
-    const { shard } = await spawnShard();
-    const prototype: object = Reflect.getPrototypeOf(shard) ?? {};
-    const original = Reflect.getOwnPropertyDescriptor(prototype, 'internalConnect') ?? {};
-    restore = () => void Reflect.defineProperty(prototype, 'internalConnect', original);
-    Reflect.deleteProperty(prototype, 'internalConnect');
-    const failure = await failureOf(setup.start());
-    expect(failure).toMatchObject({ code: 'rejected', retryable: false });
-    expect(failure.message).toMatch(/^discord\.js \d+\.\d+\.\d+ has no function.*internalConnect.*npm ci/);
-    expect(setup.channel.health()).toEqual({ state: 'dead', detail: failure.message });
-    expect(setup.discord.gateway.counts.connections).toBe(0);
+  it('is named when it holds something that cannot be broken', () => {
+    const shard = newShard();
+    Reflect.set(shard, 'connection', { close: () => undefined });
+    expect(thrownBy(() => breakSocket(shard)).message).toContain('socket with terminate()');
   });
 });

@@ -63,6 +63,45 @@ describe('Markdown on Discord', () => {
     expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(text);
   });
 
+  it.each([
+    ['@everyone@example.org', '@everyone@example.org'],
+    ['http://@here', 'http://@here'],
+    ['see https://example.org/@everyone/1', 'see https://example.org/%40everyone/1'],
+    ['@*everyone*', '@everyone'],
+    ['<[@12](https://example.org)', '<@12'],
+  ])('disarms %j also where two pieces of the text meet', (markdown, expected) => {
+    const out = sent(markdown);
+    expect(out).not.toMatch(/@everyone|@here|<@/);
+    expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(expected);
+  });
+
+  it('keeps a fence that follows a lone < and is followed by an address', () => {
+    expect(shown('<\n```\ncode\n```\n<https://e.org>||x||')).toBe('<\n\ncode\n\nhttps://e.org||x||');
+  });
+
+  it('lets no Markdown ping everybody, whatever it is made of (property)', () => {
+    const piece = fc.constantFrom(
+      ...Array.from('@@@<*_~[]()./:- \n'),
+      'everyone',
+      'here',
+      '@everyone',
+      '@here',
+      'http://',
+      'https://a.b/',
+      '<https://a.b/@here>',
+      '](https://a.b)',
+      '@x.org',
+      'x',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        // Nothing pings in a block of code, as which a table is shown.
+        expect(sent(pieces.join('')).replaceAll(/```[^`]*```/g, '')).not.toMatch(/@everyone|@here/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('keeps code with fences in it closed, and a list with code in one piece', () => {
     const nested = '````\n```js\nx\n```\n````';
     expect(fencesBalanced(sent(nested))).toBe(true);

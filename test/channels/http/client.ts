@@ -2,6 +2,7 @@
 import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
+import { manifest } from '../../../channels/http/manifest.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 
@@ -25,7 +26,7 @@ export interface CallInit {
 }
 
 /** Settings for a free port. */
-export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [] };
+export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, ...manifest.settings.parse({}) };
 
 /** Opens a channel on a free port. */
 export async function openApi(config: Partial<HttpConfig> = {}): Promise<OpenApi> {

@@ -1,6 +1,7 @@
 /** Chat completions read by OpenAI's own client: with and without a session, streamed and whole. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MAX_END_USER } from '../../../channels/http/routes/end-user.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
 import { allFrames, frames, openApi, textOf } from './client.ts';
 import type { Frame, OpenApi } from './client.ts';
@@ -14,17 +15,16 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
+/** The session of a call of the openai client. */
+const inSession = { headers: { 'X-Session-Id': 'anna' } };
 const says = (content: string) => [{ role: 'user' as const, content }];
 const complete = (json: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Response> =>
   api.call('/v1/chat/completions', { json, headers });
 
 describe('a completion in a session', () => {
   it('answers the openai client whole, with the usage', async () => {
-    const answer = await openai.chat.completions.create({
-      model: 'default',
-      messages: says('hi'),
-      user: 'anna',
-    });
+    const request = { model: 'default', messages: says('hi') };
+    const answer = await openai.chat.completions.create(request, inSession);
     expect(answer.choices[0]).toMatchObject({ message: { content: 'You said: hi' }, finish_reason: 'stop' });
     expect(answer.usage).toEqual({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 });
     const turn = [...api.gateway.turns.values()][0];
@@ -43,13 +43,13 @@ describe('a completion in a session', () => {
       turn.say('two.');
       turn.end();
     };
-    const stream = await openai.chat.completions.create({
+    const request = {
       model: 'default',
       messages: says('count'),
-      user: 'anna',
-      stream: true,
+      stream: true as const,
       stream_options: { include_usage: true },
-    });
+    };
+    const stream = await openai.chat.completions.create(request, inSession);
     const chunks = [];
     for await (const chunk of stream) chunks.push(chunk);
     const deltas = chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta));
@@ -144,12 +144,8 @@ describe('a completion in a session', () => {
     expect(JSON.parse(failed.at(-1)?.data ?? '')).toMatchObject({
       error: { message: 'The model server went away.', code: 'turn_failed', type: 'server_error' },
     });
-    const stream = await openai.chat.completions.create({
-      model: 'default',
-      messages: says('bad'),
-      user: 'anna',
-      stream: true,
-    });
+    const request = { model: 'default', messages: says('bad'), stream: true as const };
+    const stream = await openai.chat.completions.create(request, inSession);
     await expect(async () => {
       for await (const _ of stream);
     }).rejects.toThrow('The model server went away.');
@@ -157,11 +153,11 @@ describe('a completion in a session', () => {
 
   it('answers a failure before the first byte with a status', async () => {
     api.gateway.script = (turn) => turn.end('failed', 'No model server at OLLAMA_HOST.');
-    const call = openai.chat.completions.create({ model: 'default', messages: says('x'), user: 'anna' });
+    const call = openai.chat.completions.create({ model: 'default', messages: says('x') }, inSession);
     await expect(call).rejects.toMatchObject({ status: 502, message: expect.stringMatching(/OLLAMA_HOST/) });
   });
 
-  it('reads its session from the header, and lists the models', async () => {
+  it('reads its session from the header alone, its end user from `user`, and lists the models', async () => {
     const { data } = await openai.models.list();
     expect(data.map((model) => model.id)).toEqual(['default', 'tiny:1b']);
     const headers = { 'X-Session-Id': 'from-header' };
@@ -170,14 +166,15 @@ describe('a completion in a session', () => {
     expect(answer.model).toBe('tiny:1b');
     const [turn] = api.gateway.turns.values();
     expect([turn?.message.chatId, turn?.options.model]).toEqual(['from-header', 'tiny:1b']);
+    // A digest: nobody's name or address is stored.
+    expect(turn?.message.endUser).toMatch(/^[\w-]{43}$/);
+    await openai.chat.completions.create({ model: 'default', messages: says('hi'), user: 'anna' });
+    expect(api.gateway.turns.size).toBe(1);
   });
 
   it('answers commands at once', async () => {
-    const answer = await openai.chat.completions.create({
-      model: 'default',
-      messages: says('/status'),
-      user: 'anna',
-    });
+    const request = { model: 'default', messages: says('/status') };
+    const answer = await openai.chat.completions.create(request, inSession);
     expect(answer.choices[0]?.message.content).toBe('All is well.');
   });
 
@@ -233,11 +230,15 @@ describe('an invalid completion request', () => {
     ['n', { messages: says('x'), n: 2 }, 400],
     ['messages', { messages: [] }, 400],
     ['messages.0.role', { messages: [{ role: 'wizard', content: 'x' }] }, 400],
-    ['messages.0.role', { messages: [{ role: 'assistant', content: 'x' }], user: 'anna' }, 400],
-    ['messages.0.content', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 400],
+    [
+      'messages.0.content.0.image_url',
+      { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
+      400,
+    ],
     ['messages.0.tool_call_id', { messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }, 400],
-    ['user', { messages: says('x'), user: 'a:b' }, 400],
-    ['model', { messages: says('x'), user: 'anna', model: 'no-such' }, 404],
+    ['user', { messages: says('x'), user: '' }, 400],
+    ['user', { messages: says('x'), user: 'u'.repeat(MAX_END_USER + 1) }, 400],
+    ['user', { messages: says('x'), user: { name: 'Anna' } }, 400],
     ['temperature', { messages: says('x'), temperature: 9 }, 400],
   ])('is refused with the parameter %s', async (param, json, status) => {
     const response = await complete(json);
@@ -245,8 +246,17 @@ describe('an invalid completion request', () => {
     expect(await response.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } });
   });
 
+  it.each([
+    ['x-session-id', { messages: says('x') }, 'a:b', 400],
+    ['messages.0.role', { messages: [{ role: 'assistant', content: 'x' }] }, 'anna', 400],
+    ['model', { messages: says('x'), model: 'no-such' }, 'anna', 404],
+  ])('in a session is refused with the parameter %s', async (param, json, id, status) => {
+    const response = await complete(json, { 'x-session-id': id });
+    expect([response.status, await response.json()]).toMatchObject([status, { error: { param } }]);
+  });
+
   it('is refused for an empty message', async () => {
-    const response = await complete({ messages: says('  '), user: 'anna' });
+    const response = await complete({ messages: says('  ') }, { 'x-session-id': 'anna' });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'empty' } }]);
   });
 });

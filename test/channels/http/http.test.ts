@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { create } from '../../../channels/http/index.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
-import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
+import { ADMIN, CHAT, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
 import { eventsUntil, HTTP_CONFIG, openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
 
@@ -57,9 +57,12 @@ channelContract(
   {
     sends: NOTHING_IS_SENT,
     echoes: 'messages of the gateway never come in over HTTP',
+    sendsFile: 'files over HTTP lie in the folder of their session before they are received',
     rateLimits: NOTHING_IS_SENT,
     blocks: NOTHING_IS_SENT,
     losesAnswer: NOTHING_IS_SENT,
+    fails: NOTHING_IS_SENT,
+    refusesToken: NOTHING_IS_SENT,
     nonce: NOTHING_IS_SENT,
   },
 );
@@ -122,6 +125,28 @@ describe('the HTTP channel', () => {
     const ready = await fetch(`${api.url}/readyz`);
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ channels: { telegram: { state: 'degraded' } } });
+  });
+
+  it('tells reasons, addresses, counts and the version to admins only', async () => {
+    api = await openApi();
+    api.gateway.report.model = { state: 'down', detail: 'Start it at http://10.0.0.7:11434.' };
+    api.gateway.report.channels['telegram'] = { state: 'dead', detail: 'HTTPS_PROXY', label: 'Telegram' };
+    api.gateway.report.profiles = { state: 'degraded', detail: 'An error' };
+    api.gateway.report.settings = { state: 'degraded', errors: ['config.json:1:2: no'], needsRestart: [] };
+    const states = {
+      ready: true,
+      store: 'up',
+      model: { state: 'down' },
+      channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'dead', label: 'Telegram' } },
+      profiles: { state: 'degraded' },
+      settings: { state: 'degraded' },
+      demo: false,
+    };
+    expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual(states);
+    const asChat = await api.call('/readyz', { headers: { authorization: CHAT } });
+    expect(await asChat.json()).toEqual(states);
+    expect(await (await api.call('/readyz')).json()).toEqual(api.gateway.report);
+    expect((await api.call('/readyz', { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
   });
 
   it('answers 503 on every /v1 route until the gateway is ready', async () => {

@@ -10,6 +10,9 @@ import { gatewayTree, pageTree } from './markdown-trees.ts';
 /** Length of the part of a hostile text that is compared: it repeats itself. */
 const HOSTILE_CHARS = 3_000;
 
+/** Longer documents may hold more markup than the gateway parses: it takes them as plain text. */
+const MAX_CHARS = 4_096;
+
 /** Texts with one construct each. */
 const CONSTRUCTS = [
   'plain',
@@ -279,6 +282,7 @@ describe("the page's Markdown parser", () => {
   it('agrees with the gateway on any document of well-formed blocks', () => {
     fc.assert(
       fc.property(markdownDocument, (text) => {
+        fc.pre(text.length <= MAX_CHARS);
         expect(pageTree(text)).toEqual(gatewayTree(text));
       }),
       { numRuns: campaignSize(1_000) },

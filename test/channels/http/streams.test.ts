@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS } from '../../../channels/http/config.ts';
+import { MAX_STREAM_LAG_MS, MAX_STREAMS, PING_MS, RESERVED_STREAMS } from '../../../channels/http/config.ts';
 import { EventStream } from '../../../channels/http/event-stream.ts';
 import { OpenStreams } from '../../../channels/http/open-streams.ts';
 import { openSocket } from './raw-http.ts';
@@ -102,16 +102,37 @@ describe('an event stream', () => {
 });
 
 describe('open streams', () => {
-  it('are at most 4,096; the next is refused with a time to retry', () => {
-    const streams = new OpenStreams(() => Promise.resolve(true));
+  const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
+  const openStreams = (streamsPerToken: number): OpenStreams => {
+    const streams = new OpenStreams(() => Promise.resolve(new Map()), { streamsPerToken });
     closers.push(() => streams.close());
-    const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
+    return streams;
+  };
+
+  it('are at most 4,096; the next is refused with a time to retry, and the last ones are for admins', () => {
+    const streams = openStreams(MAX_STREAMS);
+    const admin = { ...OWNER, caller: { tokenId: 'admin', scopes: ['admin' as const] } };
     const first = response();
     streams.add(OWNER, first);
-    for (let i = 1; i < MAX_STREAMS; i += 1) streams.add(OWNER, response());
-    expect(() => streams.add(OWNER, response())).toThrow(/4096 streams are open/);
+    for (let i = 1; i < MAX_STREAMS - RESERVED_STREAMS; i += 1) streams.add(OWNER, response());
+    expect(() => streams.add(OWNER, response())).toThrow(/4032 streams are open/);
+    for (let i = 0; i < RESERVED_STREAMS; i += 1) streams.add(admin, response());
+    expect(() => streams.add(admin, response())).toThrow(/4096 streams are open/);
     first.emit('close');
     expect(streams.size).toBe(MAX_STREAMS - 1);
+    expect(streams.add(admin, response()).open).toBe(true);
+  });
+
+  it('of one token are limited, those of an admin token are not', () => {
+    const streams = openStreams(2);
+    const first = response();
+    streams.add(OWNER, first);
+    streams.add(OWNER, response());
+    expect(() => streams.add(OWNER, response())).toThrow(/2 open streams, which is the most/);
+    const other = { ...OWNER, caller: { tokenId: 'b', scopes: ['chat' as const] } };
+    const admin = { ...OWNER, caller: { tokenId: 'c', scopes: ['admin' as const] } };
+    for (const owner of [other, admin, admin, admin]) expect(streams.add(owner, response()).open).toBe(true);
+    first.emit('close');
     expect(streams.add(OWNER, response()).open).toBe(true);
   });
 });

@@ -201,6 +201,12 @@ describe('refusals', () => {
       400,
       'Bad Request: BOT_COMMAND_INVALID',
     ],
+    [
+      'getFile',
+      { file_id: 'unknown' },
+      400,
+      'Bad Request: wrong file_id or the file is temporarily unavailable',
+    ],
     ['flyToTheMoon', {}, 404, 'Not Found: method not found'],
   ])('%s %j is %i %s', async (method, params, status, description) => {
     fake.chats.open('1');
@@ -210,5 +216,28 @@ describe('refusals', () => {
   it('distinguishes a malformed token from a wrong one', async () => {
     expect((await call('getMe', {}, 'x')).description).toBe('Unauthorized: invalid token specified');
     expect((await call('getMe', {}, '1:wrong')).description).toBe('Unauthorized');
+  });
+
+  it('gives files of up to 20 MB, at a path that is nothing without the token', async () => {
+    const mb = 1024 * 1024;
+    const file = (size: number): string => {
+      const { document } = fake.files.document({ bytes: Buffer.from('x'), name: 'a.pdf', size });
+      return (document as { file_id: string }).file_id;
+    };
+    const { result } = await call('getFile', { file_id: file(20 * mb) });
+    expect(result).toMatchObject({
+      file_size: 20 * mb,
+      file_path: expect.stringMatching(/^documents\/.*pdf$/),
+    });
+    const description = 'Bad Request: file is too big';
+    expect(await call('getFile', { file_id: file(20 * mb + 1) })).toMatchObject({
+      error_code: 400,
+      description,
+    });
+    const { file_path: path } = result as { file_path: string };
+    const get = async (token: string): Promise<string> =>
+      await (await fetch(`${fake.root}/file/bot${token}/${path}`)).text();
+    expect(await get(FAKE_TOKEN)).toBe('x');
+    expect(await get('1:wrong')).toContain('Not Found');
   });
 });

@@ -147,9 +147,13 @@ describe('updates that are no message of a person to the bot', () => {
     expect([toInbound(there, BOT), toInbound(here, BOT)]).toEqual([moved, moved]);
   });
 
+  it('mark what another bot wrote', () => {
+    expect(read(message({ chat: group, from: { id: 5, is_bot: true } }))).toMatchObject({ fromBot: true });
+    expect(read(message({ chat: group }))).not.toHaveProperty('fromBot');
+  });
+
   it.each([
     ['the bot itself', { from: { id: 987_654_321, is_bot: true } }],
-    ['another bot', { from: { id: 5, is_bot: true } }],
     ['an anonymous admin', { chat: group, from: { id: 1_087_968_824, is_bot: true }, sender_chat: group }],
     ['a person in the name of a channel', { chat: group, sender_chat: { id: -100_777 } }],
     ['a linked channel', { chat: group, from: { id: 777_000, is_bot: false } }],

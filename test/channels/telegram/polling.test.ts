@@ -1,6 +1,7 @@
 /** Receiving under every failure of Telegram and of the gateway: no message is lost, and receiving resumes. */
 import { describe, expect, it, vi } from 'vitest';
-import { CHATS_AT_ONCE, PUBLISH_TRIES, POLL_TIMING } from '../../../channels/telegram/polling.ts';
+import { POLL_TIMING } from '../../../channels/telegram/polling.ts';
+import { CHATS_AT_ONCE, PUBLISH_TRIES } from '../../../channels/telegram/publishing.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { startChannel, startFake, WAIT } from './started.ts';
@@ -131,21 +132,38 @@ describe('recovery', () => {
     expect(fake.updates.webhook).toBe('');
   });
 
-  it('is dead, with the name of the variable, once the token is refused, and stays dead (401)', async () => {
+  it.each([401, 404])('receives again after one %i, which is not the end', async (status) => {
     const fake = await startFake();
-    const { channel, received, log } = await startChannel(fake.root);
+    fake.failure({ kind: 'status', status, description: 'Not Found', method: 'getUpdates' });
+    fake.says('1', 'still here?', '1');
+    const { channel, received } = await startChannel(fake.root);
+    await vi.waitFor(() => expect(received).toEqual(['still here?']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
+    expect(fake.count('getMe')).toBe(2);
+  });
+
+  it('is dead, with the name of the variable, once the token was refused for a while', async () => {
+    const fake = await startFake();
+    const { channel, log } = await startChannel(fake.root, { deadAfterMs: 1_000 });
     await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);
     fake.tokenValid = false;
     fake.updates.end();
+    await vi.waitFor(() => expect(channel.health().state).toBe('degraded'), WAIT);
     await vi.waitFor(() => expect(channel.health().state).toBe('dead'), WAIT);
     expect(channel.health().detail).toContain('TELEGRAM_BOT_TOKEN');
-    fake.tokenValid = true;
-    const next = await startChannel(fake.root);
-    fake.says('1', 'after the new start', '1');
-    await vi.waitFor(() => expect(next.received).toEqual(['after the new start']), WAIT);
-    expect(channel.health().state).toBe('dead');
-    expect(received).toEqual([]);
     expect(log.join('')).not.toContain(FAKE_TOKEN);
+  });
+
+  it('receives again without a restart when a dead token is accepted again', async () => {
+    const fake = await startFake();
+    fake.tokenValid = false;
+    const timing = { deadAfterMs: 0, deadIntervalMs: 20, backoffMs: 600_000, backoffCapMs: 600_000 };
+    const { channel, received } = await startChannel(fake.root, timing);
+    await vi.waitFor(() => expect(channel.health().state).toBe('dead'), WAIT);
+    fake.tokenValid = true;
+    fake.says('1', 'welcome back', '1');
+    await vi.waitFor(() => expect(received).toEqual(['welcome back']), WAIT);
+    await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
   });
 
   it('aborts a poll that stalls and polls again', async () => {

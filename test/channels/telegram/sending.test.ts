@@ -1,13 +1,13 @@
 /** Sending, editing and typing: every refusal of Telegram and every lost answer becomes the right error. */
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_CONNECTIONS } from '../../../channels/telegram/bot-api.ts';
 import { create } from '../../../channels/telegram/index.ts';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { FAKE_BOT, FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import type { Failure } from '../../fakes/telegram/telegram.ts';
+import type { Failure } from '../../fakes/telegram/failures.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 
 const GROUP = '-1001234567890';
@@ -102,8 +102,11 @@ describe('a message', () => {
   });
 
   it('has the edit interval of its kind of chat', () => {
-    const pace = ['42', GROUP].map((chatId) => channel.capabilities.editIntervalMs(chatId));
-    expect(pace).toEqual([1_100, 3_100]);
+    const { rates } = channel.capabilities;
+    const intervals = ['42', GROUP].map(
+      (chatId) => rates.of({ channel: 'telegram', chatId }, undefined).editIntervalMs,
+    );
+    expect(intervals).toEqual([1_100, 3_000]);
   });
 });
 
@@ -173,7 +176,7 @@ describe('a lost answer', () => {
     ['drop', 'outcome_unknown', 'unavailable', ['hello']],
     ['cut', 'outcome_unknown', 'unavailable', []],
     ['status', 'unavailable', 'unavailable', []],
-    ['page', 'outcome_unknown', 'unavailable', []],
+    ['page', 'unavailable', 'unavailable', []],
   ];
   it.each(failures)('%s: a send is %s, an edit %s', async (kind, sendCode, editCode, shown) => {
     fake.failure({ kind, method: 'sendMessage' });
@@ -192,19 +195,69 @@ describe('a lost answer', () => {
   });
 
   it('is also one that does not arrive in time', async () => {
-    const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 30 });
-    fake.failure({ kind: 'delay', ms: 200, times: 2 });
+    const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
+    await hasty.identify?.(AbortSignal.timeout(5_000));
+    fake.failure({ kind: 'delay', ms: 1_000, times: 2 });
     expect(await failure(hasty.send(part('late')))).toMatchObject({
       code: 'outcome_unknown',
       retryable: true,
     });
-    expect(fake.screen('42')).toEqual(['late']);
+    await vi.waitFor(() => expect(fake.screen('42')).toEqual(['late']));
     expect(await failure(hasty.edit?.({ id: '1' }, part('later')))).toMatchObject({ code: 'unavailable' });
   });
 
   it('is distinguished from a slow one', async () => {
     fake.failure({ kind: 'delay', ms: 50 });
     expect(await channel.send(part('slow'))).toEqual({ id: '1' });
+  });
+});
+
+describe('an outage', () => {
+  const OUTAGES = [
+    ['page', 'a page with status 502'],
+    ['cut', 'connections that are reset'],
+    ['silence', 'silence'],
+  ] as const;
+
+  it.each(OUTAGES)('of %s costs one doubtful send, and none once it is known', async (kind) => {
+    const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
+    await hasty.send(part('before'));
+    fake.outage = kind;
+    const doubtful = kind === 'page' ? 'unavailable' : 'outcome_unknown';
+    expect(await failure(hasty.send(part('during')))).toMatchObject({ code: doubtful });
+    for (let i = 0; i < 3; i += 1)
+      expect(await failure(hasty.send(part('during')))).toMatchObject({ code: 'unavailable' });
+    expect([fake.count('sendMessage'), fake.count('getMe')]).toEqual([2, 4]);
+    fake.outage = undefined;
+    await hasty.send(part('after'));
+    expect(fake.screen('42')).toEqual(['before', 'after']);
+  });
+
+  it.each(OUTAGES)('of %s that an edit or a poll met costs no doubtful send at all', async (kind) => {
+    const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
+    const sent = await hasty.send(part('before'));
+    fake.outage = kind;
+    expect(await failure(hasty.edit?.(sent, part('x')))).toMatchObject({ code: 'unavailable' });
+    expect(await failure(hasty.send(part('during')))).toMatchObject({ code: 'unavailable' });
+    expect(fake.count('sendMessage')).toBe(1);
+  });
+
+  it('is asked about once by all who want to send', async () => {
+    fake.outage = 'silence';
+    const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
+    const sends = Array.from({ length: 20 }, () => failure(hasty.send(part('x'))));
+    expect(new Set((await Promise.all(sends)).map(({ code }) => code))).toEqual(new Set(['unavailable']));
+    expect([fake.count('getMe'), fake.count('sendMessage')]).toEqual([1, 0]);
+  });
+
+  it.each([
+    [502, 'unavailable'],
+    [413, 'unavailable'],
+    [200, 'outcome_unknown'],
+  ])('shows itself by a page with status %i: a send is %s', async (status, code) => {
+    await channel.identify?.(AbortSignal.timeout(5_000));
+    fake.failure({ kind: 'page', status, method: 'sendMessage' });
+    expect(await failure(channel.send(part('x')))).toMatchObject({ code, retryable: true });
   });
 });
 

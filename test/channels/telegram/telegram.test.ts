@@ -1,7 +1,7 @@
 /** Telegram under the contract that every channel passes. */
 import { create } from '../../../channels/telegram/index.ts';
 import { channelContract } from '../../contracts/channel.ts';
-import type { ChannelHarness } from '../../contracts/channel.ts';
+import type { ChannelHarness } from '../../contracts/channel-harness.ts';
 import { cleanVisible, readHtml } from '../../fakes/telegram/html.ts';
 import { FAKE_BOT, FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
@@ -20,6 +20,10 @@ async function makeHarness(): Promise<ChannelHarness> {
     secret: FAKE_TOKEN,
     says: (chat, text) => void fake.says(chat.chatId, text, chat.senderId),
     screen: (chatId) => fake.screen(chatId),
+    files: (chatId) =>
+      fake
+        .messages(chatId)
+        .flatMap(({ file, text }) => (file ? [{ name: file.name, bytes: file.bytes, caption: text }] : [])),
     reads: (text) => {
       const visible = cleanVisible(readHtml(text)).text;
       return { visible, length: visible.length };
@@ -35,9 +39,21 @@ async function makeHarness(): Promise<ChannelHarness> {
       const id = from === 'self' ? FAKE_BOT.id : 555;
       fake.says(chat.chatId, text, String(id), { fields: { from: { id, is_bot: true, first_name: 'Bot' } } });
     },
+    sendsFile: (chat, name, bytes) =>
+      void fake.sends(chat.chatId, fake.files.document({ name, bytes }), chat.senderId),
+    failsDownload: (failure) => fake.files.failure(failure),
     rateLimits: (retryAfterMs) => fake.rateLimit(retryAfterMs / 1_000),
     blocks: (chatId) => fake.closeChat(chatId),
-    losesAnswer: () => fake.failure({ kind: 'drop' }),
+    fails: (status) => fake.failure({ kind: 'page', status }),
+    refusesToken: () =>
+      fake.failure({
+        kind: 'status',
+        status: 401,
+        description: 'Unauthorized',
+        method: 'sendMessage',
+      }),
+    losesAnswer: () => fake.failure({ kind: 'drop', method: 'sendMessage' }),
+    losesFileAnswer: () => fake.failure({ kind: 'drop', method: 'sendDocument' }),
     close: () => fake.close(),
   };
 }

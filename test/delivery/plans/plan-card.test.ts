@@ -6,6 +6,19 @@ import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 
 describe('the card of a running plan', () => {
+  it('says that it ended where the answer came before its last step', async () => {
+    const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 1_000 });
+    const turn = gateway.open('t');
+    const made = plan(5);
+    gateway.emit('t', { type: 'plan_ready', plan: made });
+    for (const step of made.steps.slice(0, 3))
+      gateway.emit('t', { type: 'step_changed', step: { ...step, status: 'done' } });
+    gateway.emit('t', { type: 'plan_completed' });
+    await gateway.clock.advance(5_000);
+    expect(gateway.channel.screen('1')[0]).toContain('■ Ended · 3 of 5 steps done');
+    await turn.settle();
+  });
+
   it('is one message before the answer, edited as steps change, within the edit interval', async () => {
     const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 1_000 });
     const turn = gateway.open('t');

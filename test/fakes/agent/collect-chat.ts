@@ -12,7 +12,10 @@ export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLM
     if (chunk.type === 'text') content += chunk.delta;
     else if (chunk.type === 'thinking') thinking += chunk.delta;
     else if (chunk.type === 'tool_call') toolCalls.push(chunk.call);
-    else ({ finishReason, usage } = chunk);
+    else if (chunk.type === 'text_was_thinking') {
+      thinking += content;
+      content = '';
+    } else ({ finishReason, usage } = chunk);
   }
   return { content, thinking, toolCalls, finishReason, usage };
 }

@@ -61,6 +61,8 @@ export interface PlanScenarioOptions {
   gate?: (step: PlanStep, run: PlanRun) => GateVerdict;
   /** Called before (`committed` false) and after each commit: throw to die there. */
   commit?: (n: number, fact: PlanFact, committed: boolean) => void;
+  /** True for a fact that is not stored, because people have changed the plan meanwhile. */
+  refuse?: (fact: PlanFact) => boolean;
   signal?: AbortSignal;
 }
 
@@ -100,7 +102,7 @@ export class PlanScenario {
   }
 
   #deps(start: PlanRun): ExecutorDeps {
-    const { step = worked, correct = noCorrection, gate = goes, commit, signal } = this.#options;
+    const { step = worked, correct = noCorrection, gate = goes, commit, refuse, signal } = this.#options;
     const context = new RollingContext(async () => 'a sentence');
     for (const { step: ran, result } of start.results) context.addStep(ran, result);
     return {
@@ -114,11 +116,13 @@ export class PlanScenario {
       },
       journal: async (n, fact, plan) => {
         await this.#told;
+        if (refuse?.(fact) === true) return false;
         commit?.(n, fact, false);
         if (this.facts.length !== n) throw new Error(`Fact ${n} came when there were ${this.facts.length}.`);
         this.facts.push(deepFreeze(fact));
         this.stored = deepFreeze(plan);
         commit?.(n, fact, true);
+        return true;
       },
       runStep: async (ran, run) => {
         await this.#told;

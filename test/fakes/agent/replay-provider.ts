@@ -2,14 +2,17 @@
 import type {
   ChatChunk,
   ChatRequest,
-  LLMProvider,
+  ChatProvider,
   ModelCapabilities,
 } from '../../../src/contracts/provider.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 
-/** Answers by how the last user message begins; the same again when it is asked again. */
-export class ReplayProvider implements LLMProvider {
+/**
+ * Answers by how the last user message begins; the same again when it is asked again, after a crash for instance. A part
+ * with an empty name is for every task.
+ */
+export class ReplayProvider implements ChatProvider {
   readonly name = 'replay';
   readonly requests: ChatRequest[] = [];
   /** Calls open now, and the most there were at once. */
@@ -40,7 +43,7 @@ export class ReplayProvider implements LLMProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    const { onQueued: _, ...plain } = request;
+    const { onQueued: _, onPicturesRefused: _refused, ...plain } = request;
     this.requests.push(structuredClone(plain));
     const asked = request.messages.findLastIndex(({ role }) => role === 'user');
     const answered = request.messages.slice(asked).filter(({ role }) => role === 'assistant').length;
@@ -57,6 +60,11 @@ export class ReplayProvider implements LLMProvider {
   }
 
   async close(): Promise<void> {}
+}
+
+/** A model whose answer depends only on how far the turn is, whatever it is about. */
+export function replaySteps(...steps: ScriptStep[]): ReplayProvider {
+  return new ReplayProvider({ '': steps });
 }
 
 function taskOf({ messages }: ChatRequest): string {

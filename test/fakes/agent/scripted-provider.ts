@@ -4,7 +4,8 @@ import { sleep } from '../../../src/lib/sleep.ts';
 import type {
   ChatChunk,
   ChatRequest,
-  LLMProvider,
+  ChatProvider,
+  FinishReason,
   ModelCapabilities,
   ToolCall,
   Usage,
@@ -15,7 +16,7 @@ export interface ScriptStep {
   chunks: readonly ChatChunk[];
   /** `silence` lasts until the call is aborted. */
   ending?: 'done' | 'silence' | ProviderError;
-  finishReason?: 'stop' | 'length';
+  finishReason?: FinishReason;
   usage?: Usage;
   /** Says that so many calls are ahead, as a provider without a free place does. */
   ahead?: number;
@@ -52,7 +53,7 @@ export function fails(error: ProviderError, ...deltas: string[]): ScriptStep {
   return { ...says(...deltas), ending: error };
 }
 
-export class ScriptedProvider implements LLMProvider {
+export class ScriptedProvider implements ChatProvider {
   readonly name = 'scripted';
   /** Every request as it came. */
   readonly requests: ChatRequest[] = [];
@@ -94,7 +95,7 @@ export class ScriptedProvider implements LLMProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    const { onQueued, ...plain } = request;
+    const { onQueued, onPicturesRefused: _, ...plain } = request;
     this.requests.push(structuredClone(plain));
     const step = this.#steps.shift();
     if (step === undefined) {

@@ -8,19 +8,21 @@ import type { Agent } from '../../../src/agent/agent.ts';
 import { createModels } from '../../../src/agent/model/models.ts';
 import type { AgentDeps } from '../../../src/agent/deps.ts';
 import type { EventBus, LaneOutcome } from '../../../src/contracts/bus.ts';
+import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import type { LaneClass, LaneHead } from '../../../src/contracts/lanes.ts';
+import type { LaneClass, LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { SubagentStore } from '../../../src/contracts/subagents.ts';
-import type { AcceptRequest, Ledger } from '../../../src/contracts/ledger.ts';
+import type { AcceptRequest, Ledger } from '../../../src/contracts/store/ledger.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { LiveTurnStart } from '../../../src/contracts/delivery.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { TurnFinish } from '../../../src/contracts/records.ts';
-import { defaultProfile } from '../../../src/contracts/profile.ts';
+import type { TurnFinish } from '../../../src/contracts/store/records.ts';
+import type { SessionFiles } from '../../../src/contracts/tool.ts';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/contracts/profile.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { openWorkspace } from '../../../src/tools/files/workspace.ts';
+import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import type { TestDatabases } from '../../database.ts';
 import { testLog } from './tool-context.ts';
 
@@ -29,19 +31,23 @@ export const LEASE_MS = 60_000;
 export interface TurnScenarioOptions {
   store: Pick<
     Store,
-    'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'contexts' | 'subagents' | 'todos'
+    'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'choices' | 'contexts' | 'subagents' | 'todos'
   >;
   provider: AgentDeps['provider'];
-  tools?: AgentDeps['tools'];
+  tools?: ReturnType<AgentDeps['tools']>;
+  /** Instead of `tools`: those that there are at the moment. */
+  currentTools?: AgentDeps['tools'];
   profile?: Partial<Profile>;
   /** Profiles beside the default one. */
   others?: readonly Profile[];
-  limits?: AgentDeps['limits'];
+  limits?: ReturnType<AgentDeps['settings']>['limits'];
   model?: string | undefined;
   /** User ids of owners; unset = nobody is one. */
   owners?: readonly string[];
-  /** Replaces the folder of the session. */
-  workspace?: AgentDeps['workspace'];
+  /** Replaces the folders of the sessions. */
+  files?: AgentDeps['files'];
+  receiveFiles?: AgentDeps['receiveFiles'];
+  pictures?: AgentDeps['pictures'];
   /** Where AGENTS.md and its like are. */
   workspaceDir?: string;
   /** Looks at, or breaks, the ledger's calls, and those on subagents. */
@@ -156,7 +162,7 @@ export class TurnScenario {
   }
 
   #deps(): AgentDeps {
-    const { store, provider, tools = [], limits, model, around = (ledger) => ledger } = this.#options;
+    const { store, provider, tools = [], limits = {}, model, around = (ledger) => ledger } = this.#options;
     const inner = around(store.ledger);
     const ledger: Ledger = {
       ...inner,
@@ -167,6 +173,7 @@ export class TurnScenario {
         return step;
       },
     };
+    const settings = { limits, timeZone: 'UTC' };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
       ledger,
@@ -181,9 +188,20 @@ export class TurnScenario {
       todos: store.todos,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
-      tools,
+      embedder: { embed: () => Promise.reject(new Error('no text is turned into a vector here')) },
+      tools: this.#options.currentTools ?? (() => tools),
       profiles,
-      models: createModels({ provider, profiles, model: 'model' in this.#options ? model : 'test-model' }),
+      surroundings: {
+        now: () => Date.UTC(2026, 10, 22, 15, 2),
+        channelLabel: () => 'Telegram',
+      },
+      models: createModels({
+        provider,
+        profiles,
+        model: 'model' in this.#options ? model : 'test-model',
+        choices: this.store.choices,
+        log: testLog(this.logLines),
+      }),
       events: this.#eventBus(),
       live: {
         open: (start) => {
@@ -192,14 +210,24 @@ export class TurnScenario {
           return { settle: async () => void this.order.push('settle') };
         },
       },
-      workspace: async (key) => {
-        if (this.#options.workspace !== undefined) return await this.#options.workspace(key);
-        this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-scenario-'));
-        return await openWorkspace(this.#files, key);
+      receiveFiles: this.#options.receiveFiles ?? (async () => []),
+      pictures: this.#options.pictures ?? (async () => undefined),
+      readInline: async ({ name }) => ({ name }),
+      post: async () => ({ kind: 'foreign' }),
+      files: this.#options.files ?? {
+        open: async (folder) => (await this.#sessionFiles()).open(folder),
+        share: async (folder) => (await this.#sessionFiles()).share(folder),
+        named: async (...asked) => (await this.#sessionFiles()).named(...asked),
       },
       log: testLog(this.logLines),
-      ...(limits !== undefined && { limits }),
+      settings: () => settings,
     };
+  }
+
+  /** Below a folder of its own, made when it is first needed. */
+  async #sessionFiles(): Promise<SessionFiles> {
+    this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-scenario-'));
+    return createSessionFiles(this.#files, testLog(this.logLines));
   }
 
   #eventBus(): EventBus {
@@ -220,6 +248,7 @@ export class TurnScenario {
       },
       subscribe: () => () => undefined,
       replay: () => ({ events: [] }),
+      lastEventId: () => FIRST_EVENT_ID,
       start: async () => undefined,
       stop: async () => undefined,
     };

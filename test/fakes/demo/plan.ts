@@ -17,7 +17,8 @@ const PLAN_ASKED = firstLine(planInstruction({ analysis: '', tools: [], agents: 
 
 /** The persona's reply to one of the gateway's prompts about a plan; undefined for everything else. */
 export function planReply(body: ChatBody): Reply | undefined {
-  const instruction = body.messages.at(-1)?.content ?? '';
+  // The date and the place come first, in a paragraph of their own.
+  const instruction = (body.messages.at(-1)?.content ?? '').replace(/^It is [^\n]+\n\n/, '');
   const said = lastUserText(body);
   // A turn without a plan waits for this answer: it comes without the usual pace.
   if (instruction === ANALYSIS)

@@ -5,7 +5,7 @@ import type { ChatBody, ChatBodyMessage } from '../ollama/request.ts';
 import type { FakeToolCall, Reply } from '../ollama/reply.ts';
 
 const CARRIED_OUT = 'carry_out_plan';
-const CANCELLED = /^The plan was cancelled: (.*) Now tell the user/m;
+const CANCELLED = /^The plan was cancelled\. Why:\n\[.*\]\n([^]*?)\n\[\w+: end\]$/m;
 const CORRECTED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
 
 /** The persona's reply in a turn whose plan is made; undefined in any other turn. */
@@ -42,7 +42,7 @@ function follow(topic: string, file: string, since: readonly ChatBodyMessage[]):
     return { text: 'First a look around. ', toolCalls: [{ name: 'list_dir', args: { path: '.' } }, tick(1)] };
   }
   if (read === undefined) return { toolCalls: [look] };
-  if (read.startsWith('read_file failed') && !called.includes('write_file')) {
+  if (/^read_file failed/m.test(read) && !called.includes('write_file')) {
     const write = { name: 'write_file', args: { path: file, content: notesOn(topic) } };
     return { text: 'There are no notes yet, so I write some. ', toolCalls: [write, look] };
   }

@@ -1,13 +1,22 @@
 /** A Discord server over real sockets: the API that a bot uses, and the test's control of what people write and see. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { FakeCdn } from './cdn.ts';
 import { FakeGateway, INTENT } from './gateway.ts';
 import { Limits } from './limits.ts';
 import type { ForcedLimit, HiddenLimit } from './limits.ts';
 import { visibleText } from './markdown.ts';
 import { FakeRest } from './rest.ts';
 import type { Failure } from './rest.ts';
-import { channelJson, FLAG_LOADING, messageJson, personJson, DiscordPlatform } from './platform.ts';
+import {
+  channelJson,
+  FLAG_HAS_SNAPSHOT,
+  FLAG_LOADING,
+  messageJson,
+  personJson,
+  DiscordPlatform,
+} from './platform.ts';
+import { FLAG_VOICE_MESSAGE } from './uploads.ts';
 import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './platform.ts';
 
 export interface FakeDiscordOptions {
@@ -26,7 +35,12 @@ export interface SayOptions {
   /** Mentions the bot at the start. */
   mention?: boolean;
   replyTo?: FakeMessage;
+  /** The message that is forwarded here, from this chat or another. */
+  forwards?: FakeMessage;
   attachments?: object[];
+  flags?: number;
+  /** Further fields: `sticker_items`, `poll`. */
+  fields?: object;
   webhook?: boolean;
   /** A system message of this type (7: a member joined). */
   type?: number;
@@ -37,8 +51,12 @@ export class FakeDiscord {
   readonly limits: Limits;
   readonly gateway: FakeGateway;
   readonly rest: FakeRest;
+  readonly cdn: FakeCdn;
   readonly token = DISCORD_TOKEN;
+  /** False: as servers that name no `channel_type` in their events. */
+  namesChannelType = true;
   readonly #server = createServer((request, response) => {
+    if (this.cdn.serves(request, response)) return;
     this.rest.handle(request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : new Error(String(error)));
     });
@@ -48,10 +66,14 @@ export class FakeDiscord {
     const now = options.now ?? Date.now;
     this.platform = new DiscordPlatform(now);
     this.limits = new Limits(now, options.limits);
+    this.cdn = new FakeCdn(
+      () => `http://127.0.0.1:${this.port}`,
+      () => this.platform.newId(),
+    );
     this.gateway = new FakeGateway({
       token: this.token,
       heartbeatMs: options.heartbeatMs ?? 41_250,
-      identifySpacingMs: options.identifySpacingMs ?? 0,
+      identifySpacingMs: options.identifySpacingMs ?? 5_000,
       now,
       url: () => this.gatewayUrl,
       ready: () => ({
@@ -59,7 +81,7 @@ export class FakeDiscord {
         user: personJson(this.platform.bot),
         guilds: [{ id: this.platform.guildId, unavailable: true }],
         session_type: 'normal',
-        application: { id: this.platform.applicationId, flags: 1 << 19 },
+        application: { id: this.platform.applicationId, flags: this.gateway.applicationFlags },
         shard: [0, 1],
       }),
     });
@@ -70,6 +92,7 @@ export class FakeDiscord {
         platform: this.platform,
         gatewayUrl: this.gatewayUrl,
         startsLeft: this.gateway.counts.startsLeft,
+        applicationFlags: this.gateway.applicationFlags,
       }),
     });
     this.#server.on('upgrade', (request, socket, head) => {
@@ -122,7 +145,10 @@ export class FakeDiscord {
       {
         mentions: options.mention === true ? [bot] : [],
         ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
+        ...(options.forwards === undefined ? {} : { forwards: options.forwards, flags: FLAG_HAS_SNAPSHOT }),
         ...(options.attachments === undefined ? {} : { attachments: options.attachments }),
+        ...(options.flags === undefined ? {} : { flags: options.flags }),
+        ...(options.fields === undefined ? {} : { fields: options.fields }),
         ...(options.webhook === true ? { webhookId: this.platform.newId() } : {}),
         ...(options.type === undefined ? {} : { type: options.type }),
       },
@@ -141,6 +167,7 @@ export class FakeDiscord {
       const readable = channel.type === 1 || named || (intents & INTENT.messageContent) !== 0;
       return {
         ...messageJson(message),
+        ...(this.namesChannelType ? { channel_type: channel.type } : {}),
         ...(readable ? {} : { content: '', attachments: [] }),
         ...(channel.guildId === undefined
           ? {}
@@ -150,14 +177,25 @@ export class FakeDiscord {
   }
 
   /** A person uses a slash command; gives the id of the interaction. */
-  slash(channel: FakeChannel, command: string, options: Record<string, string>, from: FakePerson): string {
+  slash(
+    channel: FakeChannel,
+    command: string,
+    options: Record<string, string>,
+    from: FakePerson,
+    files: Record<string, { id: string }> = {},
+  ): string {
+    const attachments = Object.fromEntries(Object.values(files).map((file) => [file.id, file]));
     return this.#interact(channel, this.platform.addInteraction(channel.id, from), {
       type: 2,
       data: {
         id: this.platform.newId(),
         name: command.replace('/', ''),
         type: 1,
-        options: Object.entries(options).map(([name, value]) => ({ name, type: 3, value })),
+        options: [
+          ...Object.entries(options).map(([name, value]) => ({ name, type: 3, value })),
+          ...Object.entries(files).map(([name, { id: value }]) => ({ name, type: 11, value })),
+        ],
+        ...(Object.keys(files).length > 0 && { resolved: { attachments } }),
       },
     });
   }
@@ -196,13 +234,16 @@ export class FakeDiscord {
     return interaction.id;
   }
 
-  /** The texts a person sees in a channel, oldest first, markup applied; the person's own hidden answers too when named. */
+  /**
+   * The messages a person sees in a channel, oldest first: their texts, markup applied, a file as `[file a.png]` before its
+   * caption; the person's own hidden answers too when named.
+   */
   screen(channel: FakeChannel, viewer?: FakePerson): string[] {
-    return this.visible(channel, viewer).map((message) =>
-      (message.flags & FLAG_LOADING) === 0
-        ? visibleText(message.content)
-        : `${message.author.name} is thinking...`,
-    );
+    return this.visible(channel, viewer).map(({ flags, author, files = [], content }) => {
+      if ((flags & FLAG_LOADING) !== 0) return `${author.name} is thinking...`;
+      const kind = (flags & FLAG_VOICE_MESSAGE) === 0 ? 'file' : 'voice';
+      return [...files.map(({ name }) => `[${kind} ${name}]`), visibleText(content)].join(' ').trim();
+    });
   }
 
   /** The messages behind `screen`. */

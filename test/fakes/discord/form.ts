@@ -23,6 +23,11 @@ export function contentOf(body: Record<string, unknown>): string {
   return kept;
 }
 
+/** As `contentOf`; a message with files needs no text. */
+export function captionOf(body: Record<string, unknown>, hasFiles: boolean): string {
+  return hasFiles && (body.content === undefined || body.content === '') ? '' : contentOf(body);
+}
+
 /** The flags of a message; all but the allowed ones are refused. */
 export function flagsOf(body: Record<string, unknown>, allowed: number): number {
   const flags = body.flags ?? 0;

@@ -11,6 +11,11 @@ const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_PAYLOAD_BYTES = 4_096;
 const MAX_SENDS = 120;
 const SEND_WINDOW_MS = 60_000;
+/** Events that are kept of a session, and how long it is kept without a connection: past that it cannot be resumed. */
+const MAX_KEPT_EVENTS = 5_000;
+const KEPT_MS = 5 * 60_000;
+/** Closed by the client with one of these, a session ends. */
+const SESSION_ENDS = [1_000, 1_001];
 /** The server closes a connection after this many missed heartbeats. */
 const MISSED_BEATS = 2.5;
 
@@ -28,7 +33,15 @@ interface Session {
   seq: number;
   log: { s: number; t: string; d: object }[];
   socket: WebSocket | undefined;
+  /** When the connection ended. */
+  leftAt: number;
 }
+
+/**
+ * How the gateway fails: it closes at each identify, or after READY and forgets the session, or refuses every session
+ * (op 9), or invites to resume for ever (op 9, resumable).
+ */
+export type GatewayFailure = 'close_at_identify' | 'cut_after_ready' | 'refuse_sessions' | 'invite_to_resume';
 
 export interface GatewaySettings {
   token: string;
@@ -44,9 +57,21 @@ export interface GatewaySettings {
 export class FakeGateway {
   /** The Developer Portal's switch "Message Content Intent". */
   messageContentAllowed = true;
+  failure: GatewayFailure | undefined;
+  /** More sessions were begun in a day than Discord allows: the token is refused from now on. */
+  tokenReset = false;
   /** Connections whose heartbeats are not answered, and to which nothing is dispatched. */
   readonly #unanswered = new WeakSet<WebSocket>();
-  readonly counts = { connections: 0, identifies: 0, resumes: 0, heartbeats: 0, startsLeft: 1_000 };
+  /** Connections that this side closes: their sessions can be resumed. */
+  readonly #closedHere = new WeakSet<WebSocket>();
+  readonly counts = {
+    connections: 0,
+    identifies: 0,
+    resumes: 0,
+    heartbeats: 0,
+    invitations: 0,
+    startsLeft: 1_000,
+  };
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #sessions = new Map<string, Session>();
   readonly #settings: GatewaySettings;
@@ -54,6 +79,11 @@ export class FakeGateway {
 
   constructor(settings: GatewaySettings) {
     this.#settings = settings;
+  }
+
+  /** GATEWAY_MESSAGE_CONTENT_LIMITED, while the intent is switched on. */
+  get applicationFlags(): number {
+    return this.messageContentAllowed ? 1 << 19 : 0;
   }
 
   get open(): number {
@@ -77,7 +107,12 @@ export class FakeGateway {
 
   /** Closes every connection with a code. */
   close(code: number): void {
-    for (const socket of this.#server.clients) socket.close(code);
+    for (const socket of this.#server.clients) this.#close(socket, code);
+  }
+
+  #close(socket: WebSocket, code: number, reason = ''): void {
+    this.#closedHere.add(socket);
+    socket.close(code, reason);
   }
 
   /** Breaks every connection without a close frame. */
@@ -118,19 +153,23 @@ export class FakeGateway {
   #greet(socket: WebSocket, version: string | null, encoding: string | null): void {
     this.counts.connections += 1;
     if (version !== '10' || encoding !== 'json') {
-      socket.close(4_012, 'Invalid API version.');
+      this.#close(socket, 4_012, 'Invalid API version.');
       return;
     }
     const sends: number[] = [];
     let session: Session | undefined;
     let lastBeat = performance.now();
     const watch = setInterval(() => {
-      if (performance.now() - lastBeat > this.#settings.heartbeatMs * MISSED_BEATS) socket.close(4_009);
+      if (performance.now() - lastBeat > this.#settings.heartbeatMs * MISSED_BEATS)
+        this.#close(socket, 4_009);
     }, this.#settings.heartbeatMs);
     socket.on('error', () => socket.terminate());
-    socket.on('close', () => {
+    socket.on('close', (code) => {
       clearInterval(watch);
-      if (session?.socket === socket) session.socket = undefined;
+      if (session?.socket !== socket) return;
+      session.socket = undefined;
+      session.leftAt = this.#settings.now();
+      if (SESSION_ENDS.includes(code) && !this.#closedHere.has(socket)) this.#sessions.delete(session.id);
     });
     send(socket, { op: 10, d: { heartbeat_interval: this.#settings.heartbeatMs } });
     socket.on('message', (data) => {
@@ -138,25 +177,25 @@ export class FakeGateway {
       sends.push(now);
       while ((sends[0] ?? now) < now - SEND_WINDOW_MS) sends.shift();
       const frame = readFrame(data);
-      if (sends.length > MAX_SENDS) socket.close(4_008, 'You are being rate limited.');
-      else if (frame === undefined) socket.close(4_002, 'Error while decoding payload.');
+      if (sends.length > MAX_SENDS) this.#close(socket, 4_008, 'You are being rate limited.');
+      else if (frame === undefined) this.#close(socket, 4_002, 'Error while decoding payload.');
       else if (frame.op === 1) {
         lastBeat = now;
         this.counts.heartbeats += 1;
         if (!this.#unanswered.has(socket)) send(socket, { op: 11, d: null });
       } else if (frame.op === 2) {
         if (session === undefined) session = this.#identify(socket, frame.d);
-        else socket.close(4_005, 'Already authenticated.');
+        else this.#close(socket, 4_005, 'Already authenticated.');
       } else if (frame.op === 6) session = this.#resume(socket, frame.d) ?? session;
-      else if (session === undefined) socket.close(4_003, 'Not authenticated.');
-      else if (![3, 4, 8].includes(frame.op)) socket.close(4_001, 'Unknown opcode.');
+      else if (session === undefined) this.#close(socket, 4_003, 'Not authenticated.');
+      else if (![3, 4, 8].includes(frame.op)) this.#close(socket, 4_001, 'Unknown opcode.');
     });
   }
 
   #identify(socket: WebSocket, d: unknown): Session | undefined {
     const parsed = Identify.safeParse(d);
     if (!parsed.success) {
-      socket.close(4_002, 'Error while decoding payload.');
+      this.#close(socket, 4_002, 'Error while decoding payload.');
       return undefined;
     }
     this.counts.identifies += 1;
@@ -164,20 +203,31 @@ export class FakeGateway {
     const now = this.#settings.now();
     const spaced = now - this.#lastIdentify >= this.#settings.identifySpacingMs;
     this.#lastIdentify = now;
-    if (token !== this.#settings.token) socket.close(4_004, 'Authentication failed.');
-    else if ((intents & ~KNOWN_INTENTS) !== 0) socket.close(4_013, 'Invalid intent(s).');
-    else if ((intents & INTENT.messageContent) !== 0 && !this.messageContentAllowed)
-      socket.close(4_014, 'Disallowed intent(s).');
-    else if (!spaced) send(socket, { op: 9, d: false });
-    else {
+    const known = token === this.#settings.token && !this.tokenReset;
+    if (known) {
+      this.tokenReset = this.counts.startsLeft === 0;
       this.counts.startsLeft -= 1;
-      const session: Session = { id: randomBytes(16).toString('hex'), intents, seq: 0, log: [], socket };
+    }
+    if (!known || this.tokenReset) this.#close(socket, 4_004, 'Authentication failed.');
+    else if ((intents & ~KNOWN_INTENTS) !== 0) this.#close(socket, 4_013, 'Invalid intent(s).');
+    else if ((intents & INTENT.messageContent) !== 0 && !this.messageContentAllowed)
+      this.#close(socket, 4_014, 'Disallowed intent(s).');
+    else if (this.failure === 'close_at_identify') this.#close(socket, 4_000, 'Unknown error.');
+    else if (!spaced || this.failure === 'refuse_sessions') send(socket, { op: 9, d: false });
+    else {
+      const id = randomBytes(16).toString('hex');
+      const session: Session = { id, intents, seq: 0, log: [], socket, leftAt: now };
       this.#sessions.set(session.id, session);
       this.#push(session, 'READY', {
         ...this.#settings.ready(),
         session_id: session.id,
         resume_gateway_url: `${this.#settings.url()}/resume`,
       });
+      if (this.failure === 'cut_after_ready') {
+        this.#sessions.delete(id);
+        // The READY is on its way.
+        setImmediate(() => socket.terminate());
+      }
       return session;
     }
     return undefined;
@@ -186,31 +236,49 @@ export class FakeGateway {
   #resume(socket: WebSocket, d: unknown): Session | undefined {
     const parsed = Resume.safeParse(d);
     if (!parsed.success || parsed.data.token !== this.#settings.token) {
-      socket.close(parsed.success ? 4_004 : 4_002);
+      this.#close(socket, parsed.success ? 4_004 : 4_002);
       return undefined;
     }
-    const session = this.#sessions.get(parsed.data.session_id);
+    if (this.failure === 'invite_to_resume') {
+      this.counts.invitations += 1;
+      send(socket, { op: 9, d: true });
+      return undefined;
+    }
     const seq = parsed.data.seq ?? 0;
+    const session = this.#resumable(parsed.data.session_id, seq);
     if (session === undefined) {
       send(socket, { op: 9, d: false });
       return undefined;
     }
     if (seq > session.seq) {
       this.#sessions.delete(session.id);
-      socket.close(4_007, 'Invalid seq.');
+      this.#close(socket, 4_007, 'Invalid seq.');
       return undefined;
     }
     this.counts.resumes += 1;
+    // A session has one connection.
+    if (session.socket !== undefined && session.socket !== socket) this.#close(session.socket, 4_000);
     session.socket = socket;
     for (const event of session.log.filter(({ s }) => s > seq)) send(socket, { op: 0, ...event });
     this.#push(session, 'RESUMED', { _trace: [] });
     return session;
   }
 
+  /** The session, unless it was without a connection for too long, or events after `seq` are no longer kept. */
+  #resumable(id: string, seq: number): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.socket !== undefined) return session;
+    const tooLong = this.#settings.now() - session.leftAt > KEPT_MS;
+    if (!tooLong && (session.log[0]?.s ?? 0) <= seq + 1) return session;
+    this.#sessions.delete(id);
+    return undefined;
+  }
+
   #push(session: Session, t: string, d: object): void {
     session.seq += 1;
     const event = { s: session.seq, t, d };
     session.log.push(event);
+    if (session.log.length > MAX_KEPT_EVENTS) session.log.shift();
     const { socket } = session;
     if (socket !== undefined && !this.#unanswered.has(socket)) send(socket, { op: 0, ...event });
   }

@@ -59,9 +59,18 @@ function unmarkLine(line: string): string {
 const QUOTE = /^(?:>>> [\s\S]*|(?:> [^\n]*(?:\n|$))+)/m;
 const CODE_BLOCK = /```(?:([a-z0-9_+\-.#]+?)\n)?\n*([^\n][\s\S]*?)\n*```/i;
 
+/** An address in angle brackets, with any scheme: it begins before a block of code and may take its fence. */
+const ANGLE_LINK = /(?<=(?:^|[^\\])(?:\\\\)*)<([^: >]+:\/[^ >]+)>/;
+
 /** The text as a person sees it: quotes and code blocks first, nothing inside a block of code is markup. */
 export function visibleText(content: string): string {
   const code = CODE_BLOCK.exec(content);
+  const link = ANGLE_LINK.exec(content);
+  if (link !== null && code !== null && link.index < code.index) {
+    const end = link.index + link[0].length;
+    if (end > code.index)
+      return shownLines(content.slice(0, link.index)) + link[1] + visibleText(content.slice(end));
+  }
   const quote = QUOTE.exec(content);
   const first = quote !== null && (code === null || quote.index <= code.index) ? quote : code;
   if (first === null) return shownLines(content);

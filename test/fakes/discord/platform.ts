@@ -1,19 +1,22 @@
 /** The data of the fake Discord: channels, messages, interactions and ids. */
 import { randomBytes } from 'node:crypto';
-
 import type { FakeButton } from './components.ts';
+import type { FakeFile } from './uploads.ts';
 
 /** A refusal of Discord's REST API: HTTP status, JSON error code, text, and the field errors of 50035. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;
   readonly errors: object | undefined;
+  /** With status 429. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, code: number, message: string, errors?: object) {
+  constructor(status: number, code: number, message: string, errors?: object, retryAfterMs?: number) {
     super(message);
     this.status = status;
     this.code = code;
     this.errors = errors;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -29,6 +32,10 @@ export interface FakeChannel {
   /** The bot may not write here (50013). */
   forbidden?: boolean;
   archived?: boolean;
+  /** The rules of its server (AutoMod) block messages that match. */
+  forbids?: RegExp;
+  /** The bot may not react here (50013). */
+  noReactions?: boolean;
 }
 
 export interface FakePerson {
@@ -48,7 +55,11 @@ export interface FakeMessage {
   buttons: FakeButton[];
   /** Every text this message has shown, oldest first. */
   history: string[];
+  /** When it showed each, by `performance.now()`. */
+  historyAt: number[];
   replyTo?: FakeMessage;
+  /** A message that is forwarded. */
+  forwards?: FakeMessage;
   mentions: FakePerson[];
   webhookId?: string;
   /** Shown to this person only. */
@@ -56,6 +67,11 @@ export interface FakeMessage {
   /** The mentions in it that ping. */
   pings: string[];
   attachments: object[];
+  /** What the bot has sent with it. */
+  files?: FakeFile[];
+  fields?: object;
+  /** The bot's reactions. */
+  reactions: string[];
 }
 
 export interface FakeInteraction {
@@ -67,13 +83,20 @@ export interface FakeInteraction {
   /** A press, of a button under this message. */
   under?: FakeMessage;
   message?: FakeMessage;
+  /** The ids of the follow-up messages. */
+  replies: string[];
 }
 
 const DISCORD_EPOCH = 1_420_070_400_000n;
 const NONCE_WINDOW_MS = 5 * 60_000;
+const OLD_MESSAGE_MS = 60 * 60_000;
+const OLD_EDITS = 1;
+const TOO_MANY_OLD_EDITS = 'Maximum number of edits to messages older than 1 hour reached. Try again later';
+const OLD_EDIT_WAIT_MS = 900_000;
 export const FLAG_SUPPRESS_EMBEDS = 1 << 2;
 export const FLAG_EPHEMERAL = 1 << 6;
 export const FLAG_LOADING = 1 << 7;
+export const FLAG_HAS_SNAPSHOT = 1 << 14;
 
 export class DiscordPlatform {
   readonly channels = new Map<string, FakeChannel>();
@@ -86,6 +109,7 @@ export class DiscordPlatform {
   commands: object[] = [];
   commandWrites = 0;
   #count = 0n;
+  readonly #oldEdits = new Map<string, number[]>();
   readonly #nonces = new Map<string, { message: FakeMessage; until: number }>();
 
   constructor(now: () => number) {
@@ -132,6 +156,27 @@ export class DiscordPlatform {
     return channel;
   }
 
+  /** The channel, if the bot may put this text in it now. */
+  accepts(id: string, content: string): FakeChannel {
+    this.permits(id, content);
+    return this.writable(id);
+  }
+
+  /** Throws when the rules of the channel's server forbid a text. */
+  permits(id: string, content: string): void {
+    if (this.channel(id).forbids?.test(content) === true)
+      throw new Refusal(400, 200_000, 'Message was blocked by automatic moderation');
+  }
+
+  /** Throws when a message over an hour old was edited too often: how often is not documented. */
+  allowEdit(message: FakeMessage): void {
+    if (this.now() - message.at <= OLD_MESSAGE_MS) return;
+    const edits = (this.#oldEdits.get(message.id) ?? []).filter((at) => this.now() - at < OLD_EDIT_WAIT_MS);
+    if (edits.length >= OLD_EDITS)
+      throw new Refusal(429, 30_046, TOO_MANY_OLD_EDITS, undefined, OLD_EDIT_WAIT_MS);
+    this.#oldEdits.set(message.id, [...edits, this.now()]);
+  }
+
   message(channelId: string, id: string): FakeMessage {
     const found = this.messages.get(channelId)?.find((message) => message.id === id);
     if (found === undefined) throw new Refusal(404, 10_008, 'Unknown Message');
@@ -149,9 +194,11 @@ export class DiscordPlatform {
       flags: 0,
       buttons: [],
       history: [content],
+      historyAt: [performance.now()],
       mentions: [],
       pings: [],
       attachments: [],
+      reactions: [],
       ...more,
     };
     this.messages.get(channelId)?.push(message);
@@ -162,6 +209,16 @@ export class DiscordPlatform {
     message.content = content;
     message.flags &= ~FLAG_LOADING;
     message.history.push(content);
+    message.historyAt.push(performance.now());
+  }
+
+  remove(message: FakeMessage): void {
+    const kept = this.messages.get(message.channelId)?.filter((other) => other !== message);
+    this.messages.set(message.channelId, kept ?? []);
+  }
+
+  isRemoved(message: FakeMessage): boolean {
+    return this.messages.get(message.channelId)?.includes(message) !== true;
   }
 
   /** The message an earlier create with this nonce made, while the platform remembers it. */
@@ -176,13 +233,14 @@ export class DiscordPlatform {
 
   addInteraction(channelId: string, user: FakePerson, under?: FakeMessage): FakeInteraction {
     const token = `aW50ZXJhY3Rpb246${randomBytes(60).toString('base64url')}`;
-    const interaction = { id: this.newId(), token, at: this.now(), channelId, user, ...(under && { under }) };
+    const more = { replies: [], ...(under && { under }) };
+    const interaction = { id: this.newId(), token, at: this.now(), channelId, user, ...more };
     this.interactions.set(token, interaction);
     return interaction;
   }
 }
 
-function personJson(person: FakePerson): object {
+export function personJson(person: FakePerson): object {
   return {
     id: person.id,
     username: person.name.toLowerCase(),
@@ -195,23 +253,15 @@ function personJson(person: FakePerson): object {
 
 /** A message as REST and the gateway show it. `guild_id` and `member` come only over the gateway. */
 export function messageJson(message: FakeMessage): object {
-  const reply = message.replyTo;
+  const { replyTo: reply, forwards } = message;
   return {
     id: message.id,
     channel_id: message.channelId,
     author: personJson(message.author),
-    content: message.content,
-    timestamp: new Date(message.at).toISOString(),
-    edited_timestamp: null,
+    ...writtenJson(message),
     tts: false,
     mention_everyone: false,
-    mentions: message.mentions.map(personJson),
-    mention_roles: [],
-    attachments: message.attachments,
-    embeds: [],
     pinned: false,
-    type: message.type,
-    flags: message.flags,
     ...(message.webhookId === undefined ? {} : { webhook_id: message.webhookId }),
     ...(reply === undefined
       ? {}
@@ -219,10 +269,30 @@ export function messageJson(message: FakeMessage): object {
           message_reference: { type: 0, channel_id: message.channelId, message_id: reply.id },
           referenced_message: messageJson(reply),
         }),
+    ...(forwards === undefined
+      ? {}
+      : {
+          message_reference: { type: 1, channel_id: forwards.channelId, message_id: forwards.id },
+          message_snapshots: [{ message: writtenJson(forwards) }],
+        }),
   };
 }
 
-export { personJson };
+/** What a message says: all that is shown of one that was forwarded, which does not tell who wrote it. */
+function writtenJson(message: FakeMessage): object {
+  return {
+    content: message.content,
+    timestamp: new Date(message.at).toISOString(),
+    edited_timestamp: null,
+    mentions: message.mentions.map(personJson),
+    mention_roles: [],
+    attachments: message.attachments,
+    embeds: [],
+    type: message.type,
+    flags: message.flags,
+    ...message.fields,
+  };
+}
 
 /** A channel's description, as Discord gives it. */
 export function channelJson({ id, type, guildId, parentId }: FakeChannel): object {

@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Limits } from './limits.ts';
 import { ROUTES } from './routes.ts';
-import type { Call, Route } from './routes.ts';
+import type { Call, Route } from './route.ts';
 import { Refusal } from './platform.ts';
+import { readForm } from './uploads.ts';
 
 /** How the next call that matches fails. */
 export type Failure = {
@@ -21,13 +22,16 @@ export interface RestSettings {
   token: string;
   limits: Limits;
   /** What a route may use besides the data of its own call. */
-  shared(): Pick<Call, 'platform' | 'gatewayUrl' | 'startsLeft'>;
+  shared(): Pick<Call, 'platform' | 'gatewayUrl' | 'startsLeft' | 'applicationFlags'>;
 }
 
 const PATTERNS = ROUTES.map((route) => ({
   route,
   pattern: new RegExp(
-    `^${route.path.replaceAll('/:id', String.raw`/(\d{17,20})`).replaceAll('/:token', '/([^/]{40,})')}$`,
+    `^${route.path
+      .replaceAll('/:id', String.raw`/(\d{17,20})`)
+      .replaceAll('/:token', '/([^/]{40,})')
+      .replaceAll('/:emoji', '/([^/]+)')}$`,
   ),
 }));
 
@@ -35,6 +39,8 @@ export class FakeRest {
   readonly failures: Failure[] = [];
   /** "METHOD /path" of every call, in order. */
   readonly calls: string[] = [];
+  /** Set: the token was reset. */
+  revoked = false;
   readonly #settings: RestSettings;
 
   constructor(settings: RestSettings) {
@@ -79,24 +85,30 @@ export class FakeRest {
     response: ServerResponse,
     path: string,
     query: URLSearchParams,
-    body: string,
+    body: Buffer,
   ): object | undefined | 'limited' {
     const [route, ids] = findRoute(request.method ?? 'GET', path);
-    if (route.open !== true && request.headers.authorization !== `Bot ${this.#settings.token}`)
-      throw new Refusal(401, 0, '401: Unauthorized');
+    const isBot = !this.revoked && request.headers.authorization === `Bot ${this.#settings.token}`;
+    if (route.open !== true && !isBot) throw new Refusal(401, 0, '401: Unauthorized');
     if (this.#settings.limits.refuses(`${route.method} ${route.path}`, ids[0] ?? '', response))
       return 'limited';
-    const json = parseBody(body);
+    const type = request.headers['content-type'] ?? '';
+    const form = type.startsWith('multipart/') ? readForm(type, body) : undefined;
+    const json = parseBody(form?.json ?? body.toString('utf8'));
     const fields = typeof json === 'object' ? { ...json } : {};
-    return route.effect({ ...this.#settings.shared(), ids, query, json, body: fields });
+    const files = form?.files ?? new Map();
+    return route.effect({ ...this.#settings.shared(), ids, query, json, body: fields, files });
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
     if (!(error instanceof Refusal)) throw error;
-    const { status, code, message, errors } = error;
-    if (status === 401 || status === 403) this.#settings.limits.invalid += 1;
+    const { status, code, message, errors, retryAfterMs } = error;
+    if (status === 401 || status === 403 || status === 429) this.#settings.limits.invalid += 1;
+    const seconds = retryAfterMs === undefined ? undefined : retryAfterMs / 1_000;
+    if (seconds !== undefined) response.setHeader('Retry-After', seconds);
     response.writeHead(status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ message, code, ...(errors === undefined ? {} : { errors }) }));
+    const limit = seconds === undefined ? {} : { retry_after: seconds, global: false };
+    response.end(JSON.stringify({ message, code, ...limit, ...(errors === undefined ? {} : { errors }) }));
   }
 
   #takeFailure(label: string): Failure | undefined {
@@ -124,8 +136,8 @@ function parseBody(body: string): unknown {
   }
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

@@ -1,49 +1,24 @@
 /** The REST calls of the fake Discord, each as strict as the platform's: a table of method, path and effect. */
 import { componentsOf } from './components.ts';
-import { contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
-import {
-  channelJson,
-  FLAG_EPHEMERAL,
-  FLAG_LOADING,
-  FLAG_SUPPRESS_EMBEDS,
-  messageJson,
-  Refusal,
-} from './platform.ts';
-import type { FakeInteraction, FakeMessage, DiscordPlatform } from './platform.ts';
-
-export interface Call {
-  platform: DiscordPlatform;
-  ids: string[];
-  query: URLSearchParams;
-  /** The JSON that came; `body` are its fields when it is an object. */
-  json: unknown;
-  body: Record<string, unknown>;
-  gatewayUrl: string;
-  startsLeft: number;
-}
-
-/** A route's answer: JSON with status 200, or nothing with 204. */
-type Effect = (call: Call) => object | undefined;
-
-export interface Route {
-  method: string;
-  /** `:id` stands for a snowflake, `:token` for an interaction's token. */
-  path: string;
-  /** Calls with an interaction token in their path need no bot token. */
-  open?: boolean;
-  effect: Effect;
-}
+import { captionOf, contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
+import { channelJson, FLAG_SUPPRESS_EMBEDS, messageJson, Refusal } from './platform.ts';
+import type { FakeMessage, DiscordPlatform } from './platform.ts';
+import { INTERACTION_ROUTES } from './interaction-routes.ts';
+import type { Call, Route } from './route.ts';
+import { attachmentsOf, FLAG_VOICE_MESSAGE } from './uploads.ts';
 
 const MAX_NONCE = 25;
-const INTERACTION_ANSWER_MS = 3_000;
-const INTERACTION_TOKEN_MS = 15 * 60_000;
 
 export const ROUTES: Route[] = [
   { method: 'GET', path: '/users/@me', effect: ({ platform }) => botJson(platform) },
   {
     method: 'GET',
     path: '/applications/@me',
-    effect: ({ platform }) => ({ id: platform.applicationId, name: 'Parley' }),
+    effect: ({ platform, applicationFlags: flags }) => ({
+      id: platform.applicationId,
+      name: 'Parley',
+      flags,
+    }),
   },
   {
     method: 'GET',
@@ -53,7 +28,7 @@ export const ROUTES: Route[] = [
       shards: 1,
       session_start_limit: {
         total: 1_000,
-        remaining: startsLeft,
+        remaining: Math.max(0, startsLeft),
         reset_after: 86_400_000,
         max_concurrency: 1,
       },
@@ -67,8 +42,14 @@ export const ROUTES: Route[] = [
     effect: ({ platform, ids: [id = ''] }) => channelJson(platform.channel(id)),
   },
   { method: 'GET', path: '/channels/:id/messages', effect: history },
+  {
+    method: 'GET',
+    path: '/channels/:id/messages/:id',
+    effect: ({ platform, ids: [channelId = '', id = ''] }) => messageJson(platform.message(channelId, id)),
+  },
   { method: 'POST', path: '/channels/:id/messages', effect: createMessage },
   { method: 'PATCH', path: '/channels/:id/messages/:id', effect: editMessage },
+  { method: 'DELETE', path: '/channels/:id/messages/:id', effect: deleteMessage },
   {
     method: 'POST',
     path: '/channels/:id/typing',
@@ -77,16 +58,9 @@ export const ROUTES: Route[] = [
       return undefined;
     },
   },
+  { method: 'PUT', path: '/channels/:id/messages/:id/reactions/:emoji/@me', effect: react },
   { method: 'POST', path: '/users/@me/channels', effect: openDm },
-  { method: 'POST', path: '/interactions/:id/:token/callback', open: true, effect: answerInteraction },
-  {
-    method: 'GET',
-    path: '/webhooks/:id/:token/messages/@original',
-    open: true,
-    effect: (call) => messageJson(original(call)),
-  },
-  { method: 'PATCH', path: '/webhooks/:id/:token/messages/@original', open: true, effect: editOriginal },
-  { method: 'POST', path: '/webhooks/:id/:token', open: true, effect: followUp },
+  ...INTERACTION_ROUTES,
 ];
 
 function botJson({ bot }: DiscordPlatform): object {
@@ -100,10 +74,10 @@ function botJson({ bot }: DiscordPlatform): object {
   };
 }
 
-function createMessage({ platform, ids: [channelId = ''], body }: Call): object {
-  platform.writable(channelId);
-  const content = contentOf(body);
-  const flags = flagsOf(body, FLAG_SUPPRESS_EMBEDS);
+function createMessage({ platform, ids: [channelId = ''], body, files }: Call): object {
+  const content = captionOf(body, files.size > 0);
+  platform.accepts(channelId, content);
+  const flags = flagsOf(body, FLAG_SUPPRESS_EMBEDS | FLAG_VOICE_MESSAGE);
   const { nonce } = body;
   if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length > MAX_NONCE))
     throw invalidForm('nonce', 'NONCE_TYPE_TOO_LONG', `Must be ${MAX_NONCE} or fewer in length.`);
@@ -114,6 +88,8 @@ function createMessage({ platform, ids: [channelId = ''], body }: Call): object 
   const replyTo = referenced(platform, channelId, body.message_reference);
   const message = platform.add(channelId, platform.bot, content, {
     flags,
+    attachments: attachmentsOf(platform, body, files),
+    files: [...files.values()],
     buttons: componentsOf(body) ?? [],
     pings: pingsOf(content, body),
     ...(replyTo === undefined ? {} : { replyTo }),
@@ -141,17 +117,36 @@ function referenced(
 }
 
 function editMessage({ platform, ids: [channelId = '', id = ''], body }: Call): object {
-  platform.writable(channelId);
+  platform.accepts(channelId, contentOf(body));
   const message = platform.message(channelId, id);
   if (message.author.id !== platform.bot.id)
     throw new Refusal(403, 50_005, 'Cannot edit a message authored by another user');
   if (message.onlyFor !== undefined) throw new Refusal(404, 10_008, 'Unknown Message');
   flagsOf(body, FLAG_SUPPRESS_EMBEDS);
   const buttons = componentsOf(body);
+  platform.allowEdit(message);
   platform.change(message, contentOf(body));
   message.buttons = buttons ?? message.buttons;
   message.pings.push(...pingsOf(message.content, body));
   return messageJson(message);
+}
+
+function deleteMessage({ platform, ids: [channelId = '', id = ''] }: Call): undefined {
+  platform.channel(channelId);
+  const message = platform.message(channelId, id);
+  if (message.author.id !== platform.bot.id) throw new Refusal(403, 50_013, 'Missing Permissions');
+  if (message.onlyFor !== undefined) throw new Refusal(404, 10_008, 'Unknown Message');
+  platform.remove(message);
+  return undefined;
+}
+
+function react({ platform, ids: [channelId = '', id = '', emoji = ''] }: Call): undefined {
+  if (platform.channel(channelId).noReactions === true) throw new Refusal(403, 50_013, 'Missing Permissions');
+  const { reactions } = platform.message(channelId, id);
+  const sign = decodeURIComponent(emoji);
+  if (!/^\p{Extended_Pictographic}/u.test(sign)) throw new Refusal(400, 10_014, 'Unknown Emoji');
+  if (!reactions.includes(sign)) reactions.push(sign);
+  return undefined;
 }
 
 function history({ platform, ids: [channelId = ''], query }: Call): object {
@@ -191,75 +186,4 @@ function overwriteCommands({ platform, json }: Call): object {
   });
   platform.commandWrites += 1;
   return platform.commands;
-}
-
-function answerInteraction({ platform, ids: [id = ''], body }: Call): undefined {
-  const interaction = [...platform.interactions.values()].find((one) => one.id === id);
-  if (interaction === undefined) throw new Refusal(404, 10_062, 'Unknown interaction');
-  if (interaction.message !== undefined)
-    throw new Refusal(400, 40_060, 'Interaction has already been acknowledged.');
-  if (platform.now() - interaction.at > INTERACTION_ANSWER_MS)
-    throw new Refusal(404, 10_062, 'Unknown interaction');
-  const data: Record<string, unknown> = typeof body.data === 'object' ? { ...body.data } : {};
-  componentsOf(data);
-  const flags = flagsOf(data, FLAG_EPHEMERAL | FLAG_SUPPRESS_EMBEDS);
-  // Only a press can be acknowledged silently (6), or by changing the message with the button (7).
-  if (body.type === 6 && interaction.under !== undefined) {
-    interaction.message = interaction.under;
-    return undefined;
-  }
-  if (body.type !== 4 && body.type !== 5)
-    throw invalidForm('type', 'BASE_TYPE_CHOICES', 'Value must be one of (4, 5).');
-  interaction.message = speak(platform, interaction, body.type === 5 ? '' : contentOf(data), {
-    flags: body.type === 5 ? flags | FLAG_LOADING : flags,
-    pings: pingsOf(typeof data.content === 'string' ? data.content : '', data),
-  });
-  return undefined;
-}
-
-/** A message of the bot through an interaction's webhook. */
-function speak(
-  platform: DiscordPlatform,
-  interaction: FakeInteraction,
-  content: string,
-  more: Partial<FakeMessage> & { flags: number },
-): FakeMessage {
-  const hidden = (more.flags & FLAG_EPHEMERAL) !== 0;
-  return platform.add(interaction.channelId, platform.bot, content, {
-    ...more,
-    type: 20,
-    webhookId: platform.applicationId,
-    ...(hidden ? { onlyFor: interaction.user.id } : {}),
-  });
-}
-
-/** The interaction behind a webhook call, while its token lives. */
-function alive({ platform, ids: [, token = ''] }: Call): FakeInteraction {
-  const interaction = platform.interactions.get(token);
-  if (interaction?.message === undefined) throw new Refusal(404, 10_015, 'Unknown Webhook');
-  if (platform.now() - interaction.at > INTERACTION_TOKEN_MS)
-    throw new Refusal(401, 50_027, 'Invalid Webhook Token');
-  return interaction;
-}
-
-function original(call: Call): FakeMessage {
-  const { message } = alive(call);
-  if (message === undefined) throw new Refusal(404, 10_008, 'Unknown Message');
-  return message;
-}
-
-function editOriginal(call: Call): object {
-  const message = original(call);
-  flagsOf(call.body, FLAG_SUPPRESS_EMBEDS);
-  call.platform.change(message, contentOf(call.body));
-  message.pings.push(...pingsOf(message.content, call.body));
-  return messageJson(message);
-}
-
-function followUp(call: Call): object {
-  const flags = flagsOf(call.body, FLAG_EPHEMERAL | FLAG_SUPPRESS_EMBEDS);
-  const content = contentOf(call.body);
-  return messageJson(
-    speak(call.platform, alive(call), content, { flags, pings: pingsOf(content, call.body) }),
-  );
 }

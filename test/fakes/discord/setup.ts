@@ -1,6 +1,7 @@
 /** The Discord channel in front of a fake Discord, and a gateway that only records: shared by the channel's tests. */
 import pino from 'pino';
 import { create } from '../../../channels/discord/index.ts';
+import type { DiscordTiming } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -8,7 +9,7 @@ import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
-import type { SessionRecord } from '../../../src/contracts/records.ts';
+import { MemoryConnections } from '../connections.ts';
 import { FakeDiscord } from './discord.ts';
 import type { FakeDiscordOptions } from './discord.ts';
 
@@ -25,14 +26,23 @@ const COMMANDS: readonly CommandListing[] = [
 
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
+interface SetupOptions {
+  token?: string;
+  now?: () => number;
+  apiRoot?: string;
+  timing?: Partial<DiscordTiming>;
+}
+
 export class DiscordSetup {
   readonly discord: FakeDiscord;
-  readonly channel: Channel;
+  channel: Channel;
+  /** What the store keeps of the connection. */
+  readonly connections = new MemoryConnections();
   readonly received: InboundMessage[] = [];
   /** Lines of the channel's log. */
   readonly log: string[] = [];
-  /** Sessions the gateway knows from before. */
-  sessions: SessionRecord[] = [];
+  /** Channels of servers in which the bot answers. */
+  groups: string[] = [];
   /** The gateway's receipt for each message. */
   verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
   readonly receive: Receive = async (message) => {
@@ -40,29 +50,37 @@ export class DiscordSetup {
     return await this.verdict(message);
   };
 
-  private constructor(discord: FakeDiscord, config: { token?: string; now?: () => number }) {
+  readonly #options: SetupOptions;
+
+  private constructor(discord: FakeDiscord, options: SetupOptions) {
     this.discord = discord;
-    this.channel = create(
-      {
-        token: config.token ?? discord.token,
-        apiRoot: discord.apiRoot,
-        ...manifest.settings.parse({}),
-      },
+    this.#options = options;
+    this.channel = this.#create();
+  }
+
+  #create(): Channel {
+    const { token = this.discord.token, apiRoot = this.discord.apiRoot, timing, now } = this.#options;
+    return create(
+      { token, apiRoot, ...manifest.settings.parse({}) },
       {
         log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
-        gateway: { sessions: () => Promise.resolve(this.sessions), commands: COMMANDS },
+        connections: this.connections,
+        gateway: { groups: () => Promise.resolve(this.groups), commands: COMMANDS },
       },
       {
         identifySpacingMs: 20,
         retryBaseMs: 10,
         closeMs: 200,
         deferAfterMs: 200,
-        ...(config.now === undefined ? {} : { now: config.now }),
+        saveEveryMs: 5,
+        historySpacingMs: 0,
+        ...(now === undefined ? {} : { now }),
+        ...timing,
       },
     );
   }
 
-  static async open(options: FakeDiscordOptions & { token?: string } = {}): Promise<DiscordSetup> {
+  static async open(options: FakeDiscordOptions & SetupOptions = {}): Promise<DiscordSetup> {
     return new DiscordSetup(await FakeDiscord.open({ identifySpacingMs: 15, ...options }), options);
   }
 
@@ -72,6 +90,19 @@ export class DiscordSetup {
 
   async start(): Promise<void> {
     await this.channel.start(this.receive);
+  }
+
+  /** Stops the channel, and starts another one on the same store, as a restart or another node does. */
+  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+    await this.channel.stop();
+    meanwhile();
+    this.replace();
+    await this.start();
+  }
+
+  /** Another channel on the same store; the one before must have been stopped. */
+  replace(): void {
+    this.channel = this.#create();
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,18 @@
 /** A fake channel with the strictness of real platforms: hidden limits, lost answers, and the messages a user sees. */
 import type { Root } from 'mdast';
-import type { Capabilities, Channel, OutboundPart, Rendered } from '../../../src/contracts/channel.ts';
+import type {
+  Capabilities,
+  Channel,
+  OutboundFile,
+  OutboundPart,
+  Rendered,
+} from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../../src/contracts/message.ts';
+import { steadyRates } from '../../../src/contracts/delivery.ts';
+import type { RateLimits } from '../../../src/contracts/delivery.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
 
@@ -13,7 +21,11 @@ export interface HiddenLimits {
   /** Minimum time between two calls in a chat. */
   chatIntervalMs(chatId: string): number;
   /** Maximum calls of the whole bot in any second. */
-  callsPerSecond(): number;
+  callsPerSecond(nowMs: number): number;
+  /** The pause that a refusal of the whole bot's rate asks for; a second by default. */
+  retryAfterMs?: number;
+  /** Such a refusal is one of every call until the pause is over. */
+  bansBot?: boolean;
 }
 
 export interface FakeChannelOptions {
@@ -21,41 +33,57 @@ export interface FakeChannelOptions {
   name?: string;
   maxLength?: number;
   editIntervalMs?: number;
+  /** Instead of `editIntervalMs`. */
+  rates?: RateLimits;
   edit?: boolean;
+  /** Own messages can be taken away; default true. */
+  delete?: boolean;
   typing?: boolean;
+  /** It takes files; the largest, in bytes. */
+  maxFileBytes?: number;
   limits?: HiddenLimits;
-  /** How long the platform takes to answer. */
+  /** Time to an answer. */
   latencyMs?: number;
   /** Answers a repeated nonce with the first message, as Discord does. */
   dedupes?: boolean;
 }
 
-interface Shown {
+interface Shown extends Pick<Place, 'chatId' | 'threadId'> {
   id: string;
-  chatId: string;
-  threadId: string | undefined;
   text: string;
   nonce: string;
   buttons: string[];
 }
 
+type CallKind = 'send' | 'edit' | 'delete' | 'typing';
+
 /** The failure of a later call. `lost`: the call is done, but its answer never arrives. */
 type Failure = {
+  /** Only a call of this kind; default any but `typing`. */
+  kind?: CallKind;
   code: ChannelErrorCode;
   retryAfterMs?: number;
   movedTo?: string;
   global?: boolean;
+  /** Default: as the code usually is. */
+  retryable?: boolean;
   lost?: boolean;
 };
+
+/** Codes of failures that pass, as the real channels mark them. */
+const RETRYABLE: readonly ChannelErrorCode[] = ['rate_limited', 'unavailable', 'conflict', 'outcome_unknown'];
 
 export class FakeChannel implements Channel {
   readonly name: string;
   readonly capabilities: Capabilities;
-  readonly edit?: (sent: SentMessage, part: OutboundPart) => Promise<void>;
+  readonly edit?: (sent: SentMessage, part: OutboundPart) => Promise<SentMessage>;
+  readonly delete?: (sent: SentMessage, place: Place) => Promise<void>;
   readonly typing?: (place: Place) => Promise<void>;
+  readonly sendFile?: (file: OutboundFile) => Promise<SentMessage>;
   /** Every call answered, in order. */
-  readonly calls: { kind: 'send' | 'edit' | 'typing'; chatId: string; at: number; part?: OutboundPart }[] =
-    [];
+  readonly calls: { kind: CallKind; chatId: string; at: number; part?: OutboundPart }[] = [];
+  /** Every call fails with this while it is set. */
+  outage: Failure | undefined;
   refused = 0;
   /** Calls made before the pause of an earlier refusal had passed. */
   early = 0;
@@ -67,6 +95,7 @@ export class FakeChannel implements Channel {
   readonly #chatCalls = new Map<string, number>();
   readonly #pausedUntil = new Map<string, number>();
   #recent: number[] = [];
+  #bannedUntil = 0;
   #gate: Promise<void> | undefined;
 
   constructor(options: FakeChannelOptions) {
@@ -76,23 +105,37 @@ export class FakeChannel implements Channel {
       maxLength = 500,
       editIntervalMs = 1_000,
       edit = true,
+      delete: deletes = true,
       typing = true,
+      maxFileBytes = 0,
     } = options;
     this.#options = options;
     this.name = name;
     this.capabilities = {
       edit,
+      delete: deletes,
       draft: false,
       typing,
       reactions: false,
       buttons: true,
-      media: false,
+      media: maxFileBytes > 0,
+      maxFileBytes,
+      maxCaption: maxFileBytes > 0 ? 100 : 0,
       threads: true,
       maxLength,
-      editIntervalMs: () => editIntervalMs,
+      rates: options.rates ?? steadyRates({ callsPerSecond: 25, editIntervalMs }),
       typingMs: 5_000,
     };
-    if (edit) this.edit = (sent, part) => this.#edit(sent, part);
+    if (edit)
+      this.edit = async (sent, part) => {
+        const { message, told } = sent.metadata ?? {};
+        await this.#edit(message === undefined ? sent : { id: message }, part);
+        return message === undefined || told === message
+          ? sent
+          : { ...sent, metadata: { message, told: message } };
+      };
+    if (deletes) this.delete = (sent, { chatId }) => this.#delete(sent, chatId);
+    if (maxFileBytes > 0) this.sendFile = (file) => this.#sendFile(file);
     if (typing) this.typing = async ({ chatId }) => void (await this.#call('typing', chatId));
   }
 
@@ -116,13 +159,23 @@ export class FakeChannel implements Channel {
     const failure = await this.#call('send', part.chatId, part);
     const again = this.#messages.find((message) => message.nonce === part.nonce);
     const id = this.#options.dedupes === true && again !== undefined ? again.id : `m${++this.#ids}`;
-    if (id !== again?.id) {
-      const { chatId, threadId, nonce } = part;
-      this.#messages.push({ id, chatId, threadId, nonce, text: '', buttons: [] });
-      this.#write(id, part);
-    }
+    const { chatId, threadId, nonce } = part;
+    if (id !== again?.id) this.#messages.push({ id, chatId, threadId, nonce, text: '', buttons: [] });
+    this.#write(id, part);
     if (failure?.lost === true) throw new ChannelError('outcome_unknown', 'The answer was lost.');
     return { id };
+  }
+
+  async #sendFile(file: OutboundFile): Promise<SentMessage> {
+    const failure = await this.#call('send', file.chatId);
+    const { chatId, threadId, nonce, name, kind, caption, bytes } = file;
+    if (bytes > this.capabilities.maxFileBytes) throw new ChannelError('rejected', 'the file is too large');
+    const again = this.#messages.find((message) => message.nonce === nonce);
+    if (this.#options.dedupes === true && again) return { id: again.id };
+    const text = `[${kind} ${name}] ${caption?.text ?? ''}`.trimEnd();
+    this.#messages.push({ id: `m${++this.#ids}`, chatId, threadId, nonce, text, buttons: [] });
+    if (failure?.lost === true) throw new ChannelError('outcome_unknown', 'The answer was lost.');
+    return { id: `m${this.#ids}` };
   }
 
   /** What the user sees in a chat, oldest first. */
@@ -135,9 +188,16 @@ export class FakeChannel implements Channel {
     return this.#messages.filter((message) => message.chatId === chatId).map((message) => message.buttons);
   }
 
-  /** Makes the next sends and edits fail with these, in order. */
+  /** Makes the next sends, edits and deletions fail with these, in order. */
   failure(...failures: Failure[]): void {
     this.#failures.push(...failures);
+  }
+
+  /** A reply that the platform shows already, but whose id it tells only with the first edit. */
+  deferred(chatId: string): SentMessage {
+    const id = `m${++this.#ids}`;
+    this.#messages.push({ id, chatId, threadId: undefined, nonce: '', text: 'thinking', buttons: [] });
+    return { id: 'deferred', metadata: { message: id } };
   }
 
   /** The user deletes a message. */
@@ -155,7 +215,7 @@ export class FakeChannel implements Channel {
     };
   }
 
-  count(kind: 'send' | 'edit' | 'typing'): number {
+  count(kind: CallKind): number {
     return this.calls.filter((call) => call.kind === kind).length;
   }
 
@@ -164,6 +224,11 @@ export class FakeChannel implements Channel {
     if (!this.#messages.some((message) => message.id === sent.id))
       throw new ChannelError('message_gone', 'message to edit not found');
     this.#write(sent.id, part);
+  }
+
+  async #delete(sent: SentMessage, chatId: string): Promise<void> {
+    await this.#call('delete', chatId);
+    this.#messages = this.#messages.filter((message) => message.id !== sent.id || message.chatId !== chatId);
   }
 
   #write(id: string, part: OutboundPart): void {
@@ -178,11 +243,7 @@ export class FakeChannel implements Channel {
   }
 
   /** Allows one call at a time in a chat, checks the limits, and applies the next failure. */
-  async #call(
-    kind: 'send' | 'edit' | 'typing',
-    chatId: string,
-    part?: OutboundPart,
-  ): Promise<Failure | undefined> {
+  async #call(kind: CallKind, chatId: string, part?: OutboundPart): Promise<Failure | undefined> {
     const key = `${kind === 'typing' ? 'typing' : 'text'}:${chatId}`;
     if (this.#inFlight.has(key)) throw new Error(`two calls at once in ${chatId}`);
     this.#inFlight.add(key);
@@ -192,12 +253,18 @@ export class FakeChannel implements Channel {
       await this.#gate;
       this.#limit(kind, chatId, at);
       this.calls.push({ kind, chatId, at, ...(part === undefined ? {} : { part }) });
-      const failure = kind === 'typing' ? undefined : this.#failures.shift();
+      if (this.outage !== undefined) throw this.#refusal(chatId, this.outage);
+      const failure = this.#takeFailure(kind);
       if (failure === undefined || failure.lost === true) return failure;
       throw this.#refusal(chatId, failure);
     } finally {
       this.#inFlight.delete(key);
     }
+  }
+
+  #takeFailure(kind: CallKind): Failure | undefined {
+    const index = this.#failures.findIndex((failure) => (failure.kind ?? kind) === kind);
+    return kind === 'typing' || index < 0 ? undefined : this.#failures.splice(index, 1)[0];
   }
 
   #limit(kind: string, chatId: string, at: number): void {
@@ -209,18 +276,24 @@ export class FakeChannel implements Channel {
     const waitMs = limits.chatIntervalMs(chatId) - gap;
     if (kind !== 'typing' && waitMs > 0)
       throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: waitMs });
-    if (this.#recent.length >= limits.callsPerSecond())
-      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: 1_000 });
+    const pauseMs = limits.retryAfterMs ?? 1_000;
+    if (at < this.#bannedUntil)
+      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: this.#bannedUntil - at });
+    if (this.#recent.length >= limits.callsPerSecond(at)) {
+      if (limits.bansBot === true) this.#bannedUntil = at + pauseMs;
+      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: pauseMs });
+    }
     this.#recent.push(at);
     if (kind !== 'typing') this.#chatCalls.set(chatId, at);
   }
 
   #refusal(chatId: string, failure: Failure): ChannelError {
-    const { code, ...details } = failure;
+    const { code, kind: _kind, ...details } = failure;
     if (code === 'rate_limited') {
       this.refused++;
       this.#pausedUntil.set(chatId, this.#options.clock.monotonicMs() + (failure.retryAfterMs ?? 0));
     }
-    return new ChannelError(code, `the platform says ${code}`, details);
+    const retryable = RETRYABLE.includes(code);
+    return new ChannelError(code, `the platform says ${code}`, { retryable, ...details });
   }
 }

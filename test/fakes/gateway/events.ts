@@ -1,5 +1,6 @@
 /** The event bus of the fake gateway: gapless numbers per session, and every event kept for readers that reconnect. */
 import type { EventListener } from '../../../src/contracts/bus.ts';
+import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 
@@ -21,6 +22,11 @@ export class FakeEvents {
     const last = ring.at(-1);
     if (last === undefined || last.type === 'turn_ended') return { events: [] };
     return { events: ring.filter((event) => event.turnId === last.turnId) };
+  }
+
+  lastEventId(key: SessionKey): string {
+    const kept = this.#ringOf(key).length;
+    return kept === 0 ? FIRST_EVENT_ID : `1-${kept}`;
   }
 
   /** Calls every matching listener; with `turnId` the event is numbered and kept. */

@@ -1,85 +1,73 @@
 /** The gateway API for tests of channels: sessions, turns and events in memory, with the checks of the real one. */
 import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
-import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, StatelessRequest, TurnStatus } from '../../../src/contracts/gateway-api.ts';
-import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
-import type { PlanRecord } from '../../../src/contracts/plan-store.ts';
+import { noPlans } from './shown-plans.ts';
+import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import type { ChatChunk } from '../../../src/contracts/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../../src/contracts/records.ts';
-import { echoCompletion } from '../echo-completion.ts';
+import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
+import { echoCompletion, fakeEmbed } from '../echo-completion.ts';
+import { listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
+import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
-import { mayRead, refused, seqOf } from './session.ts';
+import { attachmentsOf, fakeFileApi } from './files.ts';
+import { mayRead, refused, repeatOf } from './session.ts';
 import type { FakeSession } from './session.ts';
 import { fakeScheduleApi } from '../schedules.ts';
-import { FakeTurn, USAGE } from './turn.ts';
+import { FakeTurn } from './turn.ts';
 import { fakeUsage } from '../usage.ts';
-
-/** `Authorization` values of an owner and of two users with the scope `chat`. */
-export const ADMIN = 'Bearer admin-token-of-the-owner';
-export const CHAT = 'Bearer chat-token-of-a-friend';
-export const OTHER = 'Bearer chat-token-of-a-stranger';
 
 const MAX_PENDING = 5;
 const MAX_TEXT = 32_000;
 const MODES = ['planner', 'agentic', 'teacher'] as const;
+
+export { ADMIN, CHAT, OTHER } from './callers.ts';
 
 /** What a turn does when it starts. */
 export type Script = (turn: FakeTurn) => void | Promise<void>;
 
 /** The fake gateway; `script` decides what it does with a message. */
 export class FakeGateway implements GatewayApi {
-  readonly tokens = new Map<string, Caller>([
-    [ADMIN, { tokenId: 'admin', scopes: ['admin', 'chat'] }],
-    [CHAT, { tokenId: 'friend', scopes: ['chat'] }],
-    [OTHER, { tokenId: 'stranger', scopes: ['chat'] }],
-  ]);
+  readonly tokens = knownCallers();
   readonly schedules = fakeScheduleApi();
   readonly usage = fakeUsage;
   readonly turns = new Map<string, FakeTurn>();
   /** The newest plans, by session. */
-  readonly plans = new Map<SessionKey, PlanRecord>();
+  readonly newestPlans = new Map<SessionKey, PlanRecord>();
+  plans: GatewayApi['plans'] = noPlans;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
+  groups: GatewayApi['groups'] = async () => [];
+  answerTools: GatewayApi['answerTools'] = async () => undefined;
+  checkOptions: GatewayApi['checkOptions'] = async () => undefined;
+  readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
-  readonly commands: CommandListing[] = [
-    { name: 'stop', description: 'Stop the running answer and drop queued messages' },
-    { name: 'new', description: 'Start a fresh conversation' },
-    { name: 'status', description: 'What is running and what waits' },
-    {
-      name: 'mode',
-      description: 'How plans are followed here',
-      argument: { name: 'mode', description: 'Which', required: false },
-    },
-    { name: 'help', description: 'This list' },
-  ];
+  readonly commands = COMMANDS;
+  readonly commandsFor = commandsFor;
   script: Script = (turn) => {
     turn.say('You said: ', turn.message.content);
     turn.end();
   };
   completion: (request: StatelessRequest, signal: AbortSignal) => AsyncIterable<ChatChunk> = echoCompletion;
-  report: HealthReport = {
-    ready: true,
-    store: 'up',
-    model: { state: 'up' },
-    channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'up', label: 'Telegram' } },
-    profiles: { state: 'up' },
-    pending: 0,
-    running: 0,
-    version: '0.1.0',
-    demo: false,
-  };
+  report = structuredClone(READY);
+  turnConcurrency = 256;
   /** Makes every call that needs the store fail. */
   storeDown = false;
+  /** Number of calls of `newestOwnMessage`: repeated requests. */
+  repeats = 0;
   /** Number of calls of `authenticate`. */
   authentications = 0;
   readonly events = new FakeEvents();
+  readonly files = fakeFileApi({
+    visible: (caller, key) => this.session(caller, key),
+    make: async ({ tokenId }, key) => this.#sessions.has(key) || this.addSession(key, tokenId),
+  });
   readonly #sessions = new Map<SessionKey, FakeSession>();
   #turnIds = 0;
   #clock = Date.now();
@@ -91,20 +79,19 @@ export class FakeGateway implements GatewayApi {
     const known = this.#sessions.get(key);
     if (known !== undefined && options.caller && !mayRead(known.record, options.caller))
       return refused('denied', 'No.');
-    if (message.content.trim() === '') return refused('empty', 'The message is empty.');
+    if (message.content.trim() === '' && message.media.length === 0)
+      return refused('empty', 'The message is empty.');
     if (message.content.length > MAX_TEXT) return refused('too_large', `At most ${MAX_TEXT} characters.`);
     if (message.content === '/status') return { kind: 'handled', reply: 'All is well.' };
     const session = known ?? this.addSession(key, owner);
-    const repeated = [...this.turns.values()].find(
-      (turn) => turn.message.id === message.id && turn.message.chatId === message.chatId,
-    );
-    if (repeated !== undefined)
-      return { kind: 'duplicate', turnId: repeated.id, seq: seqOf(session, repeated.id) };
+    const repeated = repeatOf(message, [...this.turns.values()], session);
+    if (repeated !== undefined) return repeated;
     if (session.queue.length >= MAX_PENDING)
       return refused('queue_full', `${MAX_PENDING} messages wait already.`);
     const turn = new FakeTurn(this, key, `turn-${(this.#turnIds += 1)}`, message, options);
     this.turns.set(turn.id, turn);
     const row = this.commit(key, turn.id, 'user', message.content, false);
+    row.attachments = attachmentsOf(message.media);
     const position = session.queue.push(turn) - 1;
     this.events.emit(key, { type: 'message_received', content: message.content, seq: row.seq });
     if (position === 0) queueMicrotask(() => this.#begin(turn));
@@ -114,7 +101,23 @@ export class FakeGateway implements GatewayApi {
 
   authenticate(authorization: string | undefined): Promise<Caller | undefined> {
     this.authentications += 1;
-    return Promise.resolve(this.tokens.get(authorization ?? ''));
+    // The scheme is read in any case.
+    return Promise.resolve(this.tokens.get((authorization ?? '').replace(/^bearer /i, 'Bearer ')));
+  }
+
+  recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>> {
+    return Promise.resolve(validOf(this.tokens, authorizations));
+  }
+
+  async sessionCount({ tokenId }: Caller, limit: number): Promise<number> {
+    await this.#commitTime();
+    const own = [...this.#sessions.values()].filter(({ record }) => record.ownerTokenId === tokenId);
+    return Math.min(limit, own.length);
+  }
+
+  async unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>> {
+    await this.#commitTime();
+    return new Set(turnIds.filter((id) => ['queued', 'running'].includes(this.turns.get(id)?.state ?? '')));
   }
 
   async stop(caller: Caller, key: SessionKey): ReturnType<GatewayApi['stop']> {
@@ -164,12 +167,20 @@ export class FakeGateway implements GatewayApi {
 
   async deleteSession(caller: Caller, key: SessionKey): Promise<boolean> {
     await this.#commitTime();
-    return this.#visible(caller, key) !== undefined && this.#sessions.delete(key);
+    const session = this.#visible(caller, key);
+    if (session === undefined) return false;
+    const [running, ...waiting] = session.queue.splice(0);
+    running?.stopped.abort();
+    running?.end('stopped', '*(stopped)*');
+    this.#sessions.delete(key);
+    for (const turn of [running, ...waiting]) if (turn !== undefined) this.turns.delete(turn.id);
+    this.events.emit(key, { type: 'session_deleted' });
+    return true;
   }
 
   async plan(caller: Caller, key: SessionKey): ReturnType<GatewayApi['plan']> {
     await this.#commitTime();
-    const newest = this.plans.get(key);
+    const newest = this.newestPlans.get(key);
     return this.#visible(caller, key) && { newest, todos: [] };
   }
 
@@ -186,27 +197,13 @@ export class FakeGateway implements GatewayApi {
 
   async turn(turnId: string): Promise<TurnStatus | undefined> {
     await this.#commitTime();
-    const turn = this.turns.get(turnId);
-    if (turn === undefined) return undefined;
-    return {
-      state: turn.state,
-      reason: turn.reason,
-      final: turn.final,
-      usage: turn.state === 'done' ? USAGE : undefined,
-    };
+    return this.turns.get(turnId)?.status();
   }
 
-  models(): Promise<string[]> {
-    return Promise.resolve(['default', 'tiny:1b']);
-  }
-
-  resolveModel(model: string): Promise<{ profileId?: string; model?: string }> {
-    if (model === 'default') return Promise.resolve({});
-    if (model === 'tiny:1b') return Promise.resolve({ model });
-    return Promise.reject(
-      new GatewayError('unknown_model', `There is no model "${model}"; see GET /v1/models.`),
-    );
-  }
+  readonly models = listModels;
+  readonly resolveModel = resolveModel;
+  readonly metrics = metrics;
+  readonly settings = settings;
 
   complete(_caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk> {
     return this.completion(request, signal);
@@ -220,28 +217,26 @@ export class FakeGateway implements GatewayApi {
     return this.events.replay(key, lastEventId);
   }
 
-  health(): Promise<HealthReport> {
-    return Promise.resolve(this.report);
+  lastEventId(key: SessionKey): string {
+    return this.events.lastEventId(key);
   }
 
-  metrics(): Promise<string> {
-    return Promise.resolve('# TYPE parley_turns_total counter\nparley_turns_total 3\n');
+  async newestOwnMessage(caller: Caller, key: SessionKey): ReturnType<GatewayApi['newestOwnMessage']> {
+    this.repeats += 1;
+    await this.#commitTime();
+    const own = [...this.turns.values()].findLast(
+      ({ message }) => `http:${message.chatId}` === key && message.senderId === `token:${caller.tokenId}`,
+    );
+    if (own === undefined) return undefined;
+    const { content, timestamp } = own.message;
+    return { turnId: own.id, seq: 1, content, sentAt: timestamp };
   }
+
+  health = (): ReturnType<GatewayApi['health']> => Promise.resolve(this.report);
 
   // For tests.
-
   addSession(key: SessionKey, ownerTokenId?: string): FakeSession {
-    const now = new Date();
-    const record: SessionRecord = {
-      key,
-      profileId: 'default',
-      mode: 'planner',
-      queueMode: 'queue',
-      ownerTokenId,
-      createdAt: now,
-      updatedAt: now,
-      messageCount: 0,
-    };
+    const record = newRecord(key, ownerTokenId);
     const session: FakeSession = { record, messages: [], queue: [] };
     this.#sessions.set(key, session);
     return session;

@@ -6,7 +6,7 @@ import type { ChatChunk, ChatRequest } from '../../../src/contracts/provider.ts'
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
 import type { TestDatabases } from '../../database.ts';
-import { ReplayModel } from '../agent/replay-model.ts';
+import { ReplayProvider } from '../agent/replay-provider.ts';
 import { asks, says, ScriptedProvider } from '../agent/scripted-provider.ts';
 import type { ScriptStep } from '../agent/scripted-provider.ts';
 import { TurnScenario } from '../agent/turn-setup.ts';
@@ -42,17 +42,17 @@ export const only = (events: EventBody[], ...types: string[]): EventBody[] =>
   events.filter(({ type }) => types.includes(type));
 
 /** A model that plans when asked to; its answers depend only on the progress of the turn. */
-export class PlanningModel extends ReplayModel {
+export class PlanningModel extends ReplayProvider {
   planningCalls = 0;
   readonly #answers: readonly ScriptStep[];
 
   constructor(...answers: ScriptStep[]) {
-    super();
+    super({});
     this.#answers = answers;
   }
 
-  override streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> {
-    return new ScriptedProvider(this.#stepFor(request)).streamChat(request, signal);
+  override async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
+    yield* new ScriptedProvider(this.#stepFor(request)).streamChat(request, signal);
   }
 
   #stepFor({ messages, tools }: ChatRequest): ScriptStep {
@@ -67,9 +67,10 @@ export class PlanningModel extends ReplayModel {
       return says(plan);
     }
     const question = messages.findLastIndex(({ role }) => role === 'user');
-    const own = messages.slice(question).filter(({ role }) => role === 'assistant').length;
-    // The first of them is the plan.
-    const step = this.#answers[own - 1];
+    const own = messages
+      .slice(question)
+      .filter(({ role, content }) => role === 'assistant' && !content.startsWith('My plan.')).length;
+    const step = this.#answers[own];
     if (step === undefined) throw new Error(`The model has no answer ${own}.`);
     return step;
   }

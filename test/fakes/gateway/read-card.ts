@@ -26,6 +26,7 @@ const STATES: Record<string, PlanState> = {
   '⏸ Paused · ': 'paused',
   '✔ Completed · ': 'completed',
   '✖ Cancelled · ': 'cancelled',
+  '■ Ended · ': 'completed',
 };
 
 /** Parses a card. Throws when the text is none. */

@@ -1,7 +1,8 @@
 /** A session of the fake gateway. */
 import type { Caller } from '../../../src/contracts/access.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import type { MessageRecord, SessionRecord } from '../../../src/contracts/records.ts';
+import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import type { FakeTurn } from './turn.ts';
 
 export interface FakeSession {
@@ -14,8 +15,17 @@ export function mayRead(record: SessionRecord, caller: Caller): boolean {
   return caller.scopes.includes('admin') || record.ownerTokenId === caller.tokenId;
 }
 
-export function seqOf(session: FakeSession, turnId: string): number {
-  return session.messages.find((row) => row.turnId === turnId)?.seq ?? 0;
+/** The receipt of a message that came before; undefined for a new one. */
+export function repeatOf(
+  message: InboundMessage,
+  turns: readonly FakeTurn[],
+  session: FakeSession,
+): Receipt | undefined {
+  const turn = turns.find((one) => one.message.id === message.id && one.message.chatId === message.chatId);
+  if (turn === undefined) return undefined;
+  const seq = session.messages.find((row) => row.turnId === turn.id)?.seq ?? 0;
+  const differs = turn.message.content !== message.content;
+  return { kind: 'duplicate', turnId: turn.id, seq, ...(differs && { differs }) };
 }
 
 export function refused(code: Extract<Receipt, { kind: 'refused' }>['code'], reply: string): Receipt {

@@ -3,10 +3,10 @@ import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
 import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { Plan } from '../../../src/contracts/plan.ts';
-import type { PlanRecord } from '../../../src/contracts/plan-store.ts';
+import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import type { Usage } from '../../../src/contracts/provider.ts';
 import type { ReceiveOptions } from '../../../src/contracts/receive.ts';
-import type { MessageRecord } from '../../../src/contracts/records.ts';
+import type { MessageRecord, TurnFailure } from '../../../src/contracts/store/records.ts';
 import type { FakeEvents } from './events.ts';
 
 /** What every model call of the fake gateway costs. */
@@ -23,7 +23,7 @@ export interface TurnGateway {
     isError: boolean,
     isPlan?: boolean,
   ): MessageRecord;
-  plans: Map<SessionKey, PlanRecord>;
+  newestPlans: Map<SessionKey, PlanRecord>;
   next(key: SessionKey): void;
 }
 
@@ -36,6 +36,8 @@ export class FakeTurn {
   state: TurnStatus['state'] = 'queued';
   reason: TurnEndReason | undefined;
   final: MessageRecord | undefined;
+  /** Why it failed; set it before `end('failed')`. */
+  failure: TurnFailure | undefined;
   readonly #gateway: TurnGateway;
   readonly #key: SessionKey;
   #text = '';
@@ -71,8 +73,16 @@ export class FakeTurn {
   /** Stores the plan without an event. */
   store(plan: Plan): void {
     const now = new Date();
-    const record = { plan, session: this.#key, turnId: this.id, createdAt: now, updatedAt: now };
-    this.#gateway.plans.set(this.#key, record);
+    const record = {
+      plan,
+      session: this.#key,
+      turnId: this.id,
+      createdAt: now,
+      updatedAt: now,
+      pendingEdits: 0,
+      etag: '',
+    };
+    this.#gateway.newestPlans.set(this.#key, record);
   }
 
   think(...deltas: string[]): void {
@@ -123,6 +133,12 @@ export class FakeTurn {
       this.final = this.#gateway.commit(this.#key, this.id, 'assistant', this.#text, isError);
     this.emit({ type: 'turn_ended', reason });
     this.#gateway.next(this.#key);
+  }
+
+  /** How the turn stands, as `GatewayApi.turn` tells it. */
+  status(): TurnStatus {
+    const { state, reason, failure, final } = this;
+    return { state, reason, failure, final, usage: state === 'done' ? USAGE : undefined };
   }
 
   /** Emits all text so far, numbered like the last event it stands for. */

@@ -11,6 +11,7 @@ import type { FakeControls, CallScript } from '../ollama/call-script.ts';
 import { createRequestSlots } from '../ollama/request-slots.ts';
 import type { RequestSlots } from '../ollama/request-slots.ts';
 import { readText } from '../read-text.ts';
+import { readVectors } from '../vectors.ts';
 
 export interface FakeLlamaOptions {
   /** What GET /v1/models lists; default one model, `fake`, as llama-server does. Others serve several. */
@@ -111,6 +112,8 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
   switch (`${request.method} ${request.url}`) {
     case 'POST /v1/chat/completions':
       return chat(text, response, fake);
+    case 'POST /v1/embeddings':
+      return embed(text, response);
     case 'GET /v1/models':
       return sendJson(response, 200, { object: 'list', data: modelsOf(fake) });
     default:
@@ -122,6 +125,19 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
 function modelsOf({ options, window }: FakeServer): readonly object[] {
   const meta = { vocab_type: 2, n_vocab: 32_000, n_ctx: window, n_ctx_train: 131_072, n_embd: 64 };
   return options.models ?? [{ id: 'fake', object: 'model', created: 1, owned_by: 'llamacpp', meta }];
+}
+
+function embed(text: string, response: ServerResponse): void {
+  const made = readVectors(text);
+  if ('error' in made) {
+    return sendLlamaError(response, { code: 400, message: made.error, type: 'invalid_request_error' });
+  }
+  // In no order: the index says which text it is.
+  const data = made.vectors
+    .map((embedding, index) => ({ object: 'embedding', index, embedding }))
+    .toReversed();
+  const usage = { prompt_tokens: made.tokens, total_tokens: made.tokens };
+  sendJson(response, 200, { object: 'list', model: 'fake', data, usage });
 }
 
 /** An unknown model name is served like any other. */

@@ -26,6 +26,7 @@ const tool = z.strictObject({
     name: z.string().min(1),
     description: z.string().optional(),
     parameters: z.looseObject({ type: z.string() }),
+    strict: z.boolean().optional(),
   }),
 });
 
@@ -37,6 +38,23 @@ const chatBody = z.looseObject({
   stream_options: z.object({ include_usage: z.boolean().default(false) }).nullish(),
   max_tokens: z.number().int().optional(),
   temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  seed: z.number().int().optional(),
+  stop: z.array(z.string()).optional(),
+  presence_penalty: z.number().optional(),
+  frequency_penalty: z.number().optional(),
+  logit_bias: z.record(z.string(), z.number()).optional(),
+  reasoning_effort: z.string().optional(),
+  response_format: z.looseObject({ type: z.enum(['text', 'json_object', 'json_schema']) }).optional(),
+  tool_choice: z
+    .union([
+      z.enum(['none', 'auto', 'required']),
+      z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) }),
+    ])
+    .optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.number().int().optional(),
   chat_template_kwargs: z.object({ enable_thinking: z.boolean().optional() }).optional(),
 });
 

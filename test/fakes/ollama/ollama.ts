@@ -15,6 +15,7 @@ import type { Answer } from './reply.ts';
 import { lastUserText, readChatBody, readModelName } from './request.ts';
 import type { ChatBody } from './request.ts';
 import { readText } from '../read-text.ts';
+import { readVectors } from '../vectors.ts';
 
 export type { Answer, Failure, FakeToolCall, Reply } from './reply.ts';
 export type { ChatBody } from './request.ts';
@@ -142,6 +143,8 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
   switch (`${request.method} ${request.url}`) {
     case 'POST /api/chat':
       return chat(text, response, fake);
+    case 'POST /api/embed':
+      return embed(text, response, fake.library);
     case 'POST /api/show':
       return show(text, response, fake.library);
     case 'GET /api/tags':
@@ -183,6 +186,14 @@ async function chat(text: string, response: ServerResponse, fake: FakeServer): P
     call,
     wait: fake.wait,
   });
+}
+
+function embed(text: string, response: ServerResponse, library: ModelLibrary): void {
+  const name = readModelName(text);
+  if (library.find(name) === undefined) return sendError(response, 404, `model '${name}' not found`);
+  const made = readVectors(text);
+  if ('error' in made) return sendError(response, 400, made.error);
+  sendJson(response, { model: name, embeddings: made.vectors, prompt_eval_count: made.tokens });
 }
 
 function show(text: string, response: ServerResponse, library: ModelLibrary): void {

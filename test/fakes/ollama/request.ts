@@ -33,6 +33,11 @@ const options = z.looseObject({
   num_ctx: z.number().int().positive().optional(),
   num_predict: z.number().int().optional(),
   temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  seed: z.number().int().optional(),
+  stop: z.array(z.string()).optional(),
+  presence_penalty: z.number().optional(),
+  frequency_penalty: z.number().optional(),
 });
 
 const chatBody = z.looseObject({
@@ -41,6 +46,9 @@ const chatBody = z.looseObject({
   tools: z.array(tool).optional(),
   stream: z.boolean().default(true),
   think: z.union([z.boolean(), z.enum(['low', 'medium', 'high', 'max'])]).optional(),
+  format: z.union([z.literal('json'), z.looseObject({})]).optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.number().int().min(0).max(20).optional(),
   truncate: z.boolean().default(true),
   shift: z.boolean().default(true),
   keep_alive: z.union([z.number(), z.string()]).optional(),

@@ -5,14 +5,21 @@ import { cleanVisible, readHtml } from './html.ts';
 import type { FakeEntity, VisibleText } from './html.ts';
 import { badRequest, forbidden, Refusal, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
+import { MAX_CAPTION, readUpload } from './uploads.ts';
+import type { FakeFile } from './uploads.ts';
 
 /** Longest text of a message, in UTF-16 units after entity parsing. */
 const MAX_TEXT = 4_096;
+
+/** A bot deletes messages of the last 48 hours only (Bot API `deleteMessage`). */
+const DELETABLE_S = 48 * 3_600;
 
 /** A message as its readers see it. */
 export interface FakeMessage {
   id: number;
   fromBot: boolean;
+  /** The person who wrote it; undefined for the bot's own. */
+  from?: string;
   text: string;
   entities: FakeEntity[];
   buttons: FakeButton[];
@@ -20,9 +27,13 @@ export interface FakeMessage {
   source: string;
   /** Every text this message has shown, oldest first. */
   shown: string[];
+  /** When it showed each, by `performance.now()`. */
+  shownAt: number[];
   threadId?: number;
   replyTo?: number;
   date: number;
+  /** Shown above the text, which is its caption. */
+  file?: FakeFile;
 }
 
 export interface FakeChat {
@@ -32,6 +43,8 @@ export interface FakeChat {
   topics: Set<number>;
   /** Set when the bot may not write here: the description of the 403. */
   closed?: string;
+  /** Its person takes no voice messages, as the privacy settings allow. */
+  noVoice?: boolean;
   movedTo?: string;
   messages: Map<number, FakeMessage>;
   nextMessageId: number;
@@ -41,6 +54,8 @@ export interface FakeChat {
 
 /** All chats of one bot. */
 export class FakeChats {
+  /** Edits that were refused because the message showed the text already. */
+  unmodified = 0;
   readonly #chats = new Map<string, FakeChat>();
 
   /** The chat, made when it is new; ids below zero are groups. */
@@ -73,7 +88,11 @@ export class FakeChats {
   }
 
   /** Adds a person's message to the chat; the bot's own are added by `send`. */
-  post(chat: FakeChat, text: string, place: { threadId?: number; replyTo?: number } = {}): FakeMessage {
+  post(
+    chat: FakeChat,
+    text: string,
+    place: { from?: string; threadId?: number; replyTo?: number } = {},
+  ): FakeMessage {
     return this.#add(chat, { fromBot: false, text, entities: [], buttons: [], source: text, ...place });
   }
 
@@ -96,6 +115,33 @@ export class FakeChats {
     return { chat, message };
   }
 
+  /** A message with a file. */
+  sendFile(as: FakeFile['as'], params: Params): { chat: FakeChat; message: FakeMessage } {
+    const chat = this.find(params['chat_id']);
+    assertWelcome(chat);
+    const file = readUpload(as, params);
+    if (as === 'voice' && chat.noVoice === true) throw badRequest('VOICE_MESSAGES_FORBIDDEN');
+    const source = textOf(params['caption']);
+    const caption = { text: source, parse_mode: params['parse_mode'] };
+    const { text, entities } =
+      source === ''
+        ? { text: '', entities: [] }
+        : readText(caption, 'message caption is too long', MAX_CAPTION);
+    const threadId = threadOf(chat, params, false);
+    const replyTo = replyOf(chat, params);
+    const message = this.#add(chat, {
+      fromBot: true,
+      text,
+      entities,
+      buttons: readKeyboard(params),
+      source,
+      file,
+      ...(threadId === undefined ? {} : { threadId }),
+      ...(replyTo === undefined ? {} : { replyTo }),
+    });
+    return { chat, message };
+  }
+
   edit(params: Params): { chat: FakeChat; message: FakeMessage } {
     const chat = this.find(params['chat_id']);
     assertWelcome(chat);
@@ -107,18 +153,28 @@ export class FakeChats {
     const buttons = readKeyboard(params);
     const { text: before, entities: marks, buttons: keyboard } = message;
     if (text === before && JSON.stringify([entities, buttons]) === JSON.stringify([marks, keyboard])) {
+      this.unmodified += 1;
       throw badRequest(
         'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message',
       );
     }
     message.shown.push(text);
+    message.shownAt.push(performance.now());
     Object.assign(message, { text, entities, buttons, source: textOf(params['text']) });
     return { chat, message };
   }
 
   remove(params: Params): true {
     const chat = this.find(params['chat_id']);
-    if (!chat.messages.delete(Number(params['message_id']))) throw badRequest('message to delete not found');
+    assertWelcome(chat);
+    if (params['message_id'] === undefined) throw badRequest('message identifier is not specified');
+    const message = chat.messages.get(Number(params['message_id']));
+    if (!message) throw badRequest('message to delete not found');
+    const ageS = Date.now() / 1_000 - message.date;
+    // In a private chat the bot may delete what people wrote, too; in groups it would have to be an administrator.
+    const isForbidden = !message.fromBot && chat.type !== 'private';
+    if (isForbidden || ageS > DELETABLE_S) throw badRequest("message can't be deleted");
+    chat.messages.delete(message.id);
     return true;
   }
 
@@ -136,10 +192,11 @@ export class FakeChats {
     return true;
   }
 
-  #add(chat: FakeChat, message: Omit<FakeMessage, 'id' | 'date' | 'shown'>): FakeMessage {
+  #add(chat: FakeChat, message: Omit<FakeMessage, 'id' | 'date' | 'shown' | 'shownAt'>): FakeMessage {
     const id = chat.nextMessageId;
     chat.nextMessageId += 1;
-    const whole = { ...message, id, date: Math.floor(Date.now() / 1_000), shown: [message.text] };
+    const shown = { shown: [message.text], shownAt: [performance.now()] };
+    const whole = { ...message, ...shown, id, date: Math.floor(Date.now() / 1_000) };
     chat.messages.set(id, whole);
     return whole;
   }
@@ -155,7 +212,7 @@ function assertWelcome(chat: FakeChat): void {
 }
 
 /** The visible text of a call. Throws the server's refusals of markup, emptiness and length. */
-function readText(params: Params, tooLong: string): VisibleText {
+function readText(params: Params, tooLong: string, most = MAX_TEXT): VisibleText {
   const source = params['text'];
   if (source === undefined || source === '') throw badRequest('message text is empty');
   if (typeof source !== 'string') throw badRequest('wrong parameter text in request');
@@ -164,7 +221,7 @@ function readText(params: Params, tooLong: string): VisibleText {
   if (mode !== undefined && textOf(mode).toLowerCase() !== 'html') throw badRequest('unsupported parse_mode');
   const visible = cleanVisible(mode === undefined ? { text: source, entities: [] } : readHtml(source));
   if (visible.text === '') throw badRequest('message text is empty');
-  if (visible.text.length > MAX_TEXT) throw badRequest(tooLong);
+  if (visible.text.length > most) throw badRequest(tooLong);
   return visible;
 }
 

@@ -55,7 +55,8 @@ export function personMessage(
 const BOT_SENDER = { id: 987_654_321, is_bot: true, first_name: 'Parley' };
 
 function senderOf(message: FakeMessage): Record<string, unknown> {
-  return { from: message.fromBot ? BOT_SENDER : { id: 1, is_bot: false, first_name: 'Somebody' } };
+  const { fromBot, from = '1' } = message;
+  return { from: fromBot ? BOT_SENDER : { id: Number(from), is_bot: false, first_name: `Person ${from}` } };
 }
 
 function plainJson(chat: FakeChat, message: FakeMessage): Record<string, unknown> {

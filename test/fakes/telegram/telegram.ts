@@ -4,37 +4,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { FakePresses } from './buttons.ts';
 import { FakeChats } from './chats.ts';
+import { readCommands } from './commands.ts';
+import { FakeFiles } from './files.ts';
 import type { FakeChat, FakeMessage } from './chats.ts';
 import { botMessage, personMessage } from './json.ts';
 import type { Saying } from './json.ts';
+import { Failures } from './failures.ts';
+import type { Failure } from './failures.ts';
+import { giveNoAnswer, isOutage } from './outage.ts';
+import type { Outage } from './outage.ts';
 import { FloodControl } from './limits.ts';
 import type { FloodLimits } from './limits.ts';
 import { badRequest, Refusal, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { UpdateQueue } from './updates.ts';
+import { readForm, UPLOADS } from './uploads.ts';
 
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
-
-/** How the next matching call fails: `drop` loses the answer, `cut` the request, `page` answers as a proxy does. */
-export interface Failure {
-  kind: 'drop' | 'cut' | 'delay' | 'status' | 'page';
-  /** Only calls of this method; default any but `getUpdates`. */
-  method?: string;
-  /** How many calls; default 1. */
-  times?: number;
-  /** Of `delay`, and of `status` 429: milliseconds. */
-  ms?: number;
-  /** Of `status`: the HTTP status, with the server's body for it; default 500. */
-  status?: number;
-  /** Of `status`: the description in that body. */
-  description?: string;
-}
 
 /** The server, and the test's control of it. */
 export class FakeTelegram {
   readonly chats = new FakeChats();
   readonly updates = new UpdateQueue();
+  readonly files = new FakeFiles();
   readonly flood: FloodControl;
   readonly pressed = new FakePresses();
   /** Calls by method. */
@@ -46,8 +39,12 @@ export class FakeTelegram {
   peakConnections = 0;
   /** False: every call is 401, as after the token was revoked. */
   tokenValid = true;
+  /** While it is set, no call is applied. */
+  outage: Outage | undefined;
+  /** Calls that wait for an answer they will not get. */
+  silenced = 0;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
-  #failures: Failure[] = [];
+  readonly #failures = new Failures();
 
   constructor(limits?: FloodLimits) {
     this.flood = new FloodControl(limits);
@@ -79,8 +76,25 @@ export class FakeTelegram {
   /** A person writes; gives the update's id. `from` is a person's id. */
   says(chatId: string, text: string, from: string, more: Saying = {}): number {
     const chat = this.chats.open(chatId);
-    const message = this.chats.post(chat, text, more);
+    const { threadId, replyTo } = more;
+    const place = {
+      from,
+      ...(threadId !== undefined && { threadId }),
+      ...(replyTo !== undefined && { replyTo }),
+    };
+    const message = this.chats.post(chat, text, place);
     return this.updates.add({ message: personMessage(chat, message, from, more) });
+  }
+
+  /** A person sends a file, a sticker, a place, …: any fields in place of a text. */
+  sends(chatId: string, fields: Params, from: string, more: Saying = {}): number {
+    return this.says(chatId, '', from, { ...more, fields: { text: undefined, ...fields, ...more.fields } });
+  }
+
+  /** A person sends an album: each part is an update of its own. Telegram takes 2 to 10 parts. */
+  sendsAlbum(chatId: string, parts: readonly Params[], from: string, id = String(this.port)): void {
+    if (parts.length < 2 || parts.length > 10) throw new Error('an album has 2 to 10 parts');
+    for (const part of parts) this.sends(chatId, { media_group_id: id, ...part }, from);
   }
 
   /** Any update at all. */
@@ -99,16 +113,20 @@ export class FakeTelegram {
   /** A press with any data, of a button under any message. */
   presses(chatId: string, from: string, data: string, under: Pick<FakeMessage, 'id'> = { id: 1 }): string {
     const id = this.pressed.open();
-    const { type } = this.chats.open(chatId);
-    const message = { message_id: under.id, date: 1, chat: { id: Number(chatId), type } };
+    const { type, messages } = this.chats.open(chatId);
+    const { fromBot } = messages.get(under.id) ?? {};
+    const author = fromBot === true ? { from: { ...FAKE_BOT, is_bot: true, first_name: 'Parley' } } : {};
+    const message = { message_id: under.id, date: 1, chat: { id: Number(chatId), type }, ...author };
     const person = { id: Number(from), is_bot: false, first_name: `Person ${from}` };
     this.updates.add({ callback_query: { id, from: person, message, chat_instance: '1', data } });
     return id;
   }
 
-  /** The bot's texts visible in a chat, oldest first. */
+  /** The bot's messages visible in a chat, oldest first: their texts, a file as `[photo a.png]` before its caption. */
   screen(chatId: string): string[] {
-    return this.messages(chatId).map((message) => message.text);
+    return this.messages(chatId).map(({ file, text }) =>
+      file === undefined ? text : `[${file.as} ${file.name}] ${text}`.trimEnd(),
+    );
   }
 
   /** The bot's messages visible in a chat, oldest first. */
@@ -121,6 +139,11 @@ export class FakeTelegram {
     this.chats.open(chatId).closed = why;
   }
 
+  /** The bot may write there again. */
+  openChat(chatId: string): void {
+    delete this.chats.open(chatId).closed;
+  }
+
   /** The next `times` calls that change a chat are refused with a wait. */
   rateLimit(retryAfterS: number, times = 1): void {
     for (let i = 0; i < times; i += 1) this.flood.force(retryAfterS * 1_000);
@@ -128,7 +151,7 @@ export class FakeTelegram {
 
   /** Makes the next matching calls fail. */
   failure(failure: Failure): void {
-    this.#failures.push({ times: 1, ...failure });
+    this.#failures.add(failure);
   }
 
   /** The next `times` answers are lost after their calls were applied. */
@@ -152,19 +175,25 @@ export class FakeTelegram {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, fileToken, path = ''] = /^\/file\/bot([^/]*)\/(.+)$/.exec(request.url ?? '') ?? [];
+    if (fileToken !== undefined) {
+      this.files.serve(fileToken === FAKE_TOKEN && this.tokenValid ? path : '', response);
+      return;
+    }
     const [, token = '', name = ''] = /^\/bot([^/]*)\/(\w+)/.exec(request.url ?? '') ?? [];
     const method = name.toLowerCase() === 'getupdates' ? 'getUpdates' : name;
     this.calls.set(method, this.count(method) + 1);
     try {
       const params = await readParams(request);
       this.last.set(method, params);
-      const failure = this.#nextFailure(method);
-      if (failure?.kind === 'cut') {
-        request.socket.destroy();
-        return;
-      }
-      if (failure?.kind === 'page') {
-        response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502 Bad Gateway</h1>');
+      const failure: Failure | undefined =
+        this.outage === undefined ? this.#failures.next(method) : { kind: this.outage };
+      if (failure !== undefined && isOutage(failure.kind)) {
+        if (failure.kind === 'silence') {
+          this.silenced += 1;
+          response.on('close', () => (this.silenced -= 1));
+        }
+        giveNoAnswer(failure.kind, failure.status, response);
         return;
       }
       this.flood.assertPatient(method, method);
@@ -191,17 +220,12 @@ export class FakeTelegram {
     if (token !== FAKE_TOKEN || !this.tokenValid) throw new Refusal(401, 'Unauthorized');
   }
 
-  #nextFailure(method: string): Failure | undefined {
-    const failure = this.#failures.find(
-      (entry) => (entry.method ?? (method === 'getUpdates' ? '' : method)) === method,
-    );
-    if (!failure) return undefined;
-    failure.times = (failure.times ?? 1) - 1;
-    if (failure.times <= 0) this.#failures = this.#failures.filter((entry) => entry !== failure);
-    return failure;
-  }
-
   async #call(method: string, params: Params, response: ServerResponse): Promise<unknown> {
+    const upload = UPLOADS.get(method);
+    if (upload !== undefined) {
+      this.#admit(method, params);
+      return botMessage(this.chats.sendFile(upload, params), FAKE_BOT);
+    }
     switch (method) {
       case 'getMe':
         return { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_groups: true };
@@ -222,6 +246,8 @@ export class FakeTelegram {
         return this.chats.act(params);
       case 'answerCallbackQuery':
         return this.pressed.answer(params);
+      case 'getFile':
+        return this.files.describe(params);
       case 'setMyCommands':
         this.commands = readCommands(params);
         return true;
@@ -240,21 +266,13 @@ export class FakeTelegram {
   }
 }
 
-function readCommands(params: Params): unknown[] {
-  const commands = params['commands'];
-  if (!Array.isArray(commands) || commands.length > 100) throw badRequest("can't parse commands");
-  for (const entry of commands as unknown[]) {
-    const { command, description } = (entry ?? {}) as Params;
-    if (!/^[a-z0-9_]{1,32}$/.test(textOf(command))) throw badRequest('BOT_COMMAND_INVALID');
-    if (!/^.{1,256}$/s.test(textOf(description))) throw badRequest('BOT_COMMAND_DESCRIPTION_INVALID');
-  }
-  return commands;
-}
-
 async function readParams(request: IncomingMessage): Promise<Params> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks).toString('utf8');
+  const whole = Buffer.concat(chunks);
+  const type = request.headers['content-type'] ?? '';
+  if (type.startsWith('multipart/')) return readForm(type, whole);
+  const body = whole.toString('utf8');
   if (body === '') return Object.fromEntries(new URL(request.url ?? '', 'http://fake').searchParams);
   try {
     return JSON.parse(body) as Params;

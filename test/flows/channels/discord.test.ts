@@ -77,12 +77,15 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     fixture().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
     fixture().discord.says(threads[0], `one ${tag}`, person, { mention: true });
     fixture().discord.slash(threads[1], 'ask', { prompt: `two ${tag}` }, person);
-    await vi.waitFor(() => expect(screen(threads[0])).toEqual([`echo: one ${tag}`]), WAIT);
-    await vi.waitFor(() => expect(screen(threads[1])).toEqual([`echo: two ${tag}`]), WAIT);
+    // Among several people the model reads who writes.
+    const echoed = (text: string): unknown =>
+      expect.stringMatching(new RegExp(`^echo: \\[(\\w{16}): Bo writes\\]\n${text}\n\\[\\1: end\\]$`));
+    await vi.waitFor(() => expect(screen(threads[0])).toEqual([echoed(`one ${tag}`)]), WAIT);
+    await vi.waitFor(() => expect(screen(threads[1])).toEqual([echoed(`two ${tag}`)]), WAIT);
     const sessions = threads.map(({ id }) => `discord:${channel.id}:${id}`);
     const [one, two] = await Promise.all(sessions.map((session) => fixture().messages(session)));
-    expect(one?.map(({ content }) => content)).toEqual([`one ${tag}`, `echo: one ${tag}`]);
-    expect(two?.map(({ content }) => content)).toEqual([`two ${tag}`, `echo: two ${tag}`]);
+    expect(one?.map(({ content }) => content)).toEqual([`one ${tag}`, echoed(`one ${tag}`)]);
+    expect(two?.map(({ content }) => content)).toEqual([`two ${tag}`, echoed(`two ${tag}`)]);
     expect(screen(channel)).toEqual([]);
     expect(
       fixture().ollama.calls.filter(({ body }) => JSON.stringify(body).includes(`closed ${tag}`)),

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import { MAX_PENDING } from '../../../src/contracts/ledger.ts';
+import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
@@ -43,10 +43,15 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(asked()).toBe(calls);
     const code = /pair approve ([A-Z0-9]{8})/.exec(screen('9001')[0] ?? '')?.[1] ?? '';
     expect(await parley('pair')).toContain('pending  telegram 9001');
-    expect(await parley('pair', 'approve', code)).toContain('may write to the bot now');
+    const approved = await parley('pair', 'approve', code);
+    expect(approved).toContain('may write to the bot now');
+    expect(approved).toContain('There was no owner yet, so this person is one');
     fixture().telegram.says('9001', 'hello', '9001');
     await vi.waitFor(() => expect(screen('9001')).toContain('echo: hello'), WAIT);
     expect(screen('9001')).toHaveLength(2);
+    // Only owners may.
+    fixture().telegram.says('9001', '/trust', '9001');
+    await vi.waitFor(() => expect(screen('9001').at(-1)).toContain('has read no text of others'), WAIT);
     // A name proves nothing: whoever takes it over is a stranger.
     const from = { id: 9_002, is_bot: false, first_name: 'Person 9001', username: 'person9001' };
     fixture().telegram.says('9002', 'it is me', '9001', { fields: { from } });
@@ -70,14 +75,19 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
       { chat: friend, from: friend, text: 'private k', answered: true },
     ];
     for (const { chat, from, text } of cases) fixture().telegram.says(chat, text, from);
-    const answers = cases.filter(({ answered }) => answered).map(({ chat, text }) => ({ chat, text }));
+    // In a group the model reads who writes, in a private chat nothing but the text.
+    const answers = cases.flatMap(({ chat, from, text, answered }) => {
+      if (!answered) return [];
+      const mark = chat === from ? '' : `\\[\\w{16}: Person ${from} writes\\]\n`;
+      return [{ chat, read: new RegExp(`echo: ${mark}${text}$`, 'm') }];
+    });
     await vi.waitFor(() => {
-      for (const { chat, text } of answers) expect(screen(chat).join('\n')).toContain(`echo: ${text}`);
+      for (const { chat, read } of answers) expect(screen(chat).join('\n')).toMatch(read);
     }, WAIT);
     await taken();
     for (const { chat, text, answered } of cases) {
       const said = fixture().ollama.calls.filter(({ body }) =>
-        body.messages.some(({ role, content }) => role === 'user' && content === text),
+        body.messages.some(({ role, content }) => role === 'user' && content.includes(text)),
       );
       expect(said.length > 0, `${text} in ${chat}`).toBe(answered);
     }
@@ -100,13 +110,13 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(await parley('pair', 'revoke', 'telegram', '-4010')).toContain('Revoked');
   });
 
-  it.concurrent('ten messages a minute of one person, and says once when it was too fast', async () => {
+  it.concurrent('ten messages a minute of one person, and says of each one more that it was too fast', async () => {
     const chat = people.next().value ?? '';
     for (let n = 0; n < 9; n += 1) fixture().telegram.says(chat, `fast ${n}`, chat);
     await taken();
     await fixture().idle(`telegram:${chat}`);
     const texts = screen(chat);
-    expect(texts.filter((text) => text.includes('too fast'))).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('too fast'))).toHaveLength(4);
     expect(texts.filter((text) => text.startsWith('echo: fast'))).toHaveLength(5);
   });
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
-import { SESSION_START } from '../../../src/contracts/records.ts';
+import { SESSION_START } from '../../../src/contracts/store/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
@@ -114,7 +114,10 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
   it('one message has its own on either channel, an unknown one is refused there (S-03, S-05)', async () => {
     const messages = [{ role: 'user', content: 'completed so' }];
     const complete = (mode: string): Promise<Response> =>
-      fixture().call('/v1/chat/completions', { json: { messages, mode, user: 'completing', stream: true } });
+      fixture().call('/v1/chat/completions', {
+        headers: { 'x-session-id': 'completing' },
+        json: { messages, mode, stream: true },
+      });
     await (await complete('agentic')).text();
     expect(await stored('completed so')).toEqual(['agentic']);
     const old = await complete('fixer');

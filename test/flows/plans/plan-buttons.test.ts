@@ -118,7 +118,7 @@ describeGateway(
       const other = people.next().value ?? '';
       expect(await presses(`plan-stop:${id}`, other, other)).toContain('another chat');
       expect(await presses(`plan-stop:${id}`, '555', '555')).not.toContain('stopped');
-      expect(await presses(`plan-stop:${id}x`)).toContain('unknown');
+      expect(await presses(`plan-stop:${id}-r1234`)).toContain('unknown');
       expect(await presses(`plan-stop:${id.replaceAll(/.$/g, 'z')}`)).toContain('no longer exists');
       expect(await presses(`plan-skip:${id}`)).toContain('unknown');
       expect(await presses(`plan-skip:${id}:s2`)).toContain('at another step');

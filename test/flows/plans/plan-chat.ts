@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
-import type { PlanRecord } from '../../../src/contracts/plan-store.ts';
+import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';

@@ -87,11 +87,13 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     );
     const request = {
       model: 'default',
-      user: 'completed',
       messages: [{ role: 'user', content: 'quick question' }],
     };
     const options = { stream: true, stream_options: { include_usage: true } };
-    const stream = await fixture().call('/v1/chat/completions', { json: { ...request, ...options } });
+    const stream = await fixture().call('/v1/chat/completions', {
+      headers: { 'x-session-id': 'completed' },
+      json: { ...request, ...options },
+    });
     const told = await stream.text();
     expect(told).toContain('Yes.');
     expect(told).toContain('"completion_tokens":1007');
@@ -105,8 +107,9 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
 
   it('plans neither a cron turn nor a completion without streaming: the plain entry has no plan (N-02, N-03)', async () => {
     await planningSession('plain');
-    const request = { model: 'default', user: 'plain', messages: [{ role: 'user', content: 'plain words' }] };
-    const answer = await fixture().call('/v1/chat/completions', { json: request });
+    const request = { model: 'default', messages: [{ role: 'user', content: 'plain words' }] };
+    const headers = { 'x-session-id': 'plain' };
+    const answer = await fixture().call('/v1/chat/completions', { headers, json: request });
     expect(JSON.stringify(await answer.json())).toContain('echo: plain words');
     expect(
       fixture().ollama.calls.filter(({ body }) => JSON.stringify(body).includes('plain words')),

@@ -28,12 +28,12 @@ describe('calls to Ollama', () => {
     expect(fake.activePeak).toBe(3);
   });
 
-  it('take turns by session, so that a session with many waiting calls does not delay the others', async () => {
+  it('take turns by user, so that one with many waiting calls does not delay the others', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true });
     const ahead: number[] = [];
-    const ask = (content: string, sessionKey: string): Promise<string> =>
-      said(ollama, question(content, { sessionKey, onQueued: (count) => ahead.push(count) }));
+    const ask = (content: string, userId: string): Promise<string> =>
+      said(ollama, question(content, { userId, onQueued: (count) => ahead.push(count) }));
     const all = [ask('first', 'a')];
     const running = await fake.nextCall();
     all.push(ask('a1', 'a'), ask('a2', 'a'), ask('a3', 'a'), ask('b1', 'b'));

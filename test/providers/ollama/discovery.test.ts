@@ -1,5 +1,7 @@
 /** What the Ollama provider finds out about a model, how long it believes it, and when it asks again. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { DISCOVERY_TTL_MS } from '../../../src/providers/discovery.ts';
 import { drain } from '../../contracts/provider.ts';
@@ -14,7 +16,7 @@ describe('what is known of a model', () => {
   it('comes from the server: window, tools, thinking, vision (B-25)', async () => {
     const { ollama } = await pairs.start();
     const can = { tools: true, thinking: true, vision: false };
-    expect(await ollama.capabilities('fake', never)).toEqual({ contextWindow: 32_768, ...can });
+    expect(await ollama.capabilities('fake', never)).toMatchObject({ contextWindow: 32_768, ...can });
     expect(await ollama.capabilities('plain', never)).toMatchObject({ contextWindow: 8_192, tools: false });
   });
 
@@ -54,6 +56,32 @@ describe('what is known of a model', () => {
     fake.setModels([{ name: 'new:latest', contextLength: 4_096, capabilities: ['completion'] }]);
     expect((await ollama.capabilities('new', never)).contextWindow).toBe(4_096);
     expect(await ollama.models(never)).toEqual(['new:latest']);
+  });
+
+  it.each([
+    ['lists its models', { models: [{ name: 'fake' }] }],
+    ['lists nothing either', undefined],
+  ])('is taken on trust where the server cannot describe models and %s', async (_what, tags) => {
+    const server = createServer((request, response) => {
+      const known = request.url === '/api/chat' || (request.url === '/api/tags' && tags !== undefined);
+      if (!known)
+        response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}');
+      else if (request.url === '/api/tags') response.end(JSON.stringify(tags));
+      else
+        response.end(
+          '{"message":{"content":"Hello."},"done":false}\n{"message":{"content":""},"done":true}\n',
+        );
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const bound = server.address();
+    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    onTestFinished(() => void server.close());
+    const ollama = pairs.providerAt({ baseUrl: `http://127.0.0.1:${port}` });
+    const guessed = { windowGuessed: true, tools: true, thinking: false };
+    expect(await ollama.capabilities('fake', never)).toMatchObject(guessed);
+    expect((await collectChat(ollama.streamChat(question('hi'), never))).content).toBe('Hello.');
+    const other = ollama.capabilities('other', never).catch((error: unknown) => error);
+    expect(await other).toMatchObject(tags === undefined ? guessed : { code: 'unknown_model' });
   });
 
   it('is not waited for longer than the server may take', async () => {

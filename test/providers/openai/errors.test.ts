@@ -36,8 +36,8 @@ describe('a failure of an OpenAI-compatible server', () => {
   });
 
   it.each([
-    [429, { message: 'slow down', type: 'rate_limit' }, 'unavailable', true],
-    [429, '<html>slow down</html>', 'unavailable', true],
+    [429, { message: 'slow down', type: 'rate_limit' }, 'rate_limited', true],
+    [429, '<html>slow down</html>', 'rate_limited', true],
     [500, { message: 'slot failed', type: 'server_error', code: 500 }, 'unavailable', true],
     [501, { message: 'no', type: 'not_supported_error', code: 501 }, 'bad_request', false],
     [400, { message: 'bad tools', type: 'invalid_request_error' }, 'bad_request', false],
@@ -62,7 +62,7 @@ describe('a failure of an OpenAI-compatible server', () => {
     expect(met).toMatchObject({ code: 'bad_response', message: expect.stringContaining('out of memory') });
   });
 
-  it.each(['no event', 'data: {"half":', 'data: 7', 'data: []', '<html>', 'data:'])(
+  it.each(['no event', 'data: {"half":', 'data: 7', 'data: []', '<html>'])(
     'is %j, which is garbage and not silence, and prints nothing',
     async (bytes) => {
       const printed = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
@@ -110,7 +110,7 @@ describe('the key', () => {
   it('is named by its variable when it is refused, and never shown', async () => {
     const { openai } = await pairs.start({ apiKey: 'wrong' }, { apiKey: KEY });
     const { error } = await drain(openai.streamChat(question('hi'), never));
-    expect(error).toMatchObject({ code: 'unavailable', retryable: false });
+    expect(error).toMatchObject({ code: 'unauthorized', retryable: false });
     expect(String(error)).toContain('OPENAI_API_KEY');
     const echoed = [
       refuse(401, { message: `Incorrect API key provided: ${KEY}` }),

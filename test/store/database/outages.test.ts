@@ -82,7 +82,7 @@ describeEachDatabase('failures', (databases) => {
     await store.ledger.journalAnswer(head, turnId, [answer(1, 'first answer')]);
     await lost;
     const lostToo = proxy.loseAnswerTo('placeholder-1');
-    await store.ledger.notePlaceholder(head, turnId, [{ id: 'placeholder-1' }]);
+    await store.ledger.noteSent(head, turnId, [{ id: 'placeholder-1' }]);
     await lostToo;
     const opened = await calm.ledger.openTurn(head, turnId, 9);
     expect(opened).toMatchObject({

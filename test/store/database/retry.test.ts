@@ -9,7 +9,7 @@ function failure(code: string, cause?: unknown): Error {
 }
 
 const PASSING =
-  '57P01 57P03 08006 08001 40001 40P01 53300 ECONNRESET ECONNREFUSED ENOENT CONNECTION_CLOSED CONNECTION_ENDED'.split(
+  '57P01 57P03 08006 08001 40001 40P01 53300 53100 53200 25006 55P03 57014 58030 ECONNRESET ECONNREFUSED ENOENT CONNECTION_CLOSED CONNECTION_ENDED'.split(
     ' ',
   );
 
@@ -42,6 +42,14 @@ describe('retry', () => {
     const error = await withRetry(() => Promise.reject(drizzle)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: 'The database refused a statement: failure 22P02' });
     expect(error).toMatchObject({ cause: { message: 'failure 22P02' } });
+  });
+
+  it('says what is wrong with a server that cannot write', async () => {
+    const full = withRetry(() => Promise.reject(failure('53100')), { forMs: 60 });
+    await expect(full).rejects.toMatchObject({
+      retryable: true,
+      message: expect.stringContaining('full disk'),
+    });
   });
 
   it('gives up when the time is over, also on a call that never answers', async () => {

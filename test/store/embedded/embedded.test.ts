@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import type * as WorkerThreads from 'node:worker_threads';
 import type { Worker } from 'node:worker_threads';
+import postgres from 'postgres';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
@@ -19,6 +20,10 @@ vi.mock('node:worker_threads', async (original) => {
   }
   return { ...real, Worker: Watched };
 });
+
+/** Answers, and bytes of each: far more together than the thread's heap needs to begin with. */
+const ANSWERS = 200;
+const ANSWER_BYTES = 200_000;
 
 describe('the embedded database', () => {
   let home: string;
@@ -41,6 +46,18 @@ describe('the embedded database', () => {
     await store.close();
     await embedded.close();
     expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
+  });
+
+  it('keeps nothing of what it has answered', async () => {
+    const embedded = await openEmbedded(home, silentLog);
+    const sql = postgres({ path: embedded.socketPath, user: 'postgres', max: 1, fetch_types: false });
+    const heapUsed = async () => (await threads[0]!.getHeapStatistics()).used_heap_size;
+    await sql`select repeat('x', ${ANSWER_BYTES})`;
+    const before = await heapUsed();
+    for (let at = 0; at < ANSWERS; at += 1) await sql`select repeat('x', ${ANSWER_BYTES})`;
+    expect((await heapUsed()) - before).toBeLessThan((ANSWERS * ANSWER_BYTES) / 2);
+    await sql.end();
+    await embedded.close();
   });
 
   it('stays closed when it is closed during a restart', async () => {

@@ -1,6 +1,6 @@
 /** Summaries over old context rows: what they cover, what they leave, and what happens around them meanwhile. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { ContextRecord } from '../../../src/contracts/records.ts';
+import type { ContextRecord } from '../../../src/contracts/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
 import type { Database } from '../../../src/store/database/database.ts';

@@ -1,7 +1,7 @@
 /** The lanes on both databases: appending, claiming, ending, letting go, dying, stopping. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import type { LaneHead } from '../../../src/contracts/lanes.ts';
+import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import { describeEachDatabase } from '../../database.ts';
 
 const LEASE_MS = 60_000;
@@ -27,6 +27,9 @@ describeEachDatabase('lanes', (databases) => {
       payload: { n: 1 },
       attempts: 0,
       crashes: 0,
+      loneCrashes: 0,
+      waitedMs: 0,
+      unreported: 0,
       stopped: false,
     });
     expect(await lanes.append('in:a:1', 'two', { n: 2 }, node)).toEqual({
@@ -97,6 +100,36 @@ describeEachDatabase('lanes', (databases) => {
     await lanes.release(head, { delayMs: 3_600_000, attempt: true });
     expect(await lanes.sweep(node, capacities)).toEqual([]);
     expect((await lanes.append('in:a:1', 'later', {}, node)).heads).toEqual([]);
+  });
+
+  it('adds up the pauses after failures, which begin anew when a dead letter is queued again', async () => {
+    const { lanes } = await databases.open();
+    const node = await lanes.register('home', LEASE_MS);
+    const capacities = [{ class: 'out' as const, free: 1 }];
+    const claim = async () => only(await lanes.sweep(node, capacities));
+    let head = only((await lanes.append('out:a:1', 'm', {}, node)).heads);
+    for (const error of ['away', undefined, 'away']) {
+      await lanes.release(head, { delayMs: 30, attempt: false, ...(error !== undefined && { error }) });
+      await vi.waitFor(async () => void (head = await claim()));
+    }
+    expect(head).toMatchObject({ attempts: 0, waitedMs: 60 });
+    await lanes.finish(head, 'given up');
+    await lanes.replayDeadLetter('out:a:1', 1);
+    expect(await claim()).toMatchObject({ waitedMs: 0 });
+  });
+
+  it('counts the dead letters that a chat has not been told of until a delivery reaches it', async () => {
+    const { lanes, ledger } = await databases.open();
+    const node = await lanes.register('home', LEASE_MS);
+    let head = only((await lanes.append('out:a:1', 'one', {}, node)).heads);
+    for (const dedupe of ['two', 'three', 'four', 'five']) await lanes.append('out:a:1', dedupe, {});
+    head = only((await lanes.finish(head, 'given up', true)).heads);
+    expect(head).toMatchObject({ dedupe: 'two', unreported: 1 });
+    head = only((await lanes.finish(head, 'given up', true)).heads);
+    head = only((await lanes.finish(head, 'the chat has read an apology')).heads);
+    expect(head).toMatchObject({ dedupe: 'four', unreported: 2 });
+    head = only((await ledger.finishDelivery(head, 'four', [])).heads);
+    expect(head).toMatchObject({ dedupe: 'five', unreported: 0 });
   });
 
   it('recognises an expired lease, and lets no dead node claim', async () => {

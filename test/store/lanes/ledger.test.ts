@@ -1,7 +1,7 @@
 /** The life of a message on both databases: T1 to T7, each once, whatever happens twice. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import { MAX_PENDING } from '../../../src/contracts/ledger.ts';
+import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, said, startTurn } from './turns.ts';
@@ -93,7 +93,7 @@ describeEachDatabase('ledger', (databases) => {
       await ledger.journalAnswer(head, turnId, [said('hello'), answer(1, 'thinking')]);
       await ledger.toolIntent(head, turnId, 1, intent);
       await ledger.toolResult(head, turnId, 1, result, 4);
-      await ledger.notePlaceholder(head, turnId, [{ id: `p${i}` }]);
+      await ledger.noteSent(head, turnId, [{ id: `p${i}` }]);
     }
     const opened = await ledger.openTurn(head, turnId, 50);
     expect(opened.journal.map((row) => row.entry.kind)).toEqual([
@@ -155,7 +155,6 @@ describeEachDatabase('ledger', (databases) => {
     const stale = [
       () => ledger.openTurn(head, turnId, 5),
       () => ledger.journalAnswer(head, turnId, [answer(1, 'stale')]),
-      () => ledger.notePlaceholder(head, turnId, [{ id: 'stale' }]),
       () =>
         ledger.finishTurn(
           head,

@@ -1,7 +1,7 @@
 /** Messages that become part of the turn before them, and those that end it: what the rows say, and that it happens once. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import type { QueueMode } from '../../../src/contracts/records.ts';
+import type { QueueMode } from '../../../src/contracts/store/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
@@ -91,7 +91,7 @@ describeEachDatabase('a running turn', (databases) => {
     await store.ledger.joinTurn(head, turnId, join([row('second', 2), row('third', 3)]));
     const young = await store.lanes.register('home of m1', LEASE_MS);
     const again = only(await store.lanes.sweep(young, IN_ROOM));
-    expect(again).toMatchObject({ seq: 1, crashes: 1 });
+    expect(again).toMatchObject({ seq: 1, dedupe: 'm1' });
     expect((await store.ledger.openTurn(again, turnId, 10)).journal).toHaveLength(2);
     expect(await store.ledger.finishTurn(again, finished(turnId, 'All.'))).toEqual({ heads: [] });
     expect(await store.ledger.queue(SESSION)).toEqual({ busy: false, waiting: 0 });

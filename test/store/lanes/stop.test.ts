@@ -61,7 +61,8 @@ describeEachDatabase('stop and park', (databases) => {
 
   it('marks the head of a dead node as stopped when it is claimed again', async () => {
     const { ledger, lanes, ...store } = await databases.open();
-    await startTurn({ ledger, lanes, ...store });
+    const { head, turnId } = await startTurn({ ledger, lanes, ...store });
+    await ledger.openTurn(head, turnId, 10);
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 0 });
     const young = await lanes.register('home of m1', LEASE_MS);
     expect(only(await lanes.sweep(young, IN_ROOM))).toMatchObject({ stopped: true, crashes: 1 });

@@ -1,7 +1,7 @@
 /** Subagents in the store: their journals, their lanes, and what a stop, a second call or another node makes of them. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
-import type { Fence } from '../../../src/contracts/lanes.ts';
+import type { Fence } from '../../../src/contracts/store/lanes.ts';
 import { agentLane } from '../../../src/contracts/subagents.ts';
 import { agentIdOf } from '../../../src/contracts/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../../src/contracts/subagents.ts';
@@ -28,10 +28,12 @@ describeEachDatabase('subagents in the store', (databases) => {
     turnId,
     address: SESSION,
     userId: SESSION,
+    folder: 'folder-of-the-session',
     place: 'private',
     profileId: 'default',
     tools: [],
     task: 'look',
+    sources: [],
     deadline: 0,
   });
   const finishOf = (run: SubagentPayload): SubagentFinish => ({

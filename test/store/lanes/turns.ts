@@ -1,10 +1,10 @@
 /** What the store's tests say again and again: a message from a person, a claimed head, a finished turn. */
 import { expect } from 'vitest';
 import type { ApprovalSubject } from '../../../src/contracts/approvals.ts';
-import type { LaneHead, LaneStep } from '../../../src/contracts/lanes.ts';
-import type { AcceptResult } from '../../../src/contracts/ledger.ts';
+import type { LaneHead, LaneStep } from '../../../src/contracts/store/lanes.ts';
+import type { AcceptResult } from '../../../src/contracts/store/ledger.ts';
 import type { Address, InboundMessage } from '../../../src/contracts/message.ts';
-import type { TurnFinish } from '../../../src/contracts/records.ts';
+import type { TurnFinish } from '../../../src/contracts/store/records.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { request } from '../requests.ts';
 

@@ -2,8 +2,13 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from '../../../src/contracts/notes.ts';
-import type { MemoryRecord, MemoryStore } from '../../../src/contracts/notes.ts';
+import {
+  MAX_MEMORIES,
+  MAX_MEMORY_CHARS,
+  MAX_UNVERIFIED_MEMORIES,
+  MAX_UNVERIFIED_PER_TURN,
+} from '../../../src/contracts/store/notes.ts';
+import type { MemoryRecord, MemoryStore } from '../../../src/contracts/store/notes.ts';
 import { describeEachDatabase } from '../../database.ts';
 
 /** Of both users together. */
@@ -83,6 +88,37 @@ describeEachDatabase('memories', (databases) => {
     await expect(memories.remember(ann, fact('x'.repeat(MAX_MEMORY_CHARS + 1)))).rejects.toMatchObject({
       code: 'memory_too_long',
     });
+  });
+
+  it(`keeps ${MAX_UNVERIFIED_MEMORIES} unverified facts, which push out each other and never a verified one`, async () => {
+    const { memories } = await databases.open();
+    for (let n = 0; n < MAX_MEMORIES; n += 1) await memories.remember(ann, fact(`true ${n}`));
+    const dropped: number[] = [];
+    for (let n = 0; n <= MAX_UNVERIFIED_MEMORIES; n += 1) {
+      dropped.push((await memories.remember(ann, fact(`page ${n}`, `turn ${n}/1`, true))).dropped);
+    }
+    expect(dropped).toEqual([...Array(MAX_UNVERIFIED_MEMORIES).fill(0), 1]);
+    const kept = await memories.memories(ann, 999);
+    expect(kept.filter(({ untrusted }) => !untrusted)).toHaveLength(MAX_MEMORIES);
+    expect(texts(kept.filter(({ untrusted }) => untrusted)).at(-1)).toBe('page 1');
+    // A fact that is confirmed takes the place of the oldest confirmed one.
+    expect(await memories.verifyMemory(ann, kept[0]?.id ?? 0)).toBe(true);
+    const verified = (await memories.memories(ann, 999)).filter(({ untrusted }) => !untrusted);
+    expect(verified).toHaveLength(MAX_MEMORIES);
+    expect(texts(verified).at(-1)).toBe('true 1');
+    expect(verified[0]?.text).toBe(`page ${MAX_UNVERIFIED_MEMORIES}`);
+  });
+
+  it(`saves ${MAX_UNVERIFIED_PER_TURN} unverified facts of one turn, and any number of verified ones`, async () => {
+    const { memories } = await databases.open();
+    const save = (turn: string, n: number, untrusted: boolean) =>
+      memories.remember(ann, fact(`${turn} ${n} ${untrusted}`, `${turn}/${n}.${untrusted}`, untrusted));
+    for (let n = 0; n < MAX_UNVERIFIED_PER_TURN; n += 1) await save('turn-1', n, true);
+    await expect(save('turn-1', 99, true)).rejects.toMatchObject({ code: 'too_many_memories' });
+    // The same call again, another turn, and facts that the person told.
+    expect(await save('turn-1', 0, true)).toMatchObject({ isNew: false });
+    expect(await save('turn-10', 0, true)).toMatchObject({ isNew: true });
+    for (let n = 0; n < 20; n += 1) await save('turn-1', n, false);
   });
 
   it('removes the mark from a fact, and deletes one or all, of one user only', async () => {

@@ -1,11 +1,12 @@
 /** The todo list and the scratchpad in the store: whole, per session, bounded. */
 import { expect, it } from 'vitest';
-import { MAX_NOTES } from '../../../src/contracts/notes.ts';
+import { MAX_NOTES } from '../../../src/contracts/store/notes.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { startTurn } from '../lanes/turns.ts';
 
 const A = 'telegram:1';
 const B = 'telegram:2';
+const note = (text: string) => ({ text, sources: [] });
 
 describeEachDatabase('notes', (databases) => {
   it('keeps one todo list per session and replaces it whole', async () => {
@@ -35,12 +36,12 @@ describeEachDatabase('notes', (databases) => {
 
   it('keeps notes by name for each session, and deletes them', async () => {
     const { scratchpad } = await databases.open();
-    expect(await scratchpad.setNote(A, 'zeta', 'last')).toBe(true);
-    expect(await scratchpad.setNote(A, 'alpha', 'first')).toBe(true);
-    expect(await scratchpad.setNote(A, 'alpha', 'changed')).toBe(true);
+    expect(await scratchpad.setNote(A, 'zeta', note('last'))).toBe(true);
+    expect(await scratchpad.setNote(A, 'alpha', note('first'))).toBe(true);
+    expect(await scratchpad.setNote(A, 'alpha', note('changed'))).toBe(true);
     expect([...(await scratchpad.notes(A))]).toEqual([
-      ['alpha', 'changed'],
-      ['zeta', 'last'],
+      ['alpha', note('changed')],
+      ['zeta', note('last')],
     ]);
     expect(await scratchpad.notes(B)).toEqual(new Map());
     expect(await scratchpad.setNote(A, 'zeta', undefined)).toBe(true);
@@ -50,18 +51,19 @@ describeEachDatabase('notes', (databases) => {
 
   it(`refuses note ${MAX_NOTES + 1}, but not a change of an existing one`, async () => {
     const { scratchpad } = await databases.open();
-    for (let n = 1; n <= MAX_NOTES; n += 1) expect(await scratchpad.setNote(A, `note ${n}`, 'x')).toBe(true);
-    expect(await scratchpad.setNote(A, 'one more', 'x')).toBe(false);
-    expect(await scratchpad.setNote(A, 'note 7', 'changed')).toBe(true);
-    expect(await scratchpad.setNote(B, 'one more', 'x')).toBe(true);
+    for (let n = 1; n <= MAX_NOTES; n += 1)
+      expect(await scratchpad.setNote(A, `note ${n}`, note('x'))).toBe(true);
+    expect(await scratchpad.setNote(A, 'one more', note('x'))).toBe(false);
+    expect(await scratchpad.setNote(A, 'note 7', note('changed'))).toBe(true);
+    expect(await scratchpad.setNote(B, 'one more', note('x'))).toBe(true);
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
   });
 
   it('keeps to the bound when notes are written at the same moment', async () => {
     const { scratchpad } = await databases.open();
-    for (let n = 2; n <= MAX_NOTES; n += 1) await scratchpad.setNote(A, `note ${n}`, 'x');
+    for (let n = 2; n <= MAX_NOTES; n += 1) await scratchpad.setNote(A, `note ${n}`, note('x'));
     const raced = await Promise.all(
-      ['a', 'b', 'c', 'd', 'e'].map((name) => scratchpad.setNote(A, name, 'x')),
+      ['a', 'b', 'c', 'd', 'e'].map((name) => scratchpad.setNote(A, name, note('x'))),
     );
     expect(raced.filter(Boolean)).toHaveLength(1);
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
@@ -72,7 +74,7 @@ describeEachDatabase('notes', (databases) => {
     await startTurn(store);
     const session = 'telegram:42';
     await store.todos.setTodos(session, [{ text: 'one', status: 'pending' }]);
-    await store.scratchpad.setNote(session, 'recipe', 'flour');
+    await store.scratchpad.setNote(session, 'recipe', note('flour'));
     await store.lanes.stop(session, { fresh: false });
     expect(await store.todos.todos(session)).toHaveLength(1);
     expect((await store.scratchpad.notes(session)).size).toBe(1);

@@ -1,6 +1,6 @@
 /** Schedules in the database: bounds, lists, what is due, and moving on once. */
 import { expect, it } from 'vitest';
-import { KEPT_OVER, MAX_SYSTEM_SCHEDULES, MAX_SCHEDULES } from '../../../src/contracts/schedules.ts';
+import { KEPT_OVER, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
 import type { ScheduleRecord } from '../../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
@@ -18,6 +18,7 @@ function wanted(id: string, change: Partial<ScheduleRecord> = {}) {
     creatorId: 'telegram:1',
     timing: { kind: 'every', everyMs: 60_000 },
     task: 'look \0 around',
+    sources: ['web:example.org'] as const,
     nextAt: inAnHour(),
     ...change,
   } satisfies Omit<ScheduleRecord, 'createdAt'>;
@@ -61,20 +62,20 @@ describeEachDatabase('schedules', (databases) => {
     expect(await ids({ limit: 9 })).toEqual(['b', 'a', 'c']);
   });
 
-  it(`stay within ${MAX_SCHEDULES} a session, also in a race`, async () => {
+  it(`stay within ${SCHEDULE_LIMITS.perSession} a session, also in a race`, async () => {
     const store = await databases.open();
-    await fill(store, MAX_SCHEDULES - 1, () => 'telegram:42', inAnHour());
+    await fill(store, SCHEDULE_LIMITS.perSession - 1, () => 'telegram:42', inAnHour());
     const raced = await Promise.all(['a', 'b', 'c'].map((id) => store.schedules.addSchedule(wanted(id))));
     expect(raced.sort()).toEqual(['added', 'session_full', 'session_full']);
     expect(await store.schedules.addSchedule(wanted('d', { session: 'telegram:43' }))).toBe('added');
   });
 
-  it(`stay within ${MAX_SYSTEM_SCHEDULES} in the gateway`, async () => {
+  it(`stay within ${SCHEDULE_LIMITS.total} in the gateway`, async () => {
     const store = await databases.open();
     await store.sql`
       insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
-      select 'f' || n, 'http:s' || n, 'http:x', 'private', 'token:x', '{"kind":"at","at":1}'::jsonb, 't', now()
-      from generate_series(1, ${MAX_SYSTEM_SCHEDULES - 1}::int) n`;
+      select 'f' || n, 'http:s' || n, 'http:x', 'private', 'token:' || n, '{"kind":"at","at":1}'::jsonb, 't', now()
+      from generate_series(1, ${SCHEDULE_LIMITS.total - 1}::int) n`;
     expect(await store.schedules.addSchedule(wanted('last'))).toBe('added');
     expect(await store.schedules.addSchedule(wanted('more'))).toBe('gateway_full');
   });

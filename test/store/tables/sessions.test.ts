@@ -124,7 +124,7 @@ describeEachDatabase('sessions', (databases) => {
     const { ledger, sql } = store;
     const { node, turnId, head } = await startTurn(store);
     await ledger.journalAnswer(head, turnId, [answer(1, 'x')]);
-    await ledger.notePlaceholder(head, turnId, [{ id: 'p' }]);
+    await ledger.noteSent(head, turnId, [{ id: 'p' }]);
     await ledger.accept(request('m2'));
     expect(await ledger.deleteSession('telegram:42')).toBe(true);
     expect(await ledger.deleteSession('telegram:42')).toBe(false);
@@ -136,6 +136,32 @@ describeEachDatabase('sessions', (databases) => {
     expect(again).toMatchObject({ seq: 1, position: 0 });
     expect(only(again).epoch).toBeGreaterThan(head.epoch);
     await expect(ledger.journalAnswer(head, turnId, [answer(2, 'late')])).rejects.toThrow(FencedError);
+  });
+
+  it('has a folder of its own, whatever its name was used for before, and notes those of deleted sessions', async () => {
+    const { ledger, folders, lanes } = await databases.open();
+    await ledger.accept(request('m1'));
+    const first = (await ledger.session('telegram:42'))?.folder ?? '';
+    await ledger.accept(request('m2'));
+    expect((await ledger.session('telegram:42'))?.folder).toBe(first);
+    const listed = (page: Partial<Parameters<typeof folders.removedFolders>[0]> = {}) =>
+      folders.removedFolders({ withinMs: 60_000, after: '', limit: 9, ...page });
+    expect(await listed()).toEqual([]);
+    await ledger.deleteSession('telegram:42');
+    expect(await listed()).toEqual([first]);
+    await ledger.accept(request('m3'));
+    const second = (await ledger.session('telegram:42'))?.folder ?? '';
+    expect(second).not.toBe(first);
+    await ledger.deleteSession('telegram:42');
+    const [low = '', high = ''] = [first, second].toSorted();
+    expect(await listed()).toEqual([low, high]);
+    expect(await listed({ limit: 1 })).toEqual([low]);
+    expect(await listed({ after: low })).toEqual([high]);
+    expect(await listed({ withinMs: 0 })).toEqual([]);
+    await lanes.purge(60_000, 9);
+    expect(await listed()).toHaveLength(2);
+    await lanes.purge(0, 9);
+    expect(await listed()).toEqual([]);
   });
 
   it('notes usage of turns and of calls without one, and counts what there is', async () => {

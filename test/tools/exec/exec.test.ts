@@ -1,80 +1,28 @@
 /** `exec` against a real bubblewrap: what a program sees, what ends it, and that nothing runs without the sandbox. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
-import {
-  MAX_PROCESSES,
-  MAX_SANDBOX_FILE_BYTES,
-  failedProbes,
-} from '../../../src/tools/exec/sandbox-command.ts';
+import { MAX_PROCESSES, MAX_SANDBOX_FILE_BYTES } from '../../../src/tools/exec/sandbox-command.ts';
 import { keepOutput, MAX_KEPT_BYTES, MAX_PRINTED_BYTES } from '../../../src/tools/exec/sandbox-output.ts';
-import { createSandbox, MAX_RUNS } from '../../../src/tools/exec/sandbox.ts';
+import { failedProbes } from '../../../src/tools/exec/sandbox-probes.ts';
+import { MAX_RUNS } from '../../../src/tools/exec/sandbox.ts';
 import type { Sandbox } from '../../../src/tools/exec/sandbox.ts';
 import type { ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
-import { toolContext } from '../../fakes/agent/tool-context.ts';
+import { alive, CANARY, execFixture, hasSandbox, runIn, sandboxOf, wasRoot } from './as-nobody.ts';
 
-const CANARY = 'canary-of-the-gateway';
-const BWRAP = '/usr/bin/bwrap';
-const hasSandbox = existsSync(BWRAP);
-if (!hasSandbox)
-  process.stderr.write('SKIPPED: the sandbox of exec is not tested, bubblewrap is not installed\n');
+const fixture = execFixture();
 
-const wasRoot = process.getuid?.() === 0;
-let toldRoot = '';
-let base = '';
-let workspace = '';
-let sandbox: Sandbox;
-
-beforeAll(async () => {
-  // Limits on processes do not bind root, so exec refuses to work for it: this process becomes nobody, as a gateway would.
-  if (wasRoot) {
-    workspace = await mkdtemp(path.join(os.tmpdir(), 'parley-exec-'));
-    toldRoot = await attempt({ command: 'true' }, createSandbox());
-    await rm(workspace, { recursive: true });
-    process.setgroups?.([]);
-    process.setgid?.(65_534);
-    process.setuid?.(65_534);
-  }
-  process.env['PARLEY_CANARY'] = CANARY;
-  base = await mkdtemp(path.join(os.tmpdir(), 'parley-exec-'));
-  workspace = path.join(base, 'workspace');
-  await mkdir(workspace);
-  await writeFile(path.join(base, 'secret'), CANARY);
-  sandbox = createSandbox();
-});
-
-afterAll(async () => {
-  delete process.env['PARLEY_CANARY'];
-  await rm(base, { recursive: true, force: true });
-});
-
-async function exec(
-  args: Record<string, unknown>,
-  over: Partial<ToolContext> = {},
-  using = sandbox,
-): Promise<ToolResult> {
-  const tool = createExec(using);
-  return await tool.execute(tool.parameters.parse(args), toolContext({ workspace, ...over }));
+async function exec(args: Record<string, unknown>, over: Partial<ToolContext> = {}): Promise<ToolResult> {
+  return await runIn(fixture.sandbox, fixture.workspace, args, over);
 }
 
 async function attempt(args: Record<string, unknown>, using: Sandbox | undefined): Promise<string> {
-  const tool = createExec(using);
-  const running = tool.execute(tool.parameters.parse(args), toolContext({ workspace }));
-  return await running.then((result) => result.content, String);
-}
-
-/** Processes of this machine whose command line holds `mark`. */
-async function alive(mark: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
-  );
-  return lines.filter((line) => line.includes(mark));
+  return await runIn(using, fixture.workspace, args).then((result) => result.content, String);
 }
 
 describe('without the sandbox', () => {
@@ -83,22 +31,24 @@ describe('without the sandbox', () => {
   });
 
   it.runIf(wasRoot)('runs nothing for root, whom the limits do not bind', () => {
-    expect(toldRoot).toContain('runs as root');
+    expect(fixture.toldRoot).toContain('runs as root');
   });
 
   it('runs nothing bare when bubblewrap is missing, and says what to install', async () => {
-    const answer = await attempt({ command: `touch ${workspace}/bare` }, createSandbox('/nonexistent/bwrap'));
+    const { workspace } = fixture;
+    const without = sandboxOf(fixture, { bwrap: '/nonexistent/bwrap' });
+    const answer = await attempt({ command: `touch ${workspace}/bare` }, without);
     expect(answer).toContain('unavailable');
     expect(answer).toContain('apt-get install bubblewrap');
     expect(existsSync(path.join(workspace, 'bare'))).toBe(false);
   });
 
   it('runs nothing when the self-test cannot show that the sandbox holds', async () => {
-    const impostor = path.join(workspace, 'impostor');
+    const impostor = path.join(fixture.workspace, 'impostor');
     await writeFile(impostor, '#!/bin/sh\nwhile [ "$1" != /usr/bin/prlimit ]; do shift; done\nexec "$@"\n', {
       mode: 0o700,
     });
-    const answer = await attempt({ command: 'echo ran' }, createSandbox(impostor));
+    const answer = await attempt({ command: 'echo ran' }, sandboxOf(fixture, { bwrap: impostor }));
     expect(answer).toContain('does not hold');
     expect(answer).not.toContain('ran');
   });
@@ -109,7 +59,7 @@ describe('without the sandbox', () => {
   });
 
   it('takes a command or a list of arguments, not both and not neither', () => {
-    const { parameters } = createExec(undefined);
+    const { parameters } = createExec(() => undefined);
     expect(parameters.safeParse({}).success).toBe(false);
     expect(parameters.safeParse({ command: 'a', argv: ['a'] }).success).toBe(false);
     expect(parameters.safeParse({ argv: ['a\0b'] }).success).toBe(false);

@@ -9,12 +9,12 @@ import type { Tool } from '../../../src/contracts/tool.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { createMemory } from '../../../src/tools/memory.ts';
-import { readFile } from '../../../src/tools/files/read-file.ts';
+import { readFile } from '../../fakes/tool-options.ts';
 import { createScratchpadTool } from '../../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../../src/tools/todo.ts';
-import { openWorkspace } from '../../../src/tools/files/workspace.ts';
+import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { describeEachDatabase, silentLog } from '../../database.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 const OPERATIONS = campaignSize(10_000);
@@ -77,7 +77,8 @@ describeEachDatabase('two sessions', (databases) => {
         createScratchpadTool(store.scratchpad),
       ].map((tool) => [tool.name, tool]),
     );
-    const workspaces = await Promise.all(PEOPLE.map((session) => openWorkspace(root, session)));
+    const files = createSessionFiles(root, silentLog);
+    const workspaces = await Promise.all(['ada', 'bob'].map((folder) => files.open(folder)));
     const seen = { own: 0, crossed: 0, refused: 0 };
     const operations = fc.sample(operation, { numRuns: OPERATIONS, seed: 11 });
     for (const [at, [who, { tool: toolName, ...call }]] of operations.entries()) {

@@ -1,14 +1,12 @@
 /** The path check: what is refused, what a racing link can reach, and that folders of sessions never meet. */
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
-import type { SessionKey } from '../../../src/contracts/message.ts';
-import { openInside, openWorkspace, pathParts, sessionFolder } from '../../../src/tools/files/workspace.ts';
+import { openInside, pathParts } from '../../../src/tools/files/workspace.ts';
 import { MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_PATH_DEPTH } from '../../../src/tools/files/workspace.ts';
 
 let root = '';
@@ -138,28 +136,3 @@ it.runIf(process.platform === 'linux')(
   },
   180_000,
 );
-
-describe('a session folder', () => {
-  const key = fc
-    .tuple(fc.string({ unit: 'binary', minLength: 1 }), fc.string({ unit: 'binary', minLength: 1 }))
-    .map(([channel, chat]): SessionKey => `${channel}:${chat}`);
-
-  it('is one plain name whatever the key', () => {
-    fc.assert(
-      fc.property(key, (given) => {
-        expect(sessionFolder(given)).toMatch(/^[a-z0-9-]{1,40}\.[0-9a-f]{32}$/);
-      }),
-    );
-  });
-
-  it('differs for keys that differ in case or punctuation only', () => {
-    const folders = ['http:a', 'http:A', 'telegram:-1', 'telegram:1', 'http:..', 'http:../..'] as const;
-    expect(new Set(folders.map(sessionFolder)).size).toBe(folders.length);
-  });
-
-  it('is made once, for its owner only', async () => {
-    const made = await openWorkspace(path.join(root, 'home'), 'telegram:42');
-    expect(await openWorkspace(path.join(root, 'home'), 'telegram:42')).toBe(made);
-    expect((await stat(made)).mode & 0o777).toBe(0o700);
-  });
-});

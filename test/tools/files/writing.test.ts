@@ -19,12 +19,8 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { editFile } from '../../../src/tools/files/edit-file.ts';
-import {
-  MAX_FILE_BYTES,
-  MAX_WORKSPACE_BYTES,
-  MAX_WORKSPACE_ENTRIES,
-  saveFile,
-} from '../../../src/tools/files/save-file.ts';
+import { MAX_FILE_BYTES, saveFile } from '../../../src/tools/files/save-file.ts';
+import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from '../../../src/tools/files/workspace-usage.ts';
 import { writeFile as writeTool } from '../../../src/tools/files/write-file.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
@@ -181,3 +177,24 @@ describe('edit_file', () => {
     await expect(edit('missing', 'a', 'b')).rejects.toMatchObject({ code: 'not_found' });
   });
 });
+
+it.each([
+  'AGENTS.md',
+  'AGENTS.md/',
+  './AGENTS.md/.',
+  'a//Agents.MD',
+  'ＡＧＥＮＴＳ.md',
+  'skills',
+  'skills/x/y',
+  'a/MEMORY.md ',
+])('asks before %s is written: later conversations read it by themselves', (path) => {
+  for (const tool of [writeTool, editFile])
+    expect(tool.reach({ path, content: '', old: '', new: '' })).toBe('outside');
+});
+
+it.each(['notes.md', 'agents.md.txt', 'myskills/x', 'AGENTS.md/x'])(
+  'takes %s for a file of its session',
+  (path) => {
+    expect(writeTool.reach({ path, content: '' })).toBe('session');
+  },
+);

@@ -1,5 +1,6 @@
 /** `web_search` against a service as strict as Brave's. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ToolResult } from '../../../src/contracts/tool.ts';
 import { createEgress } from '../../../src/security/index.ts';
 import {
   createWebSearch,
@@ -19,13 +20,13 @@ beforeEach(async () => {
 });
 afterEach(() => brave.close());
 
-async function search(args: Record<string, unknown>, apiKey: string | undefined = KEY): Promise<string> {
+async function search(args: Record<string, unknown>, apiKey: string | undefined = KEY): Promise<ToolResult> {
   const tool = createWebSearch({
     apiKey,
     apiRoot: brave.root,
     egress: createEgress({ allow: [brave.root] }),
   });
-  return (await tool.execute(tool.parameters.parse(args), toolContext())).content;
+  return await tool.execute(tool.parameters.parse(args), toolContext());
 }
 
 it('gives titles, addresses and descriptions as text of strangers (B-21)', async () => {
@@ -33,20 +34,22 @@ it('gives titles, addresses and descriptions as text of strangers (B-21)', async
     { title: 'Tide\ntables', url: 'https://tides.example/', description: 'High at <strong>six</strong>.' },
     { title: 'Moon', url: 'https://moon.example/' },
   ];
-  const content = await search({ query: ' tides today ' });
+  const { content, addresses, from } = await search({ query: ' tides today ' });
   expect(content).toContain('1. Tide tables\n   https://tides.example/\n   High at <strong>six</strong>.');
   expect(content).toContain('2. Moon\n   https://moon.example/');
-  expect(content).toMatch(
-    /^\[([0-9a-f]{16}): untrusted text from a web search begins.*\]\n[^]*\n\[\1: untrusted text ends\.\]$/,
-  );
+  expect(addresses).toEqual(['https://tides.example/', 'https://moon.example/']);
+  expect(from).toBe('a web search');
   expect(brave.queries).toEqual(['tides today']);
 });
 
 it('asks for as many results as wanted, and says when there are none', async () => {
   brave.results = Array.from({ length: 20 }, (_, n) => ({ title: `t${n}`, url: `https://x.example/${n}` }));
-  expect((await search({ query: 'x', count: MAX_RESULTS })).match(/^\d+\. /gm)).toHaveLength(MAX_RESULTS);
+  expect((await search({ query: 'x', count: 3 })).content.match(/^\d+\. /gm)).toHaveLength(3);
+  expect((await search({ query: 'x', count: MAX_RESULTS })).content.match(/^\d+\. /gm)).toHaveLength(
+    MAX_RESULTS,
+  );
   brave.results = [];
-  expect(await search({ query: 'x' })).toBe('Nothing was found.');
+  expect(await search({ query: 'x' })).toMatchObject({ content: 'Nothing was found.' });
 });
 
 it('says which variable is missing, without asking anybody (B-21)', async () => {

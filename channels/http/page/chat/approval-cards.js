@@ -12,6 +12,8 @@ export class ApprovalCards {
   #showPlanApprovals;
   #list = byId('approvals', HTMLElement);
   #key = '';
+  /** The token may decide what is asked. */
+  #mayDecide = false;
   /** Number of the newest request for the list: the answer to an older one may come later. */
   #requests = 0;
 
@@ -40,9 +42,10 @@ export class ApprovalCards {
     const key = this.#key;
     const request = (this.#requests += 1);
     try {
-      const waiting = await this.#api.approvals();
+      const { approvals, mayDecide } = await this.#api.approvals();
       if (key !== this.#key || request !== this.#requests) return;
-      const here = waiting.filter(({ session }) => session === key);
+      this.#mayDecide = mayDecide;
+      const here = approvals.filter(({ session }) => session === key);
       this.#show(here.filter(({ plan }) => plan === null));
       this.#showPlanApprovals(here.filter(({ plan }) => plan !== null));
     } catch (error) {
@@ -65,7 +68,7 @@ export class ApprovalCards {
   }
 
   /** @param {Approval} approval */
-  #card({ id, tool, args, warning, expiresAt }) {
+  #card({ id, tool, args, files, warning, expiresAt }) {
     const errorText = h('p', { class: 'error-text', role: 'alert' });
     const buttons = [
       h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
@@ -92,11 +95,12 @@ export class ApprovalCards {
       { id: `approval-${id}`, class: 'approval', 'aria-label': `Approval of ${tool}` },
       h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
       h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
+      ...files.flatMap(describeFile),
       h('p', {}, warning),
       h(
         'div',
         { class: 'approval-foot' },
-        ...buttons,
+        ...(this.#mayDecide ? buttons : [h('span', {}, 'Your token may not decide this.')]),
         h('span', { class: 'quiet' }, `Denied automatically at ${until}.`),
       ),
       errorText,
@@ -105,12 +109,43 @@ export class ApprovalCards {
 }
 
 /**
+ * A file that the arguments or another file name, with its content where that is short.
+ * @param {Approval['files'][number]} file
+ */
+function describeFile(file) {
+  const name = h('code', {}, withVisibleCharacters(file.path));
+  const by =
+    file.namedIn === undefined ? ['above'] : ['in ', h('code', {}, withVisibleCharacters(file.namedIn))];
+  if ('problem' in file)
+    return [h('p', {}, 'Named ', ...by, ': ', name, ', which cannot be shown. ', file.problem)];
+  const { bytes, sha256, text, mayNameMore } = file;
+  const heading = h(
+    'p',
+    {},
+    'Named ',
+    ...by,
+    ': ',
+    name,
+    `, ${bytes} bytes, SHA-256 `,
+    h('code', {}, sha256),
+  );
+  const notes = [
+    ...(text === undefined ? ['It is too long to be shown, or no text.'] : []),
+    ...(mayNameMore === true ? [MAY_NAME_MORE] : []),
+  ].map((note) => h('p', {}, note));
+  const content = text ? [h('pre', { tabindex: '0' }, withVisibleCharacters(text))] : [];
+  return [heading, ...notes, ...content];
+}
+
+const MAY_NAME_MORE = 'It may name further files, which are not shown and not part of what you approve.';
+
+/**
  * The text with invisible and direction-changing characters as numbers: what is read is what runs.
  * @param {string} text
  */
 function withVisibleCharacters(text) {
   return text.replaceAll(
-    /[^\P{C}\n]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
+    /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }

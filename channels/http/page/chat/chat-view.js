@@ -45,7 +45,8 @@ export class ChatView {
       this.#transcript?.setPlanApprovals(approvals),
     );
     this.#composer = new Composer(
-      (content) => void this.#send(content),
+      api,
+      (content, files) => void this.#send(content, files),
       () => void this.#stop(),
     );
   }
@@ -72,6 +73,7 @@ export class ChatView {
     this.key = key;
     this.#transcript = new Transcript(this.#api, key);
     const here = key.startsWith('http:');
+    this.#composer.open(key);
     this.#setTitle(fresh ? 'New chat' : this.#sidebar.titleOf(key));
     byId('model-picker', HTMLElement).hidden = !here;
     this.showChannel();
@@ -145,10 +147,13 @@ export class ChatView {
     else this.#host.showError(error);
   }
 
-  /** @param {string} content */
-  async #send(content) {
+  /**
+   * @param {string} content
+   * @param {import('../api.js').StoredFile[]} files
+   */
+  async #send(content, files) {
     const { key } = this;
-    const shown = this.#transcript?.sending(content);
+    const shown = this.#transcript?.sending(content, files);
     if (shown === undefined) return;
     this.#showGreeting(false);
     const idempotencyKey = crypto.randomUUID();
@@ -156,10 +161,11 @@ export class ChatView {
       this.#model.value === 'default' || this.#model.value === '' ? {} : { model: this.#model.value };
     const attempt = async () => {
       try {
-        const receipt = await this.#api.postMessage(key, { content, ...model }, idempotencyKey);
+        const body = { content, ...model, ...(files.length > 0 && { files: files.map(({ file }) => file) }) };
+        const receipt = await this.#api.postMessage(key, body, idempotencyKey);
         if (receipt.handled) shown.handled(receipt.reply);
         else shown.accepted(receipt);
-        this.#sent(key, content);
+        this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
         shown.failed(error instanceof ApiError ? error.message : String(error), () => {
           shown.again();

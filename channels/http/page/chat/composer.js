@@ -1,6 +1,7 @@
-/** The message field: grows with its text, sends on Enter, and has the Stop button. */
+/** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
 import { CommandMenu } from './command-menu.js';
 import { byId } from '../dom.js';
+import { FileTray } from './file-tray.js';
 
 const MAX_HEIGHT_PX = 220;
 
@@ -12,20 +13,24 @@ export class Composer {
   #stop = byId('stop', HTMLButtonElement);
   #note = byId('composer-note', HTMLElement);
   #menu = new CommandMenu(this.#draft, () => this.#fit());
+  #files;
 
   /**
-   * @param {(content: string) => void} send
+   * @param {import('../api.js').Api} api
+   * @param {(content: string, files: import('../api.js').StoredFile[]) => void} send
    * @param {() => void} stop
    */
-  constructor(send, stop) {
+  constructor(api, send, stop) {
+    this.#files = new FileTray(api, () => this.#fit());
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
+      if (!this.#maySend) return;
       const content = this.#draft.value;
-      if (content.trim() === '' || this.#draft.disabled) return;
+      const files = this.#files.takeAll();
       this.#draft.value = '';
       this.#menu.update();
       this.#fit();
-      send(content);
+      send(content, files);
     });
     this.#draft.addEventListener('input', () => {
       this.#menu.update();
@@ -58,6 +63,14 @@ export class Composer {
   }
 
   /**
+   * Belongs to another chat from now on; files for the last one are dropped.
+   * @param {string} key
+   */
+  open(key) {
+    this.#files.open(key, key.startsWith('http:'));
+  }
+
+  /**
    * Enables or disables the field; `note` says why it is disabled.
    * @param {boolean} writable
    * @param {string} note
@@ -73,9 +86,15 @@ export class Composer {
     if (!matchMedia('(pointer: coarse)').matches) this.#draft.focus();
   }
 
+  /** There is a text or a file, and every file has arrived. */
+  get #maySend() {
+    const isEmpty = this.#draft.value.trim() === '' && this.#files.count === 0;
+    return !isEmpty && !this.#files.isWaiting && !this.#draft.disabled;
+  }
+
   #fit() {
     this.#draft.style.height = 'auto';
     this.#draft.style.height = `${Math.min(MAX_HEIGHT_PX, this.#draft.scrollHeight)}px`;
-    this.#send.disabled = this.#draft.value.trim() === '' || this.#draft.disabled;
+    this.#send.disabled = !this.#maySend;
   }
 }

@@ -1,6 +1,7 @@
 /** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { FileViews } from './file-views.js';
 import { TurnView } from './turn-view.js';
 
 /** @typedef {import('../api.js').Message} Message */
@@ -27,6 +28,7 @@ export class Transcript {
   #planApprovals = new Map();
   /** @type {import('../plan/plan-view.js').PlanHost} */
   #planHost;
+  #files;
   #oldest = Infinity;
   #isAtEnd = true;
   #loading = false;
@@ -46,8 +48,11 @@ export class Transcript {
     this.#key = key;
     this.#planHost = {
       act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
+      start: (planId, asked) => api.runPlan(planId, asked),
+      change: (planId, version, edits) => api.changePlan(planId, version, edits),
       approvalOf: (planId) => this.#planApprovals.get(planId),
     };
+    this.#files = new FileViews(api, key, () => this.#keepAtEnd());
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
     this.#scroller.addEventListener('scroll', () => this.#scrolled(), { signal, passive: true });
@@ -66,6 +71,7 @@ export class Transcript {
   }
 
   close() {
+    this.#files.close();
     this.#ended.abort();
   }
 
@@ -97,6 +103,10 @@ export class Transcript {
 
   /** @param {AgentEvent} event */
   apply(event) {
+    if (event.type === 'plan_edited') {
+      for (const turn of this.#turns.values()) turn.applyToPlan(event);
+      return;
+    }
     const turnId = event.turnId ?? this.#agents.get(event.agentId);
     if (turnId === undefined) return;
     // A subagent in the background outlives its turn; its events are still shown in the turn that started it.
@@ -126,10 +136,11 @@ export class Transcript {
   /**
    * Shows a message that is being sent; the returned functions report the outcome.
    * @param {string} content
+   * @param {readonly import('./file-views.js').ShownFile[]} attachments
    */
-  sending(content) {
-    const turn = new TurnView(() => this.#keepAtEnd(), this.#planHost);
-    turn.setSending(content);
+  sending(content, attachments) {
+    const turn = this.#newTurn();
+    turn.setSending(content, attachments);
     this.#list.append(turn.element);
     this.toEnd();
     return {
@@ -138,7 +149,7 @@ export class Transcript {
         if (this.#turns.has(turnId)) turn.element.remove();
         else this.#turns.set(turnId, turn);
         const shown = this.#turnOf(turnId);
-        shown.setQuestion({ seq, content });
+        shown.setQuestion({ seq, content, attachments });
         if (shown.state === 'unknown') shown.state = 'waiting';
         this.#place(shown);
         this.#countWaiting();
@@ -154,7 +165,7 @@ export class Transcript {
        * @param {() => void} again
        */
       failed: (why, again) => turn.setUnsent(why, again),
-      again: () => turn.setSending(content),
+      again: () => turn.setSending(content, attachments),
     };
   }
 
@@ -176,8 +187,11 @@ export class Transcript {
       const before = eventCount();
       const { plan, turnId } = await this.#api.plan(this.#key);
       if (plan === null || turnId === null || this.#ended.signal.aborted) return;
-      // Events that came while it was read may be newer than what was read.
-      if (eventCount() !== before && reads < MAX_PLAN_READS) continue;
+      // Events that came while it was read may be newer than what was read: without an end of them they stand.
+      if (eventCount() !== before) {
+        if (reads < MAX_PLAN_READS) continue;
+        return;
+      }
       // The turn of an open plan is shown, however many messages wait behind it.
       const turn = this.#turns.get(turnId) ?? (isOpenPlan(plan) ? this.#turnOf(turnId) : undefined);
       if (turn === undefined) return;
@@ -227,9 +241,13 @@ export class Transcript {
   #turnOf(turnId) {
     const known = this.#turns.get(turnId);
     if (known !== undefined) return known;
-    const turn = new TurnView(() => this.#keepAtEnd(), this.#planHost);
+    const turn = this.#newTurn();
     this.#turns.set(turnId, turn);
     return turn;
+  }
+
+  #newTurn() {
+    return new TurnView(() => this.#keepAtEnd(), this.#planHost, this.#files);
   }
 
   /**

@@ -7,6 +7,7 @@ import { TodoView } from '../plan/todo-view.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
+/** @typedef {import('./file-views.js').ShownFile} ShownFile */
 /** @typedef {import('../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
 
 /** Shown where a turn ended without a text. @type {Partial<Record<TurnEndReason, string>>} */
@@ -28,6 +29,13 @@ export class TurnView {
   #plan;
   #todos = new TodoView();
   #answer;
+  #files;
+  #owner;
+  /** Files of the message, which are stored only once its turn has begun. @type {readonly ShownFile[]} */
+  #attachments = [];
+  /** Files of the answer, by the number of their message. @type {Map<number, Element[]>} */
+  #sent = new Map();
+  #sentFiles = h('div', { class: 'sent-files' });
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
   element;
@@ -35,9 +43,12 @@ export class TurnView {
   /**
    * @param {() => void} onResize called when the height may have changed
    * @param {import('../plan/plan-view.js').PlanHost} planHost
+   * @param {import('./file-views.js').FileViews} files
    */
-  constructor(onResize, planHost) {
+  constructor(onResize, planHost, files) {
     this.#onResize = onResize;
+    this.#files = files;
+    this.#owner = files.newOwner();
     this.#plan = new PlanView(planHost);
     this.#answer = new AnswerParts(onResize);
     this.element = h(
@@ -47,6 +58,7 @@ export class TurnView {
       this.#plan.element,
       this.#todos.element,
       this.#answer.element,
+      this.#sentFiles,
       this.#status,
       this.#foot,
     );
@@ -64,20 +76,29 @@ export class TurnView {
 
   /**
    * Shows the stored message of the user.
-   * @param {{ seq: number, content: string, senderName?: string | null }} message
+   * @param {{ seq: number, content: string, senderName?: string | null, attachments?: readonly ShownFile[] }} message
    */
-  setQuestion({ seq, content, senderName }) {
+  setQuestion({ seq, content, senderName, attachments = [] }) {
     this.seq = Math.min(this.seq, seq);
+    if (attachments.length > 0) this.#attachments = attachments;
     this.#question.replaceChildren(
       ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
-      messageText(content),
+      ...this.#files.list(this.#attachments, `${this.#owner} asked`),
+      ...messageText(content),
     );
     this.#question.classList.remove('sending', 'unsent');
   }
 
-  /** @param {string} content */
-  setSending(content) {
-    this.#question.replaceChildren(messageText(content));
+  /**
+   * @param {string} content
+   * @param {readonly ShownFile[]} attachments
+   */
+  setSending(content, attachments) {
+    this.#attachments = attachments;
+    this.#question.replaceChildren(
+      ...this.#files.list(attachments, `${this.#owner} asked`),
+      ...messageText(content),
+    );
     this.#question.classList.add('sending');
     this.#question.classList.remove('unsent');
   }
@@ -120,6 +141,15 @@ export class TurnView {
   }
 
   /**
+   * Applies a change of the plan that came from elsewhere.
+   * @param {AgentEvent} event
+   */
+  applyToPlan(event) {
+    this.#plan.apply(event);
+    this.#onResize();
+  }
+
+  /**
    * Shows the stored plan; `isNewest` when events were missed.
    * @param {import('../../../../src/contracts/plan.ts').Plan} plan
    * @param {boolean} isNewest
@@ -142,6 +172,8 @@ export class TurnView {
       copy,
     );
     this.#foot.hidden = false;
+    this.#sent.set(message.seq, this.#files.list(message.attachments, `${this.#owner} ${message.seq}`));
+    this.#sentFiles.replaceChildren(...[...this.#sent.values()].flat());
   }
 
   /**
@@ -242,7 +274,10 @@ function compressed(before, after) {
   return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
 }
 
-/** @param {string} content */
+/**
+ * The text of a message; nothing for one that only brings files.
+ * @param {string} content
+ */
 function messageText(content) {
-  return h('div', { class: 'message-text', dir: 'auto' }, content);
+  return content.trim() === '' ? [] : [h('div', { class: 'message-text', dir: 'auto' }, content)];
 }

@@ -16,7 +16,7 @@ const MAX_DEPTH = 8;
 /** Most cells of a row. */
 const MAX_CELLS = 64;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
-const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
+const HEADING = /^ {0,3}(#{1,6})(?:[ \t](.*))?$/;
 const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(?: |$)/;
@@ -68,7 +68,7 @@ function readBlock(lines, at, depth) {
   if (fence !== null) return readCode(lines, at, fence[1] ?? '```', fence[2] ?? '');
   const heading = HEADING.exec(line);
   if (heading !== null) {
-    const text = (heading[2] ?? '').trimEnd();
+    const text = (heading[2] ?? '').trim();
     return {
       body: { type: 'heading', level: heading[1]?.length ?? 1, text: withoutClosingHashes(text) },
       end: at + 1,

@@ -1,17 +1,19 @@
 /** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
 import { readReference } from './characters.js';
-import { matchPairs, readAddress, readTarget, safeHref } from './links.js';
+import { hiddenHost, matchPairs, readAddress, readTarget, safeHref } from './links.js';
 
 /**
  * @typedef {{ type: 'text', text: string }
  *   | { type: 'code', text: string }
  *   | { type: 'break' }
- *   | { type: 'link', href: string, children: Inline[] }
+ *   | { type: 'link', href: string, host?: string | undefined, children: Inline[] }
  *   | { type: 'strong' | 'em' | 'del', children: Inline[] }} Inline
  */
 
 /** Open emphasis nested deeper than this is text. */
 const MAX_OPEN = 24;
+/** Characters that change the direction in which a text is read. */
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** Longest link target. */
 const MAX_HREF = 1_000;
 const MARKS = new Set(['*', '_', '~']);
@@ -236,7 +238,9 @@ class InlineParser {
       return true;
     }
     const href = safeHref(target);
-    const label = parseInline(this.#text.slice(open + 1, close), false);
+    // Marks of writing direction could make a text read as another address.
+    const words = this.#text.slice(open + 1, close).replaceAll(DIRECTION_MARKS, '');
+    const label = parseInline(words, false);
     if (href === undefined) {
       this.#flush();
       this.#frames.at(-1)?.children.push(...label);
@@ -244,6 +248,7 @@ class InlineParser {
       this.#push({
         type: 'link',
         href,
+        host: hiddenHost(textOf(label), href),
         children: label.length === 0 ? [{ type: 'text', text: target }] : label,
       });
     this.#at = end + 1;
@@ -264,4 +269,15 @@ class InlineParser {
     while (this.#text[this.#at + length] === char) length += 1;
     return length;
   }
+}
+
+/**
+ * The text of parsed nodes, as it is read.
+ * @param {Inline[]} nodes
+ * @returns {string}
+ */
+function textOf(nodes) {
+  return nodes
+    .map((node) => ('children' in node ? textOf(node.children) : 'text' in node ? node.text : ' '))
+    .join('');
 }

@@ -18,6 +18,22 @@ export function safeHref(target) {
   return url !== null && SAFE_SCHEMES.has(url.protocol) ? url.href : undefined;
 }
 
+/** A name with a dot, or a scheme: what people take for an address. */
+const LOOKS_LIKE_ADDRESS = /[\p{L}\p{N}-]\.\p{L}{2}|:\/\//u;
+
+/**
+ * The host that a link leads to, when its text looks like an address elsewhere; undefined for any other text.
+ * @param {string} text
+ * @param {string} href
+ */
+export function hiddenHost(text, href) {
+  if (!LOOKS_LIKE_ADDRESS.test(text)) return undefined;
+  const { host, protocol } = new URL(href);
+  if (protocol === 'mailto:') return text.trim() === href.slice('mailto:'.length) ? undefined : href;
+  const said = URL.parse(text.trim()) ?? URL.parse(`https://${text.trim()}`);
+  return said?.host === host ? undefined : host;
+}
+
 /**
  * The target between the parentheses of a link; undefined when they contain something else.
  * @param {string} text

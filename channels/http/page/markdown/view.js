@@ -145,6 +145,7 @@ function drawNode(node) {
         'a',
         { href: node.href, title: node.href, target: '_blank', rel: 'noopener noreferrer nofollow' },
         ...node.children.map(drawNode),
+        node.host === undefined ? '' : ` (${node.host})`,
       );
     case 'strong':
     case 'em':

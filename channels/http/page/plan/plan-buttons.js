@@ -13,8 +13,21 @@ import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-
  * @returns {Promise<{ text: string }>}
  */
 
-/** The actions and their labels, in order. @type {[PlanAction, string][]} */
+/** @typedef {import('../../../../src/contracts/plan.ts').ExecutionMode} ExecutionMode */
+/**
+ * @callback Start Starts a run of a plan; throws an error with a message for the user.
+ * @param {string} planId
+ * @param {{ mode: ExecutionMode, version?: number }} asked
+ * @returns {Promise<unknown>}
+ */
+/** An action on a running plan, or a run of a plan that is kept: as a whole, step by step, once more. @typedef {PlanAction | 'start' | 'teach' | 'again' | 'cancel'} PanelAction */
+
+/** The actions and their labels, in order. @type {[PanelAction, string][]} */
 const BUTTONS = [
+  ['start', 'Run'],
+  ['teach', 'Step by step'],
+  ['again', 'Run again'],
+  ['cancel', 'Cancel'],
   ['run', 'Run'],
   ['resume', 'Resume'],
   ['pause', 'Pause'],
@@ -26,9 +39,11 @@ const BUTTONS = [
  * The possible actions on a plan: none when it is over, and in planner mode only to stop it.
  * @param {Plan} plan
  * @param {Approval | undefined} approval the approval that the plan waits for
- * @returns {PlanAction[]}
+ * @returns {PanelAction[]}
  */
 function actionsFor(plan, approval) {
+  if (plan.state === 'stored') return ['start', 'teach', 'cancel'];
+  if (!isOpenPlan(plan) && plan.origin !== undefined) return ['again'];
   if (!isOpenPlan(plan)) return [];
   if (plan.mode === 'planner') return ['stop'];
   if (approval?.plan?.wait === 'step') return ['run', 'skip', 'stop'];
@@ -38,12 +53,13 @@ function actionsFor(plan, approval) {
 /** The row of buttons. The elements stay the same while the plan is shown, so that the keyboard focus is kept. */
 export class PlanButtons {
   #act;
+  #start;
   #reply = h('p', { class: 'plan-said', role: 'status' });
-  /** @type {Map<PlanAction, HTMLButtonElement>} */
+  /** @type {Map<PanelAction, HTMLButtonElement>} */
   #buttons = new Map();
-  /** Actions whose request is not answered yet. @type {Set<PlanAction>} */
+  /** Actions whose request is not answered yet. @type {Set<PanelAction>} */
   #pending = new Set();
-  /** Actions that the gateway accepted: disabled until the plan moves on. @type {Set<PlanAction>} */
+  /** Actions that the gateway accepted: disabled until the plan moves on. @type {Set<PanelAction>} */
   #accepted = new Set();
   /** State of the plan that the reply belongs to; a new state clears it. */
   #situation = '';
@@ -53,9 +69,13 @@ export class PlanButtons {
   #approval;
   element;
 
-  /** @param {Act} act */
-  constructor(act) {
+  /**
+   * @param {Act} act
+   * @param {Start} start
+   */
+  constructor(act, start) {
     this.#act = act;
+    this.#start = start;
     for (const [action, label] of BUTTONS) {
       const onclick = () => void this.#press(action);
       const button = h('button', { type: 'button', class: `plan-${action}`, hidden: true, onclick }, label);
@@ -83,6 +103,8 @@ export class PlanButtons {
       step?.status,
       step?.attempts,
       approval?.id,
+      plan.version,
+      plan.runs,
     ]);
     if (situation !== this.#situation) {
       this.#accepted.clear();
@@ -110,15 +132,15 @@ export class PlanButtons {
     target?.focus({ preventScroll: true });
   }
 
-  /** @param {PlanAction} action */
+  /** @param {PanelAction} action */
   #mayPress(action) {
     if (this.#pending.has(action) || this.#accepted.has(action)) return false;
     // The plan is paused, but its approval has not arrived yet: there is nothing to decide.
     if (action === 'resume' && this.#approval === undefined) return false;
-    return action === 'stop' || this.#pending.size === 0;
+    return action === 'stop' || action === 'cancel' || this.#pending.size === 0;
   }
 
-  /** @param {PlanAction} action */
+  /** @param {PanelAction} action */
   async #press(action) {
     const plan = this.#plan;
     if (plan === undefined || !this.#mayPress(action)) return;
@@ -127,7 +149,7 @@ export class PlanButtons {
     this.#setReply('', false);
     this.#draw();
     try {
-      const { text } = await this.#act(plan.id, action, openStep(plan)?.id);
+      const { text } = await this.#send(plan, action);
       if (situation === this.#situation) {
         this.#accepted.add(action);
         this.#setReply(text, false);
@@ -137,6 +159,26 @@ export class PlanButtons {
     } finally {
       this.#pending.delete(action);
       this.#draw();
+    }
+  }
+
+  /**
+   * @param {Plan} plan
+   * @param {PanelAction} action
+   * @returns {Promise<{ text: string }>}
+   */
+  async #send(plan, action) {
+    const { id, version = 1 } = plan;
+    switch (action) {
+      case 'start':
+      case 'teach':
+        await this.#start(id, { mode: action === 'start' ? 'agentic' : 'teacher', version });
+        return { text: 'The plan runs.' };
+      case 'again':
+        await this.#start(id, { mode: plan.mode });
+        return { text: 'The plan runs again.' };
+      default:
+        return await this.#act(id, action === 'cancel' ? 'stop' : action, openStep(plan)?.id);
     }
   }
 

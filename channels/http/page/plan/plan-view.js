@@ -1,22 +1,27 @@
 /** A plan as a panel: goal, steps, corrections left, the current note, and buttons. */
 import { h } from '../dom.js';
 import { PlanButtons } from './plan-buttons.js';
+import { PlanEditor } from './plan-editor.js';
 import {
   advancePlan,
   correctionsLeft,
   FEW_CORRECTIONS,
   isSettledStep,
   MAX_CORRECTIONS,
+  endedEarly,
   openStep,
 } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plan.ts').StepEdit} StepEdit */
 /** @typedef {import('../api.js').Approval} Approval */
 /**
  * @typedef {object} PlanHost
  * @property {import('./plan-buttons.js').Act} act
+ * @property {import('./plan-buttons.js').Start} start
+ * @property {(planId: string, version: number, edits: StepEdit[]) => Promise<{ plan: Plan }>} change
  * @property {(planId: string) => Approval | undefined} approvalOf The approval that this plan waits for.
  */
 
@@ -33,6 +38,7 @@ export class PlanView {
   #until = h('p', { class: 'quiet' });
   #budget = h('p', { class: 'plan-budget' });
   #buttons;
+  #editor;
   /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
   element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
@@ -42,7 +48,11 @@ export class PlanView {
   /** @param {PlanHost} host */
   constructor(host) {
     this.#host = host;
-    this.#buttons = new PlanButtons(host.act);
+    this.#buttons = new PlanButtons(host.act, host.start);
+    this.#editor = new PlanEditor(async (plan, edit) => {
+      const changed = await host.change(plan.id, plan.version ?? 1, [edit]);
+      this.#edited(changed.plan);
+    });
   }
 
   /** The plan's id, once the plan is known. */
@@ -70,6 +80,13 @@ export class PlanView {
    */
   set(plan, isNewest) {
     if (this.eventCount === 0 || isNewest) this.#show({ plan });
+  }
+
+  /** @param {Plan} plan */
+  #edited(plan) {
+    if (this.#view === undefined) return;
+    this.eventCount += 1;
+    this.#show({ ...this.#view, plan });
   }
 
   /** Redraws the plan, which may wait for another approval now. */
@@ -101,6 +118,7 @@ export class PlanView {
       this.#goal,
       this.#progress,
       this.#rows.element,
+      this.#editor.element,
       this.#note,
       this.#until,
       h('footer', { class: 'plan-foot' }, this.#budget, this.#buttons.element),
@@ -128,7 +146,7 @@ export class PlanView {
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
     changeText(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
     this.#mode.className = `plan-mode ${plan.mode}`;
-    changeText(this.#state, isWaiting ? 'waiting for you' : plan.state);
+    changeText(this.#state, isWaiting ? 'waiting for you' : stateOf(plan));
     const finished = plan.steps.filter(isSettledStep).length;
     changeText(this.#count, `${finished} of ${plan.steps.length}`);
     changeText(this.#goal, plan.goal);
@@ -152,7 +170,14 @@ export class PlanView {
     );
     this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
     this.#buttons.show(plan, approval);
+    this.#editor.show(plan);
   }
+}
+
+/** @param {Plan} plan */
+function stateOf(plan) {
+  if (plan.state === 'stored') return plan.runs === undefined ? 'not begun' : `run ${plan.runs} ×`;
+  return endedEarly(plan) ? 'ended' : plan.state;
 }
 
 /**

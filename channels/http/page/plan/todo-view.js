@@ -1,7 +1,7 @@
 /** The agent's todo list. */
 import { h } from '../dom.js';
 
-/** @typedef {Pick<import('../../../../src/contracts/notes.ts').Todo, 'text' | 'status'>} Todo */
+/** @typedef {Pick<import('../../../../src/contracts/store/notes.ts').Todo, 'text' | 'status'>} Todo */
 
 /** @type {Record<Todo['status'], string>} */
 const LABELS = {

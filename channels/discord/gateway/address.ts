@@ -1,0 +1,32 @@
+/** What Discord's REST API tells about the gateway before a connection: its address, the day's limit, the bot's intents. */
+import { z } from 'zod';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import { SessionStartLimit } from './identify-budget.ts';
+import type { DiscordRest } from '../rest.ts';
+
+/** `GATEWAY_MESSAGE_CONTENT` and `GATEWAY_MESSAGE_CONTENT_LIMITED` of an application's flags: the intent is switched on. */
+const CONTENT_FLAGS = (1 << 18) | (1 << 19);
+
+const GatewayBot = z.object({
+  url: z.url({ protocol: /^wss?$/ }),
+  session_start_limit: SessionStartLimit,
+});
+const Application = z.object({ flags: z.number() });
+
+/** Where sessions begin, and how many may (`GET /gateway/bot`). Throws `ChannelError`. */
+export async function readGateway(
+  rest: DiscordRest,
+  signal: AbortSignal,
+): Promise<{ url: string; limit: SessionStartLimit }> {
+  const answer = await rest.call({ method: 'get', path: '/gateway/bot', bucket: 'gateway', signal });
+  const { data } = GatewayBot.safeParse(answer);
+  if (data !== undefined) return { url: data.url, limit: data.session_start_limit };
+  const text = "Discord did not tell its gateway's address; asking again later.";
+  throw new ChannelError('unavailable', text, { retryable: true });
+}
+
+/** Whether the bot's Message Content Intent is switched on (`GET /applications/@me`). Throws `ChannelError`. */
+export async function isTextAllowed(rest: DiscordRest, signal: AbortSignal): Promise<boolean> {
+  const answer = await rest.call({ method: 'get', path: '/applications/@me', bucket: 'application', signal });
+  return ((Application.safeParse(answer).data?.flags ?? 0) & CONTENT_FLAGS) !== 0;
+}

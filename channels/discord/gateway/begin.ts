@@ -1,0 +1,43 @@
+/** Where a new session with the gateway begins, once the budget of sessions allows one. */
+import type { Log } from '../../../src/contracts/log.ts';
+import type { DiscordRest } from '../rest.ts';
+import { readGateway } from './address.ts';
+import type { IdentifyBudget } from './identify-budget.ts';
+
+export interface BeginParts {
+  budget: IdentifyBudget;
+  rest: DiscordRest;
+  log: Log;
+  now: () => number;
+  /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
+  pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Told why the connection waits, for its health. */
+  say: (detail: string) => void;
+}
+
+/**
+ * Waits until a new session may be begun; gives its address. Undefined when the day's sessions were used up, after waiting
+ * for the end of that day. Throws `ChannelError` and `StoreError`.
+ */
+export async function whereToBegin(
+  key: string,
+  { budget, rest, log, now, pause, say }: BeginParts,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const wait = await budget.waitMs(key);
+  if (wait > 0) {
+    say(`The last sessions with Discord ended soon; the next begins in ${Math.ceil(wait / 1_000)} s.`);
+    await pause(wait, signal);
+  }
+  const { url, limit } = await readGateway(rest, signal);
+  const exhausted = await budget.exhaustedMs(key, limit);
+  if (exhausted === undefined) return url;
+  const { remaining, total } = limit;
+  const until = new Date(now() + exhausted).toISOString();
+  log.error({ remaining, total, until }, 'discord_session_starts_exhausted');
+  say(
+    `Too many sessions were begun today, and Discord resets the bot token past ${total}; connecting again at ${until}.`,
+  );
+  await pause(exhausted, signal);
+  return undefined;
+}

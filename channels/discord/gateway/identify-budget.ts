@@ -1,0 +1,86 @@
+/** When a new session may be begun: Discord resets the token of a bot that begins more than about 1,000 a day. */
+import { z } from 'zod';
+import type { ConnectionRecord, ConnectionStore } from '../../../src/contracts/receive.ts';
+import { backoffMs } from '../../../src/lib/backoff.ts';
+
+/** Sessions of a day that are never begun: the owner may need them, and Discord's day begins when it likes. */
+const RESERVED_SESSIONS = 50;
+/** A session that lived this long was sound, and the next one need not wait. */
+const SOUND_SESSION_MS = 5 * 60_000;
+/** Longest wait after sessions that did not, in milliseconds: it makes fewer than 200 a day. */
+const BACKOFF_CAP_MS = 600_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** `session_start_limit` of `GET /gateway/bot`; `reset_after` is in milliseconds. */
+export const SessionStartLimit = z.object({
+  total: z.number(),
+  remaining: z.number(),
+  reset_after: z.number(),
+});
+export type SessionStartLimit = z.infer<typeof SessionStartLimit>;
+
+export interface BudgetParts {
+  connections: Pick<ConnectionStore, 'connection' | 'countSession'>;
+  now: () => number;
+  /** Least time between two identifies, in milliseconds, and the wait after the first session that was not sound. */
+  spacingMs: number;
+}
+
+/** Counts sessions in the store, so that the count holds over restarts and nodes. Throws only `StoreError`. */
+export class IdentifyBudget {
+  readonly #parts: BudgetParts;
+
+  constructor(parts: BudgetParts) {
+    this.#parts = parts;
+  }
+
+  /** Milliseconds until another session may be begun. */
+  async waitMs(key: string): Promise<number> {
+    const { connections, now, spacingMs } = this.#parts;
+    const record = await connections.connection(key);
+    if (record?.begunAt === undefined) return 0;
+    const short = shortSessions(record);
+    const least = short === 0 ? spacingMs : Math.max(spacingMs, backOff(short, spacingMs));
+    // A clock that was set back must not lengthen the wait.
+    return Math.min(least, Math.max(0, record.begunAt + least - now()));
+  }
+
+  /** Milliseconds until the day's limit ends; undefined while sessions beyond the reserve are left. */
+  async exhaustedMs(key: string, limit: SessionStartLimit): Promise<number | undefined> {
+    const { connections, now } = this.#parts;
+    const record = await connections.connection(key);
+    const begun = record?.day === dayOf(now()) ? record.begunOnDay : 0;
+    if (limit.remaining < RESERVED_SESSIONS) return Math.max(limit.reset_after, this.#parts.spacingMs);
+    return limit.total - begun < RESERVED_SESSIONS ? DAY_MS - (now() % DAY_MS) : undefined;
+  }
+
+  /** Counts the session that is about to begin; false when another node has begun one meanwhile. */
+  async count(key: string): Promise<boolean> {
+    const { connections, now, spacingMs } = this.#parts;
+    const record = await connections.connection(key);
+    const begunAt = now();
+    const since = begunAt - (record?.begunAt ?? Number.NEGATIVE_INFINITY);
+    if (since >= 0 && since < spacingMs) return false;
+    const begin = {
+      begunAt,
+      day: dayOf(begunAt),
+      shortSessions: record === undefined ? 1 : shortSessions(record) + 1,
+    };
+    return await connections.countSession(key, begin, record?.begunAt);
+  }
+}
+
+/** Sessions in a row that were not sound; each counts as short until it has been heard for long enough. */
+function shortSessions({ begunAt, heardAt, shortSessions: counted }: ConnectionRecord): number {
+  const lived = begunAt === undefined || heardAt === undefined ? 0 : heardAt - begunAt;
+  return lived >= SOUND_SESSION_MS ? 0 : counted;
+}
+
+/** Between eight tenths and all of the doubled wait: with less, the cap would allow more than 200 sessions a day. */
+function backOff(short: number, firstMs: number): number {
+  return backoffMs(short - 1, firstMs, BACKOFF_CAP_MS, () => 0.6 + 0.4 * Math.random());
+}
+
+function dayOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}

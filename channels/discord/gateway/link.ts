@@ -1,0 +1,279 @@
+/** The connection to Discord's gateway: resumes its session for as long as Discord has it, and begins new ones sparingly. */
+import { GatewayIntentBits } from 'discord.js';
+import { z } from 'zod';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
+import type { ChannelError } from '../../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { backoffMs } from '../../../src/lib/backoff.ts';
+import { fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
+import { isTextAllowed, readGateway } from './address.ts';
+import { whereToBegin } from './begin.ts';
+import type { IdentifyBudget } from './identify-budget.ts';
+import type { DiscordRest } from '../rest.ts';
+import type { KeptSession, Self, ResumeState } from './resume-state.ts';
+import { GatewaySocket } from './socket.ts';
+import type { DispatchedEvent, SocketEnd } from './socket.ts';
+
+/** Longest wait between two connections, in milliseconds; new sessions wait longer, as their budget says. */
+const RETRY_CAP_MS = 30_000;
+/** A connection that lived this long was sound: the next one is made at once. */
+const SOUND_CONNECTION_MS = 30_000;
+/** Failures to resume one session before a new one is begun; they count only while Discord can be reached. */
+const MAX_RESUME_FAILURES = 5;
+
+/**
+ * Messages in servers and in private. Without the Guilds intent Discord sends no servers, channels or members; every event
+ * we need names its ids itself.
+ */
+const INTENTS = GatewayIntentBits.GuildMessages | GatewayIntentBits.DirectMessages;
+
+/** Close codes: the session cannot be resumed from this sequence; an intent is not switched on for the bot. */
+const INVALID_SEQUENCE = 4_007;
+const DISALLOWED_INTENTS = 4_014;
+
+const Ready = z.object({ user: z.object({ id: z.string() }), application: z.object({ id: z.string() }) });
+
+/** What the gateway sends. `stored` is called once nothing of it would be lost with this process. */
+export interface GatewayEvents {
+  /** Who the bot is; comes before all messages. */
+  self(self: Self): void;
+  /** A session was begun or resumed: events arrive from now on. */
+  connected(self: Self): void;
+  /** A session was begun: what was said since `heardAt` is not replayed. Undefined before the first session of all. */
+  missed(heardAt: number | undefined, stored: () => void): void;
+  message(event: unknown, stored: () => void): void;
+  interaction(event: unknown, stored: () => void): void;
+}
+
+export interface GatewaySettings {
+  token: string;
+  /** Asks Discord, once, whose the token is. Throws `ChannelError`. */
+  botId: (signal: AbortSignal) => Promise<string>;
+  budget: IdentifyBudget;
+  now: () => number;
+  /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
+  pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  retryBaseMs: number;
+  /** Longest wait for a connection to close; then it is broken. */
+  closeMs: number;
+}
+
+export interface GatewayParts extends GatewaySettings {
+  resume: ResumeState;
+  rest: DiscordRest;
+  log: Log;
+}
+
+/** One connection, from `start` to `stop`. */
+export class GatewayLink {
+  readonly #parts: GatewayParts;
+  readonly #events: GatewayEvents;
+  readonly #stop = new AbortController();
+  readonly #begun = Promise.withResolvers<void>();
+  #health: ChannelHealth = { state: 'starting', detail: 'Connecting to Discord.' };
+  #running: Promise<void> | undefined;
+  /** Name of the connection in the store; undefined until the session there was read. */
+  #key: string | undefined;
+  #kept: KeptSession | undefined;
+  /** Without the privileged intent, because Discord refused it. */
+  #limited = false;
+  /** When events began to arrive over the current socket. */
+  #upSince: number | undefined;
+  #failures = 0;
+  /** Since when Discord refuses the token. */
+  #refusedSince: number | undefined;
+  #resumeFailures = 0;
+
+  constructor(parts: GatewayParts, events: GatewayEvents) {
+    this.#parts = parts;
+    this.#events = events;
+  }
+
+  get health(): ChannelHealth {
+    return this.#health;
+  }
+
+  /** True while Discord leaves out the texts of messages that do not name the bot. */
+  get limited(): boolean {
+    return this.#limited;
+  }
+
+  /** Resolves once events arrive, or at `stop`. Throws `ChannelError` when Discord refuses more than the token, for good. */
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+    await this.#begun.promise;
+  }
+
+  /** Ends the connection; its session can be resumed. Never throws. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#begun.resolve();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const { log, pause, retryBaseMs } = this.#parts;
+    while (!signal.aborted) {
+      const fatal = await this.#attempt(signal).catch((error: unknown) => {
+        if (!signal.aborted) log.warn({ err: error }, 'discord_connection_failed');
+        this.#failures += 1;
+        return fatalError(error);
+      });
+      if (signal.aborted) return;
+      if (fatal?.code === 'unauthorized') {
+        await this.#onTokenRefused(fatal, signal);
+        continue;
+      }
+      if (fatal !== undefined) {
+        this.#health = { state: 'dead', detail: fatal.message };
+        log.error({ err: fatal }, 'discord_connection_refused');
+        this.#begun.reject(fatal);
+        return;
+      }
+      this.#degrade('The connection to Discord broke; connecting again.');
+      if (this.#failures > 0) await pause(backoffMs(this.#failures - 1, retryBaseMs, RETRY_CAP_MS), signal);
+    }
+  }
+
+  /** Waits until Discord may be asked about the token again: often at first, hourly once the channel is dead. */
+  async #onTokenRefused(refusal: ChannelError, signal: AbortSignal): Promise<void> {
+    const { now, pause, log, retryBaseMs } = this.#parts;
+    this.#refusedSince ??= now();
+    const isDead = now() - this.#refusedSince >= DEAD_AFTER_MS;
+    this.#health = { state: isDead ? 'dead' : 'degraded', detail: refusal.message };
+    log.error({ err: refusal }, 'discord_token_refused');
+    const soon = backoffMs(this.#failures, retryBaseMs, RETRY_CAP_MS);
+    await pause(isDead ? DEAD_INTERVAL_MS : soon, signal);
+  }
+
+  /** Makes one connection and follows it to its end; gives the reason why no further one may follow. */
+  async #attempt(signal: AbortSignal): Promise<ChannelError | undefined> {
+    const key = await this.#load(signal);
+    if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forget();
+    if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forget();
+    const url =
+      this.#kept === undefined
+        ? await whereToBegin(key, { ...this.#parts, say: (detail) => this.#degrade(detail) }, signal)
+        : this.#kept.session.resumeURL;
+    if (url === undefined || signal.aborted) return undefined;
+    const end = await this.#connect(key, url, signal);
+    if (signal.aborted) return undefined;
+    const isResumeRefused = this.#upSince === undefined && this.#kept !== undefined;
+    if (isResumeRefused && (await this.#isReachable(signal))) this.#resumeFailures += 1;
+    return this.#afterEnd(end);
+  }
+
+  /** Reads the session of the last process, once; gives its name in the store. */
+  async #load(signal: AbortSignal): Promise<string> {
+    if (this.#key !== undefined) return this.#key;
+    const key = `discord:${await this.#parts.botId(signal)}`;
+    this.#kept = await this.#parts.resume.load(key);
+    this.#limited = this.#kept?.limited ?? false;
+    if (this.#kept !== undefined) this.#events.self(this.#kept.self);
+    this.#key = key;
+    return key;
+  }
+
+  async #isReachable(signal: AbortSignal): Promise<boolean> {
+    try {
+      await readGateway(this.#parts.rest, signal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted) this.#parts.log.debug({ err: error }, 'discord_unreachable');
+      return false;
+    }
+  }
+
+  #forget(): void {
+    this.#kept = undefined;
+    this.#limited = false;
+    this.#resumeFailures = 0;
+  }
+
+  async #connect(key: string, url: string, signal: AbortSignal): Promise<SocketEnd> {
+    const { token, budget, resume, log, closeMs, now } = this.#parts;
+    this.#upSince = undefined;
+    const resumed = this.#kept;
+    const socket = new GatewaySocket({
+      token,
+      url,
+      intents: this.#limited ? INTENTS : INTENTS | GatewayIntentBits.MessageContent,
+      session: resumed?.session,
+      mayIdentify: () => budget.count(key),
+      event: (event) => this.#dispatch(event, socket),
+      alive: () => {
+        if (this.#upSince !== undefined) resume.heard(now());
+      },
+      log,
+      closeMs,
+    });
+    const stopped = (): void => void socket.close();
+    signal.addEventListener('abort', stopped, { once: true });
+    const end = await socket.open();
+    signal.removeEventListener('abort', stopped);
+    if (end.sessionLost || end.code === INVALID_SEQUENCE) this.#kept = undefined;
+    else if (this.#kept !== undefined && socket.session !== undefined)
+      this.#kept = { ...this.#kept, session: socket.session };
+    return end;
+  }
+
+  #dispatch({ name, sequence, data }: DispatchedEvent, socket: GatewaySocket): void {
+    const { resume, now } = this.#parts;
+    if (name === 'READY') {
+      this.#onReady(data, socket);
+      return;
+    }
+    const stored = resume.arrive(sequence);
+    if (name === 'MESSAGE_CREATE') this.#events.message(data, stored);
+    else if (name === 'INTERACTION_CREATE') this.#events.interaction(data, stored);
+    else stored();
+    if (name === 'RESUMED' && this.#kept !== undefined) this.#up(this.#kept.self);
+    if (this.#upSince !== undefined) resume.heard(now());
+  }
+
+  #onReady(data: unknown, { session }: GatewaySocket): void {
+    const ready = Ready.safeParse(data);
+    if (!ready.success || session === undefined) {
+      this.#parts.log.error({ err: ready.error }, 'discord_ready_malformed');
+      return;
+    }
+    const { resume, now } = this.#parts;
+    const self = { botId: ready.data.user.id, applicationId: ready.data.application.id };
+    const { heardAt } = resume;
+    this.#kept = { session, self, limited: this.#limited };
+    const stored = resume.begin(this.#kept);
+    resume.heard(now());
+    this.#events.self(self);
+    this.#up(self);
+    this.#events.missed(heardAt, stored);
+  }
+
+  #up(self: Self): void {
+    this.#upSince = this.#parts.now();
+    this.#resumeFailures = 0;
+    this.#refusedSince = undefined;
+    this.#health = this.#limited ? { state: 'degraded', detail: NO_MESSAGE_CONTENT } : { state: 'up' };
+    this.#events.connected(self);
+    this.#begun.resolve();
+  }
+
+  /** Counts a connection that ended early; gives the reason why no further one may follow. */
+  #afterEnd({ code }: SocketEnd): ChannelError | undefined {
+    const { now, log } = this.#parts;
+    const lived = this.#upSince === undefined ? undefined : now() - this.#upSince;
+    log.debug({ code, lived }, 'discord_connection_ended');
+    this.#failures = lived !== undefined && lived >= SOUND_CONNECTION_MS ? 0 : this.#failures + 1;
+    if (code !== DISALLOWED_INTENTS || this.#limited) return fatalClose(code);
+    this.#forget();
+    this.#limited = true;
+    log.error({ code }, 'discord_message_content_refused');
+    return undefined;
+  }
+
+  #degrade(detail: string): void {
+    if (this.#refusedSince !== undefined) return;
+    this.#health = { state: this.#health.state === 'starting' ? 'starting' : 'degraded', detail };
+  }
+}

@@ -1,0 +1,125 @@
+/** Keeps the gateway session in the store, with how far its events are stored: a restart or another node resumes it. */
+import { z } from 'zod';
+import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { Checkpoint } from './checkpoint.ts';
+import type { Position } from './checkpoint.ts';
+import type { ResumableSession } from './socket.ts';
+
+/** Who the bot is: the author of its messages, and the application its commands belong to. */
+export interface Self {
+  botId: string;
+  applicationId: string;
+}
+
+/** A session as it is kept. */
+export interface KeptSession {
+  session: ResumableSession;
+  self: Self;
+  /** It was begun without the privileged intent: texts without a mention of the bot are missing. */
+  limited: boolean;
+}
+
+const Detail = z.object({
+  resumeUrl: z.url({ protocol: /^wss?$/ }),
+  botId: z.string(),
+  applicationId: z.string(),
+  limited: z.boolean(),
+});
+
+export interface ResumeStateParts {
+  connections: Pick<ConnectionStore, 'connection' | 'saveSession'>;
+  log: Log;
+  /** Time between two writes of the position, in milliseconds. */
+  saveEveryMs: number;
+}
+
+export class ResumeState {
+  readonly #parts: ResumeStateParts;
+  #key = '';
+  #kept: KeptSession | undefined;
+  #checkpoint = new Checkpoint({ sequence: 0, heardAt: undefined });
+  #saved: Position & { sessionId?: string } = { sequence: 0, heardAt: undefined };
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(parts: ResumeStateParts) {
+    this.#parts = parts;
+  }
+
+  /** The session that the store keeps under this key; from now on it is written there. Throws `StoreError`. */
+  async load(key: string): Promise<KeptSession | undefined> {
+    const record = await this.#parts.connections.connection(key);
+    this.#key = key;
+    this.#kept = readSession(record?.session);
+    const sequence = this.#kept?.session.sequence ?? 0;
+    this.#checkpoint = new Checkpoint({ sequence, heardAt: record?.heardAt });
+    this.#saved = { ...this.#checkpoint.position, ...idOf(this.#kept) };
+    this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();
+    return this.#kept;
+  }
+
+  /** Everything that was dispatched before this moment is stored; undefined before the first session. */
+  get heardAt(): number | undefined {
+    return this.#checkpoint.position.heardAt;
+  }
+
+  /** A new session has begun. Call the result once everything that was missed before it is stored: only then is it kept. */
+  begin(kept: KeptSession): () => void {
+    const { heardAt } = this.#checkpoint.position;
+    this.#kept = kept;
+    this.#checkpoint = new Checkpoint({ sequence: 0, heardAt });
+    return this.#checkpoint.arrive(kept.session.sequence);
+  }
+
+  /** An event has arrived; call the result once it is stored. */
+  arrive(sequence: number): () => void {
+    return this.#checkpoint.arrive(sequence);
+  }
+
+  /** Everything that was dispatched before `at` has arrived. */
+  heard(at: number): void {
+    this.#checkpoint.heard(at);
+  }
+
+  /** Writes the position if it has changed; what fails is written the next time. Never throws. */
+  async save(): Promise<void> {
+    this.#saving = this.#saving.then(() => this.#save());
+    await this.#saving;
+  }
+
+  /** Ends the writing; call `save` before. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #save(): Promise<void> {
+    const kept = this.#kept;
+    const { sequence, heardAt } = this.#checkpoint.position;
+    // A session whose beginning is still open has no place from which it could be resumed.
+    if (kept === undefined || heardAt === undefined || sequence === 0) return;
+    const { sessionId, resumeURL: resumeUrl } = kept.session;
+    const saved = this.#saved;
+    if (saved.sessionId === sessionId && saved.sequence === sequence && saved.heardAt === heardAt) return;
+    try {
+      const detail = { resumeUrl, ...kept.self, limited: kept.limited };
+      await this.#parts.connections.saveSession(this.#key, { id: sessionId, sequence, detail }, heardAt);
+      this.#saved = { sequence, heardAt, sessionId };
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'discord_session_not_saved');
+    }
+  }
+}
+
+/** Undefined for none, and for one that another version has written in another shape. */
+function readSession(stored: PlatformSession | undefined): KeptSession | undefined {
+  const { data } = Detail.safeParse(stored?.detail);
+  if (stored === undefined || data === undefined) return undefined;
+  const { resumeUrl: resumeURL, limited, ...self } = data;
+  return { session: { sessionId: stored.id, resumeURL, sequence: stored.sequence }, self, limited };
+}
+
+function idOf(kept: KeptSession | undefined): { sessionId?: string } {
+  return kept === undefined ? {} : { sessionId: kept.session.sessionId };
+}

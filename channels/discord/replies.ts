@@ -1,0 +1,171 @@
+/** The replies to a slash command: reached by its token while that lives, then as the messages of the bot that they are. */
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { SentMessage } from '../../src/contracts/message.ts';
+import { isAnswerLost, isGone, toEditError } from './errors.ts';
+import { ORIGINAL } from './inbound.ts';
+import type { DiscordRest, RestCall } from './rest.ts';
+import { messageId } from './sending.ts';
+import type { Content, Sending } from './sending.ts';
+
+/** Discord takes the first answer to a command for three seconds, and everything else with its token for fifteen minutes. */
+const FIRST_ANSWER_MS = 3_000;
+const TOKEN_MS = 15 * 60_000;
+/** Wait before an edit is tried again whose command another process may still be acknowledging. */
+const RETRY_MS = 1_000;
+
+/** Identifies a command in calls to Discord. */
+interface Handle {
+  interactionToken: string;
+  applicationId: string;
+  createdAt: number;
+}
+
+export class Replies {
+  readonly #rest: DiscordRest;
+  readonly #sending: Sending;
+  readonly #now: () => number;
+  /** First answers in flight, by interaction token: nothing may overtake them. */
+  readonly #acknowledging = new Map<string, Promise<void>>();
+
+  constructor(parts: { rest: DiscordRest; sending: Sending; now: () => number }) {
+    this.#rest = parts.rest;
+    this.#sending = parts.sending;
+    this.#now = parts.now;
+  }
+
+  /** Makes all other calls for a command wait until the given function is called. */
+  holdBack(interactionToken: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#acknowledging.set(interactionToken, promise);
+    return () => {
+      resolve();
+      this.#acknowledging.delete(interactionToken);
+    };
+  }
+
+  /** The token of the command whose reply this message is, while Discord takes it: such calls do not count against the bot. */
+  tokenOf(sent: SentMessage): string | undefined {
+    const handle = readHandle(sent);
+    return handle !== undefined && this.#now() - handle.createdAt < TOKEN_MS
+      ? handle.interactionToken
+      : undefined;
+  }
+
+  /**
+   * Replaces a reply's text, and gives the reply with what reaches it after the token's end: the real id of a deferred one
+   * is known only now. Throws `ChannelError('message_gone')` when it cannot be changed: send a normal message.
+   */
+  async edit(sent: SentMessage, chatId: string, content: Content): Promise<SentMessage> {
+    return await this.#onReply(sent, {
+      byToken: async (handle) => {
+        const id = messageId(await this.#byToken('patch', handle, sent.id, content));
+        return realIdOf(sent) === id ? sent : { ...sent, metadata: { ...sent.metadata, messageId: id } };
+      },
+      byId: async (id) => {
+        await this.#sending.edit(id, chatId, content);
+        return sent;
+      },
+    });
+  }
+
+  /** Takes a reply away. Throws `ChannelError('message_gone')` when it is gone, or cannot be reached any more. */
+  async delete(sent: SentMessage, chatId: string): Promise<void> {
+    await this.#onReply(sent, {
+      byToken: async (handle) => void (await this.#byToken('delete', handle, sent.id)),
+      byId: async (id) => await this.#sending.delete(id, chatId),
+    });
+  }
+
+  /**
+   * Sends a message after an earlier reply: also where the bot itself may not write. Undefined when the token's time is
+   * over. Discord knows no nonce here: throws `ChannelError('outcome_unknown')` when the answer is lost.
+   */
+  async followUp(
+    after: SentMessage,
+    content: Content,
+    files?: RestCall['files'],
+  ): Promise<SentMessage | undefined> {
+    const handle = readHandle(after);
+    if (handle === undefined || this.tokenOf(after) === undefined) return undefined;
+    await this.#acknowledging.get(handle.interactionToken);
+    try {
+      const id = messageId(await this.#byToken('post', handle, undefined, content, files));
+      return { id, metadata: { ...after.metadata, messageId: id } };
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      if (!isAnswerLost(error)) throw error;
+      const message = 'The answer to a reply was lost: it may be on screen.';
+      throw new ChannelError('outcome_unknown', message, { cause: error });
+    }
+  }
+
+  /** Does something to a reply by its token while that lives, then as to the message it is. */
+  async #onReply<T>(
+    sent: SentMessage,
+    { byToken, byId }: { byToken: (handle: Handle) => Promise<T>; byId: (id: string) => Promise<T> },
+  ): Promise<T> {
+    const handle = readHandle(sent);
+    if (handle === undefined)
+      throw new ChannelError('message_gone', 'The Discord command behind this reply is no longer known.');
+    await this.#acknowledging.get(handle.interactionToken);
+    const age = this.#now() - handle.createdAt;
+    if (age < TOKEN_MS) {
+      try {
+        return await byToken(handle);
+      } catch (error) {
+        if (isGone(error) && age < FIRST_ANSWER_MS) throw notYet(error);
+        const failure = toEditError(error);
+        if (!isGone(failure)) throw error;
+        if (realIdOf(sent) === undefined) throw failure;
+      }
+    }
+    const id = realIdOf(sent);
+    if (id === undefined)
+      throw new ChannelError('message_gone', 'The reply to this Discord command can no longer be edited.');
+    return await byId(id);
+  }
+
+  async #byToken(
+    method: 'post' | 'patch' | 'delete',
+    { applicationId, interactionToken }: Handle,
+    message: string | undefined,
+    body?: Content,
+    files?: RestCall['files'],
+  ): Promise<unknown> {
+    const webhook = `/webhooks/${applicationId}/${interactionToken}` as const;
+    return await this.#rest.call({
+      method,
+      path: message === undefined ? webhook : `${webhook}/messages/${message}`,
+      bucket: `reply ${interactionToken}`,
+      auth: false,
+      ...(body === undefined ? {} : { body }),
+      ...(files && { files }),
+    });
+  }
+}
+
+/** True for the reply to a command, deferred or sent after it. */
+export function isReply(sent: SentMessage): boolean {
+  return readHandle(sent) !== undefined;
+}
+
+/** The id of the message that a reply is; undefined while it is not known. */
+function realIdOf({ id, metadata }: SentMessage): string | undefined {
+  return metadata?.messageId ?? (id === ORIGINAL ? undefined : id);
+}
+
+/** Undefined for a message that is no reply to a command. */
+function readHandle({ metadata }: SentMessage): Handle | undefined {
+  const { interactionToken, applicationId, createdAt } = metadata ?? {};
+  if (interactionToken === undefined || applicationId === undefined) return undefined;
+  return { interactionToken, applicationId, createdAt: Number(createdAt ?? 0) };
+}
+
+/** The node that received the command may still be acknowledging it. */
+function notYet(cause: unknown): ChannelError {
+  return new ChannelError('unavailable', 'The Discord command is not acknowledged yet.', {
+    retryable: true,
+    retryAfterMs: RETRY_MS,
+    cause,
+  });
+}

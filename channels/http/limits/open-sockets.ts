@@ -1,0 +1,108 @@
+/** The open connections: how many an address without a valid token may hold, and how many one token. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { MAX_CONNECTIONS, MIN_IDLE_MS, RESERVED_CONNECTIONS } from '../config.ts';
+
+/** Who holds a connection; `undefined` counts only towards the whole. */
+type Holder = { kind: 'address' | 'token'; id: string } | undefined;
+
+interface Entry {
+  socket: Socket;
+  holder: Holder;
+  /** Requests that are being answered. */
+  busy: number;
+  /** When it was opened, by a steady clock. */
+  openedAt: number;
+}
+
+/** Most connections of each. */
+export interface SocketLimits {
+  socketsPerAddress: number;
+  socketsPerToken: number;
+}
+
+/**
+ * All connections of the channel. Past a limit the oldest idle connection of the same holder closes, never that of another:
+ * whoever opens connections without end takes only from themselves. The limits are kept without waiting.
+ */
+export class OpenSockets {
+  readonly #entries = new Map<Socket, Entry>();
+  /** By kind and id of the holder, oldest first. */
+  readonly #held = new Map<string, Set<Entry>>();
+  /** Connections without a valid token so far, oldest first. */
+  readonly #unknown = new Set<Entry>();
+  readonly #limits: SocketLimits;
+
+  constructor(limits: SocketLimits) {
+    this.#limits = limits;
+  }
+
+  /** Notes a new connection; `address` undefined = of a trusted proxy. */
+  add(socket: Socket, address: string | undefined): void {
+    const holder: Holder = address === undefined ? undefined : { kind: 'address', id: address };
+    const entry: Entry = { socket, holder: undefined, busy: 0, openedAt: performance.now() };
+    this.#entries.set(socket, entry);
+    this.#give(entry, holder);
+    socket.once('close', () => {
+      this.#entries.delete(socket);
+      this.#give(entry, undefined);
+    });
+    if (this.#entries.size > MAX_CONNECTIONS - RESERVED_CONNECTIONS) this.#makeRoom(entry);
+  }
+
+  /** Counts a request until its answer is over. */
+  serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const entry = this.#entries.get(incoming.socket);
+    if (entry === undefined) return;
+    entry.busy += 1;
+    outgoing.once('close', () => (entry.busy -= 1));
+  }
+
+  /** The connection has carried a valid token: from now on it is that token's. */
+  identify(socket: Socket, tokenId: string): void {
+    const entry = this.#entries.get(socket);
+    if (entry?.holder === undefined || (entry.holder.kind === 'token' && entry.holder.id === tokenId)) return;
+    this.#give(entry, { kind: 'token', id: tokenId });
+  }
+
+  #give(entry: Entry, holder: Holder): void {
+    const before = entry.holder && `${entry.holder.kind} ${entry.holder.id}`;
+    const left = before === undefined ? undefined : this.#held.get(before);
+    left?.delete(entry);
+    if (before !== undefined && left?.size === 0) this.#held.delete(before);
+    this.#unknown.delete(entry);
+    entry.holder = holder;
+    if (holder === undefined) return;
+    const key = `${holder.kind} ${holder.id}`;
+    const held = this.#held.get(key) ?? new Set();
+    this.#held.set(key, held.add(entry));
+    if (holder.kind === 'address') this.#unknown.add(entry);
+    const { socketsPerAddress, socketsPerToken } = this.#limits;
+    const most = holder.kind === 'address' ? socketsPerAddress : socketsPerToken;
+    if (held.size > most) closeIdle(held, held.size - most);
+  }
+
+  /** Past the whole, those without a valid token go first. */
+  #makeRoom(newest: Entry): void {
+    const idle = oldestIdle(this.#unknown, newest) ?? oldestIdle(this.#entries.values(), newest);
+    idle?.socket.destroy();
+  }
+}
+
+/** Closes so many idle ones, oldest first. New ones stay for a moment: many clients may connect at once, each with a token. */
+function closeIdle(entries: Iterable<Entry>, count: number): void {
+  const settled = performance.now() - MIN_IDLE_MS;
+  let left = count;
+  for (const entry of entries) {
+    if (left === 0 || entry.openedAt > settled) return;
+    if (entry.busy > 0 || entry.socket.destroyed) continue;
+    entry.socket.destroy();
+    left -= 1;
+  }
+}
+
+function oldestIdle(entries: Iterable<Entry>, except: Entry): Entry | undefined {
+  for (const entry of entries)
+    if (entry.busy === 0 && entry !== except && !entry.socket.destroyed) return entry;
+  return undefined;
+}

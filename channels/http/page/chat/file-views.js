@@ -1,0 +1,160 @@
+/** Files of stored messages: pictures in place, everything else as a download. */
+import { byId, h, icon } from '../dom.js';
+
+/** @typedef {Pick<import('../api.js').StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes'>} ShownFile */
+
+/** Pictures that browsers draw and that hold no scripts, as the gateway has read them from the content. */
+const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
+/** A larger picture is a download until it is asked for. */
+const MAX_DRAWN_BYTES = 20_000_000;
+
+/** The files of one session; each is fetched once. */
+export class FileViews {
+  #api;
+  #key;
+  #onResize;
+  /** @type {Map<string, HTMLElement>} */
+  #views = new Map();
+  /** @type {string[]} */
+  #urls = [];
+  #isClosed = false;
+  #owners = 0;
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {string} key
+   * @param {() => void} onResize called when the height may have changed
+   */
+  constructor(api, key, onResize) {
+    this.#api = api;
+    this.#key = key;
+    this.#onResize = onResize;
+  }
+
+  /** A name of its own for each turn. */
+  newOwner() {
+    return `turn ${(this.#owners += 1)}`;
+  }
+
+  /**
+   * The files of a message, or nothing. `owner` tells messages apart: each has elements of its own.
+   * @param {readonly ShownFile[] | null | undefined} files
+   * @param {string} owner
+   */
+  list(files, owner) {
+    if (files === null || files === undefined || files.length === 0) return [];
+    const items = files.map((file) => this.#view(file, owner));
+    return [h('ul', { class: 'files', 'aria-label': 'Files' }, ...items)];
+  }
+
+  /** Frees the pictures. */
+  close() {
+    this.#isClosed = true;
+    for (const url of this.#urls) URL.revokeObjectURL(url);
+    this.#views.clear();
+  }
+
+  /**
+   * @param {ShownFile} file
+   * @param {string} owner
+   */
+  #view(file, owner) {
+    const id = `${owner} ${file.file}`;
+    const known = this.#views.get(id);
+    if (known !== undefined) return known;
+    const item = h('li', { class: 'shown-file' }, this.#download(file));
+    this.#views.set(id, item);
+    if (DRAWN.test(file.mimeType) && file.bytes <= MAX_DRAWN_BYTES) void this.#draw(file, item);
+    return item;
+  }
+
+  /**
+   * Puts the picture in the place of its download, once it is there.
+   * @param {ShownFile} file
+   * @param {HTMLElement} item
+   */
+  async #draw(file, item) {
+    try {
+      const blob = await this.#api.file(this.#key, file.file);
+      if (this.#isClosed) return;
+      const url = URL.createObjectURL(new Blob([blob], { type: file.mimeType }));
+      this.#urls.push(url);
+      const picture = h('img', { src: url, alt: file.name });
+      picture.addEventListener('load', this.#onResize);
+      picture.addEventListener('error', () => item.replaceChildren(this.#download(file)));
+      const open = () => this.#enlarge(file, url);
+      item.replaceChildren(
+        h(
+          'button',
+          { type: 'button', class: 'picture', 'aria-label': `Enlarge ${file.name}`, onclick: open },
+          picture,
+        ),
+      );
+    } catch {
+      // The download stays, and says why it fails when it is pressed.
+    }
+  }
+
+  /**
+   * @param {ShownFile} file
+   * @param {string} url
+   */
+  #enlarge(file, url) {
+    const dialog = byId('picture-dialog', HTMLDialogElement);
+    const close = h('button', {
+      type: 'button',
+      class: 'icon-button',
+      'aria-label': 'Close',
+      onclick: () => dialog.close(),
+    });
+    close.append(icon('M6 6l12 12M18 6L6 18'));
+    const image = h('img', { src: url, alt: file.name });
+    image.addEventListener('click', () => dialog.close());
+    dialog.replaceChildren(h('div', { class: 'picture-head' }, this.#download(file), close), image);
+    dialog.showModal();
+  }
+
+  /** @param {ShownFile} file */
+  #download(file) {
+    const told = h('span', { class: 'error-text', role: 'alert' });
+    const button = h(
+      'button',
+      { type: 'button', class: 'file-chip', title: `Download ${file.name}` },
+      h('span', { class: 'chip-sign' }, icon('M12 4v11M7 11l5 5 5-5M5 20h14')),
+      h(
+        'span',
+        { class: 'chip-words' },
+        h('span', { class: 'chip-name', dir: 'auto' }, file.name),
+        h('span', { class: 'chip-size' }, fileSize(file.bytes)),
+      ),
+    );
+    button.addEventListener('click', () => {
+      told.textContent = '';
+      this.#save(file).catch(
+        (error) => (told.textContent = error instanceof Error ? error.message : String(error)),
+      );
+    });
+    return h('span', { class: 'download' }, button, told);
+  }
+
+  /**
+   * Saves the file as plain bytes: nothing in it is opened by this page.
+   * @param {ShownFile} file
+   */
+  async #save(file) {
+    const blob = await this.#api.file(this.#key, file.file);
+    const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }));
+    h('a', { href: url, download: file.name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  }
+}
+
+/**
+ * A size for people: "812 B", "40 kB", "1.5 MB".
+ * @param {number} bytes
+ */
+export function fileSize(bytes) {
+  if (bytes < 1_000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`;
+  return `${Math.round(bytes / 100_000) / 10} MB`;
+}

@@ -1,0 +1,159 @@
+/** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
+import { h } from '../dom.js';
+
+/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
+/** @typedef {import('../../../../src/contracts/plan.ts').StepEdit} StepEdit */
+/**
+ * @callback Change Changes the plan of this version; throws an error with a message for the user.
+ * @param {Plan} plan
+ * @param {StepEdit} edit
+ * @returns {Promise<void>}
+ */
+
+/** Longest description of a step; the gateway refuses a longer one. */
+const MAX_DESCRIPTION = 280;
+
+/** One list of controls, closed until somebody opens it. Each change is sent at once. */
+export class PlanEditor {
+  #change;
+  #list = h('ol', { class: 'plan-edit-steps' });
+  #words = h('input', {
+    type: 'text',
+    maxlength: MAX_DESCRIPTION,
+    'aria-label': 'New step',
+    placeholder: 'New step',
+  });
+  #said = h('p', { class: 'plan-said', role: 'status' });
+  /** @type {Plan | undefined} */
+  #plan;
+  /** The steps that the rows were made for. */
+  #shown = '';
+  #busy = false;
+  element = h('details', { class: 'plan-editor', hidden: true });
+
+  /** @param {Change} change */
+  constructor(change) {
+    this.#change = change;
+    const add = h(
+      'form',
+      { class: 'plan-edit-add', onsubmit: (event) => void this.#add(event) },
+      this.#words,
+      h('button', { type: 'submit' }, 'Add step'),
+    );
+    this.element.append(h('summary', {}, 'Edit the steps'), this.#list, add, this.#said);
+  }
+
+  /**
+   * Shows the steps that can be changed; hidden where there are none.
+   * @param {Plan} plan
+   */
+  show(plan) {
+    this.#plan = plan;
+    const steps = editable(plan);
+    this.element.hidden = !mayEdit(plan);
+    const shown = JSON.stringify([plan.version, steps]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const focused = this.#list.contains(document.activeElement) ? document.activeElement?.id : undefined;
+    this.#list.replaceChildren(
+      ...steps.map((step, place) => this.#row(step, steps[place - 1], steps[place + 1])),
+    );
+    // The rows are new: the focus returns to the control that had it, or to the words of the new step.
+    if (focused === undefined) return;
+    const again = document.getElementById(focused);
+    if (again instanceof HTMLElement && !again.hasAttribute('disabled')) again.focus();
+    else this.#words.focus();
+  }
+
+  /**
+   * @param {PlanStep} step
+   * @param {PlanStep | undefined} above
+   * @param {PlanStep | undefined} below
+   */
+  #row(step, above, below) {
+    const name = `step ${step.index + 1}`;
+    const id = `edit-${this.#plan?.id}-${step.id}`;
+    /** @param {string} what @param {string} sign @param {StepEdit | undefined} edit */
+    const button = (what, sign, edit) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          id: `${id}-${sign}`,
+          'aria-label': `${what} ${name}`,
+          disabled: edit === undefined,
+          onclick: () => void (edit && this.#send(edit)),
+        },
+        sign,
+      );
+    const words = h('input', {
+      type: 'text',
+      id: `${id}-words`,
+      value: step.description,
+      maxlength: MAX_DESCRIPTION,
+      'aria-label': `Words of ${name}`,
+    });
+    words.addEventListener('change', () => {
+      if (words.value.trim() !== step.description)
+        void this.#send({ op: 'reword', step: step.id, description: words.value });
+    });
+    return h(
+      'li',
+      {},
+      words,
+      button('Move up', '↑', above && { op: 'move', step: step.id, before: above.id }),
+      button('Move down', '↓', below && { op: 'move', step: step.id, after: below.id }),
+      button('Drop', '✕', { op: 'drop', step: step.id }),
+    );
+  }
+
+  /** @param {Event} event */
+  async #add(event) {
+    event.preventDefault();
+    const description = this.#words.value.trim();
+    if (description === '') return;
+    if (await this.#send({ op: 'add', description })) this.#words.value = '';
+  }
+
+  /**
+   * True when the change was made; otherwise the reason is shown.
+   * @param {StepEdit} edit
+   */
+  async #send(edit) {
+    if (this.#plan === undefined || this.#busy) return false;
+    this.#busy = true;
+    try {
+      await this.#change(this.#plan, edit);
+      this.#say('Changed.', false);
+      return true;
+    } catch (error) {
+      this.#say(error instanceof Error ? error.message : String(error), true);
+      return false;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {boolean} refused
+   */
+  #say(text, refused) {
+    this.#said.textContent = text;
+    this.#said.classList.toggle('refused', refused);
+  }
+}
+
+/** @param {Plan} plan */
+function mayEdit({ state, mode }) {
+  return state === 'stored' || (state === 'paused' && mode !== 'planner');
+}
+
+/** @param {Plan} plan */
+function editable(plan) {
+  if (!mayEdit(plan)) return [];
+  return plan.steps.filter(
+    ({ status, attempts }) => plan.state === 'stored' || (status === 'pending' && attempts === 0),
+  );
+}

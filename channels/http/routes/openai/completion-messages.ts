@@ -1,0 +1,138 @@
+/** The messages of a chat-completions request: as a model's context, or what a session is to take of them. */
+import { z } from 'zod';
+import type { InlineFile } from '../../../../src/contracts/media.ts';
+import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
+import type { ToolCall } from '../../../../src/contracts/provider.ts';
+import { isTooDeep } from '../../../../src/lib/json.ts';
+import { cleanText } from '../../../../src/lib/text.ts';
+import { contentSchema, readContent, readText } from './content-parts.ts';
+import type { Content } from './content-parts.ts';
+import { unsupported } from './fields.ts';
+import { invalid } from './tool-fields.ts';
+
+const toolCallSchema = z.object({
+  id: z.string(),
+  type: z.literal('function', 'must be "function"').optional(),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+/** One message. `name` of a participant is not passed on: model servers have no place for it. */
+export const messageSchema = z.object({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+  content: contentSchema.nullish(),
+  refusal: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  tool_calls: z.array(toolCallSchema).nullish(),
+  tool_call_id: z.string().nullish(),
+  function_call: z.unknown().optional(),
+  audio: z.unknown().optional(),
+});
+type WireMessage = z.infer<typeof messageSchema>;
+
+/** A result of a tool that the caller ran. */
+export interface ToolOutput {
+  toolCallId: string;
+  content: string;
+}
+
+/** What a session takes of the messages: a new one from the user, or the results of the tools it waits for. */
+export type SessionInput =
+  | { kind: 'message'; content: string; files: InlineFile[] }
+  | { kind: 'results'; results: ToolOutput[] };
+
+/** The end of the list, which a call in a session posts. Throws `HttpError` 400 when it is neither the user's nor a tool's. */
+export function sessionInput(messages: readonly WireMessage[]): SessionInput {
+  const last = messages.length - 1;
+  const message = messages[last];
+  if (message?.role === 'user') {
+    const { text, files } = contentOf(message, last);
+    return { kind: 'message', content: text, files };
+  }
+  if (message?.role !== 'tool') {
+    throw invalid(
+      `messages.${last}.role`,
+      'in a session the last message must have the role "user" or "tool"',
+    );
+  }
+  const from = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
+  const results = messages.slice(from).map((result, nth) => {
+    const toolCallId = result.tool_call_id ?? '';
+    if (toolCallId === '') throw invalid(`messages.${from + nth}.tool_call_id`, 'is missing');
+    return { toolCallId, content: textOf(result, from + nth) };
+  });
+  return { kind: 'results', results };
+}
+
+/** The system messages of a call in a session, joined; undefined without any. Throws `HttpError` 400. */
+export function instructionsOf(messages: readonly WireMessage[]): string | undefined {
+  const texts = messages.flatMap((message, index) =>
+    message.role === 'system' || message.role === 'developer' ? [textOf(message, index)] : [],
+  );
+  return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+/** The whole list as a model's context. Throws `HttpError` 400 that names the invalid message. */
+export function toContext(messages: readonly WireMessage[]): StatelessMessage[] {
+  const toolNames = new Map<string, string>();
+  return messages.map((message, index): StatelessMessage => {
+    if (message.role === 'user') {
+      const { text, files } = contentOf(message, index);
+      return { role: 'user', content: text, ...(files.length > 0 && { files }) };
+    }
+    const content = textOf(message, index);
+    switch (message.role) {
+      case 'assistant': {
+        const toolCalls = (message.tool_calls ?? []).map(toToolCall);
+        for (const call of toolCalls) toolNames.set(call.id, call.name);
+        const thinking = message.reasoning_content ?? '';
+        return {
+          role: 'assistant',
+          content,
+          ...(toolCalls.length > 0 && { toolCalls }),
+          ...(thinking !== '' && { thinking: cleanText(thinking) }),
+        };
+      }
+      case 'tool': {
+        const toolCallId = message.tool_call_id ?? '';
+        const toolName = toolNames.get(toolCallId);
+        if (toolName === undefined) {
+          throw invalid(`messages.${index}.tool_call_id`, 'no earlier assistant message has that tool call');
+        }
+        return { role: 'tool', content, toolCallId, toolName };
+      }
+      default:
+        return { role: 'system', content };
+    }
+  });
+}
+
+/** The text of a message of anybody but the user. */
+function textOf(message: WireMessage, index: number): string {
+  return readText(rawContent(message, index), `messages.${index}.content`);
+}
+
+/** The text and the files of the user's message. */
+function contentOf(message: WireMessage, index: number): Content {
+  return readContent(rawContent(message, index), `messages.${index}.content`);
+}
+
+function rawContent(message: WireMessage, index: number): NonNullable<WireMessage['content']> {
+  if (message.function_call != null) throw unsupported(`messages.${index}.function_call`, 'use tool_calls');
+  if (message.audio != null) throw unsupported(`messages.${index}.audio`, 'answers are text');
+  return message.content ?? message.refusal ?? '';
+}
+
+function toToolCall(call: z.infer<typeof toolCallSchema>): ToolCall {
+  return readCall(call.id, call.function.name, call.function.arguments);
+}
+
+/** A tool call of an earlier answer. Arguments that cannot be read, or are nested too deep, are malformed. Never throws. */
+export function readCall(id: string, name: string, text: string): ToolCall {
+  try {
+    const args = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
+    if (args.success && !isTooDeep(args.data)) return { id, name, args: args.data };
+  } catch {
+    // Not JSON: passed on as malformed, like a model's own invalid arguments.
+  }
+  return { id, name, args: {}, malformed: text };
+}

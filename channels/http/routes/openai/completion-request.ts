@@ -1,0 +1,118 @@
+/** The body of a chat-completions request, in the gateway's terms. */
+import { z } from 'zod';
+import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/provider.ts';
+import { REASONING_EFFORTS } from '../../../../src/contracts/provider.ts';
+import { MAX_LOGIT_BIASES, MAX_STOPS } from '../../config.ts';
+import { endUserSchema } from '../end-user.ts';
+import { unsupported } from './fields.ts';
+import { messageSchema } from './completion-messages.ts';
+import { functionSchema, invalid, schemaFormat, toFormat, toolOptions, toToolSchema } from './tool-fields.ts';
+import type { Choice } from './tool-fields.ts';
+
+const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
+const toolSchema = z.object({ type: z.literal('function', 'must be "function"'), function: functionSchema });
+const choiceSchema = z.union(
+  [
+    z.enum(['none', 'auto', 'required']),
+    named,
+    z.object({
+      type: z.literal('allowed_tools'),
+      allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(named) }),
+    }),
+  ],
+  'must be none, auto, required, a function or allowed_tools',
+);
+const penalty = z.number().min(-2).max(2).nullish();
+
+/** Fields beyond these have no effect: the table of fields knows which they are. */
+export const completionSchema = z.object({
+  model: z.string().min(1).nullish(),
+  messages: z.array(messageSchema).min(1, 'at least one message is needed'),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  user: endUserSchema,
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(MAX_STOPS)]).nullish(),
+  seed: z.int().nullish(),
+  presence_penalty: penalty,
+  frequency_penalty: penalty,
+  logit_bias: z
+    .record(z.string().regex(/^\d{1,10}$/, 'must be token ids'), z.number().min(-100).max(100))
+    .nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  reasoning_effort: z.enum(REASONING_EFFORTS).nullish(),
+  response_format: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('text') }),
+      z.object({ type: z.literal('json_object') }),
+      z.object({ type: z.literal('json_schema'), json_schema: schemaFormat }),
+    ])
+    .nullish(),
+  tools: z.array(toolSchema).nullish(),
+  tool_choice: choiceSchema.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  /** Not in OpenAI's API: the plan mode of this turn, instead of the session's. */
+  mode: z.string().nullish(),
+});
+
+/** A body that passed the schema. */
+export type CompletionBody = z.infer<typeof completionSchema>;
+
+/** What the body asks of the answer; `gatewayTools` is the header's wish. Throws `HttpError` 400. */
+export function completionOptions(body: CompletionBody, gatewayTools: boolean): CallerOptions {
+  const { temperature, top_p, stop, seed, presence_penalty, frequency_penalty, logit_bias } = body;
+  if (logit_bias && Object.keys(logit_bias).length > MAX_LOGIT_BIASES) {
+    throw invalid('logit_bias', `at most ${MAX_LOGIT_BIASES} tokens are accepted`);
+  }
+  const tools = (body.tools ?? []).map((tool) => toToolSchema(tool.function));
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined;
+  const format = formatOf(body.response_format);
+  const given: { [Name in keyof CallerOptions]: CallerOptions[Name] | null } = {
+    temperature,
+    topP: top_p,
+    maxTokens,
+    stop: typeof stop === 'string' ? [stop] : stop,
+    seed,
+    presencePenalty: presence_penalty,
+    frequencyPenalty: frequency_penalty,
+    logitBias: logit_bias,
+    reasoningEffort: body.reasoning_effort,
+    format,
+    parallelToolCalls: body.parallel_tool_calls,
+    ...toolOptions(tools, choiceOf(body.tool_choice), gatewayTools),
+  };
+  return withoutNothing(given);
+}
+
+/** The options without those that are left out or null. */
+export function withoutNothing(given: {
+  [Name in keyof CallerOptions]: CallerOptions[Name] | null;
+}): CallerOptions {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
+/** Alternatives to report with each token; undefined when likelihoods are not asked for. Throws `HttpError` 400. */
+export function logprobsOf({ logprobs, top_logprobs: top }: CompletionBody): number | undefined {
+  if (logprobs === true) return top ?? 0;
+  if ((top ?? 0) > 0) throw unsupported('top_logprobs', 'it needs "logprobs": true');
+  return undefined;
+}
+
+function formatOf(format: CompletionBody['response_format']): AnswerFormat | undefined {
+  if (format == null || format.type === 'text') return undefined;
+  return format.type === 'json_object' ? format : toFormat(format.json_schema);
+}
+
+function choiceOf(choice: CompletionBody['tool_choice']): Choice {
+  if (choice == null) return 'auto';
+  if (typeof choice === 'string') return choice;
+  if (choice.type === 'function') return { name: choice.function.name };
+  const { mode, tools } = choice.allowed_tools;
+  return { mode, names: tools.map((tool) => tool.function.name) };
+}

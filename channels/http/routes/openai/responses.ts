@@ -1,0 +1,103 @@
+/** `POST /v1/responses`: the newer of OpenAI's two routes for answers. */
+import { newId } from '../../../../src/lib/ids.ts';
+import type { SessionKey } from '../../../../src/contracts/message.ts';
+import { readFields } from '../../body.ts';
+import type { FieldNames } from '../../errors.ts';
+import { RESPONSE_FIELDS, unsupported } from './fields.ts';
+import { sessionIdOf } from '../../inbound.ts';
+import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { answerCall } from './answer-call.ts';
+import { refuser, wantsGatewayTools } from './api-call.ts';
+import { streamedResponse, wholeResponse } from './response-answer.ts';
+import type { ResponseHead } from './response-answer.ts';
+import { inputContext, inputForSession, inputInstructions } from './response-input.ts';
+import { responseOptions, responseSchema } from './response-request.ts';
+import type { ResponseBody } from './response-request.ts';
+
+/** Options in the body of a response. */
+const FIELD_NAMES: FieldNames = {
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  reasoningEffort: 'reasoning.effort',
+  format: 'text.format',
+};
+
+const ID_PREFIX = 'resp_';
+
+/** Answers the call. Throws `HttpError` for an invalid request. */
+export async function responses(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const { largeBodies } = deps;
+  const rules = { table: RESPONSE_FIELDS, schema: responseSchema, largeBodies };
+  const body = await readFields(incoming, outgoing, rules);
+  const options = responseOptions(body, wantsGatewayTools(incoming));
+  const sessionId = sessionIdOf(incoming);
+  const { input, instructions } = body;
+  await checkPrevious(c, deps, sessionId, body.previous_response_id);
+  return await answerCall(c, deps, {
+    sessionId,
+    user: body.user,
+    model: body.model ?? 'default',
+    stream: body.stream === true,
+    options,
+    context: () => inputContext(input, instructions),
+    input: () => inputForSession(input),
+    instructions: () => inputInstructions(input, instructions),
+    open() {
+      const refuse = refuser(outgoing, deps);
+      const head = (id: string) => headOf(id, body);
+      if (body.stream !== true) return (id) => wholeResponse(outgoing, head(id), refuse);
+      const authorization = incoming.headers.authorization ?? '';
+      const stream = deps.streams.add({ caller: c.get('caller'), authorization }, outgoing);
+      return (id) => streamedResponse(stream, head(id), refuse);
+    },
+    fieldNames: FIELD_NAMES,
+  });
+}
+
+/** A response goes on from another only where that is remembered: in a session, and from its newest. Throws `HttpError` 400. */
+async function checkPrevious(
+  c: HttpContext,
+  deps: HandlerDeps,
+  sessionId: string | undefined,
+  previous: string | null | undefined,
+): Promise<void> {
+  if (previous == null) return;
+  if (sessionId === undefined) {
+    throw unsupported('previous_response_id', 'it needs a session: name one with the header X-Session-Id');
+  }
+  const key: SessionKey = `http:${sessionId}`;
+  const [newest] = (await deps.gateway.messages(c.get('caller'), key, { limit: 1 })) ?? [];
+  const turnId = newest?.turnId;
+  if (turnId !== undefined && turnIdOf(previous) === turnId) return;
+  throw unsupported('previous_response_id', 'it is not the newest response of this session');
+}
+
+/** A turn that was continued after its caller's tools has several responses: `resp_<turn>`, `resp_<turn>.1`, … */
+function turnIdOf(responseId: string): string {
+  return responseId.slice(ID_PREFIX.length).replace(/\.\d{1,9}$/, '');
+}
+
+function headOf(id: string, body: ResponseBody): ResponseHead {
+  const { instructions, tools, tool_choice, temperature, top_p, max_output_tokens, text, reasoning } = body;
+  return {
+    id: `${ID_PREFIX}${id === '' ? newId() : id}`,
+    created_at: Math.floor(Date.now() / 1_000),
+    model: body.model ?? 'default',
+    asked: {
+      instructions: instructions ?? null,
+      max_output_tokens: max_output_tokens ?? null,
+      metadata: {},
+      parallel_tool_calls: body.parallel_tool_calls ?? true,
+      previous_response_id: body.previous_response_id ?? null,
+      reasoning: reasoning ?? { effort: null, summary: null },
+      store: false,
+      temperature: temperature ?? null,
+      text: text ?? { format: { type: 'text' } },
+      tool_choice: tool_choice ?? 'auto',
+      tools: tools ?? [],
+      top_p: top_p ?? null,
+      truncation: 'disabled',
+    },
+  };
+}

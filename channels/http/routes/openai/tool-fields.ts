@@ -1,0 +1,94 @@
+/** The fields about tools and the form of answers that OpenAI's two routes share, checked and in the gateway's terms. */
+import { z } from 'zod';
+import type { AnswerFormat, CallerOptions, ToolSchema } from '../../../../src/contracts/provider.ts';
+import { MAX_TOOLS } from '../../config.ts';
+import { HttpError } from '../../errors.ts';
+import { unsupported } from './fields.ts';
+
+/** A name of a function or a schema, as OpenAI allows it. */
+export const nameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, "_", "-"');
+
+/** A function that the caller runs. */
+export const functionSchema = z.object({
+  name: nameSchema,
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+/** A JSON Schema that an answer must match. */
+export const schemaFormat = z.object({
+  name: nameSchema,
+  description: z.string().nullish(),
+  schema: z.record(z.string(), z.unknown()),
+  strict: z.boolean().nullish(),
+});
+
+/** The choice of tools, whichever of the two ways it is written in. */
+export type Choice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { name: string }
+  | { mode: 'auto' | 'required'; names: string[] };
+
+/** The function as the model sees it. */
+export function toToolSchema(given: z.infer<typeof functionSchema>): ToolSchema {
+  const { name, description, parameters, strict } = given;
+  return {
+    name,
+    description: description ?? '',
+    parameters: { type: 'object', properties: {}, ...parameters },
+    ...(strict === true && { strict }),
+  };
+}
+
+/** The form of the answer. */
+export function toFormat({ name, description, schema, strict }: z.infer<typeof schemaFormat>): AnswerFormat {
+  return {
+    type: 'json_schema',
+    name,
+    schema,
+    ...(typeof description === 'string' && { description }),
+    ...(typeof strict === 'boolean' && { strict }),
+  };
+}
+
+/**
+ * The tools and the choice among them. Without tools of the caller's the gateway's are offered; `none` offers no tool at
+ * all. Throws `HttpError` 400.
+ */
+export function toolOptions(
+  tools: readonly ToolSchema[],
+  choice: Choice,
+  gatewayTools: boolean,
+): Pick<CallerOptions, 'tools' | 'toolChoice' | 'gatewayTools'> {
+  if (tools.length > MAX_TOOLS) throw invalid('tools', `at most ${MAX_TOOLS} are accepted`);
+  if (new Set(tools.map(({ name }) => name)).size < tools.length) {
+    throw invalid('tools', 'two of them have the same name');
+  }
+  if (choice === 'none') return { tools: [] };
+  const offered =
+    typeof choice === 'object' && 'names' in choice
+      ? tools.filter(({ name }) => choice.names.includes(name))
+      : tools;
+  const given = offered.length === 0 ? {} : { tools: [...offered], ...(gatewayTools && { gatewayTools }) };
+  if (choice === 'auto') return given;
+  if (typeof choice === 'object' && 'names' in choice && offered.length === 0) throw noSuchTool();
+  const wanted = typeof choice === 'object' && 'names' in choice ? choice.mode : choice;
+  if (wanted === 'auto') return given;
+  if (tools.length === 0) throw unsupported('tool_choice', 'it needs tools');
+  if (typeof wanted === 'object' && !tools.some(({ name }) => name === wanted.name)) throw noSuchTool();
+  return { ...given, toolChoice: wanted };
+}
+
+function noSuchTool(): HttpError {
+  return invalid('tool_choice', 'it names a tool that is not in "tools"');
+}
+
+/** The error for a field that cannot be read. */
+export function invalid(param: string, why: string): HttpError {
+  return new HttpError(400, 'invalid_body', `"${param}": ${why}.`, { param });
+}

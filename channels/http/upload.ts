@@ -1,0 +1,75 @@
+/** The file in the body of a request: the body itself, or the one file of a form. */
+import { Busboy } from '@fastify/busboy';
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Upload } from '../../src/contracts/file-api.ts';
+import { bodyChunks } from './body.ts';
+import { MAX_FORM_BYTES } from './config.ts';
+import { HttpError } from './errors.ts';
+
+/** Throws `HttpError` 413 for a body that is announced as larger than any that is taken. */
+export function refuseLength({ headers }: IncomingMessage, maxFileBytes: number): void {
+  const frame = isForm(headers['content-type']) ? MAX_FORM_BYTES : 0;
+  if (Number(headers['content-length'] ?? 0) <= maxFileBytes + frame) return;
+  throw new HttpError(413, 'file_too_large', `A file may have at most ${maxFileBytes} bytes.`);
+}
+
+/** The file, which is read from the body as it is asked for. `name` is that of a raw body. Throws `HttpError` 400. */
+export async function readUpload(incoming: IncomingMessage, name: string | undefined): Promise<Upload> {
+  const type = incoming.headers['content-type'];
+  if (isForm(type)) return await readForm(incoming, type);
+  if (name === undefined || name === '') {
+    const text = 'Say what the file is called: /files?name=photo.png, or send a form with one file.';
+    throw new HttpError(400, 'missing_name', text, { param: 'name' });
+  }
+  return { name, chunks: bodyChunks(incoming) };
+}
+
+function isForm(type: string | undefined): type is string {
+  return type !== undefined && /^multipart\/form-data\b/i.test(type);
+}
+
+/** The first file of the form. Its bytes end once the rest of the form was read, so that a second file refuses both. */
+async function readForm(incoming: IncomingMessage, type: string): Promise<Upload> {
+  const parser = openParser(type);
+  const found = Promise.withResolvers<Upload>();
+  const read = pipeline(bodyChunks(incoming), parser).then(
+    () => found.reject(badForm('it has no file')),
+    (error: unknown) => {
+      const failure = error instanceof HttpError ? error : badForm('it is not complete', error);
+      found.reject(failure);
+      throw failure;
+    },
+  );
+  // Told to whoever reads the file; before there is one, by `found`.
+  read.catch(() => undefined);
+  let isSecond = false;
+  parser.on('filesLimit', () => (isSecond = true));
+  parser.on('file', (_field: string, stream: BusboyFileStream, filename: string | undefined) => {
+    // Told by `read`, whose pipeline ends with the same error.
+    stream.on('error', () => undefined);
+    const chunks = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const chunk of stream) yield chunk;
+      await read;
+      if (isSecond) throw badForm('it has more than one file');
+    };
+    found.resolve({ name: filename ?? '', chunks: chunks() });
+  });
+  return await found.promise;
+}
+
+function openParser(type: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': type },
+      limits: { files: 1, fields: 10, fieldSize: 1_000, parts: 12, headerPairs: 20, headerSize: 4_000 },
+    });
+  } catch (error) {
+    throw badForm('its header has no boundary', error);
+  }
+}
+
+function badForm(why: string, cause?: unknown): HttpError {
+  return new HttpError(400, 'invalid_form', `The form is not one that carries a file: ${why}.`, { cause });
+}

@@ -1,0 +1,104 @@
+/** HTTP for grammY: what came in place of an answer keeps its status, and a lost answer tells whether the request was written. */
+import type { Agent, ClientRequest, OutgoingHttpHeaders } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+
+/** An answer that the Bot API did not give: a proxy's page, or a text that is cut off. */
+export class ForeignAnswer extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`status ${status} without the Bot API's JSON`);
+    this.name = 'ForeignAnswer';
+    this.status = status;
+  }
+}
+
+/** There was no answer. `written`: the request may have reached the server. */
+export class NoAnswer extends Error {
+  readonly code: string;
+  readonly written: boolean;
+
+  constructor(cause: unknown, written: boolean) {
+    const code =
+      cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'NoAnswer';
+    this.code = code;
+    this.written = written;
+  }
+}
+
+/** The request as grammY writes it; its signal is a polyfill's, which is only listened to. */
+export interface BotApiRequest {
+  method: string;
+  headers: OutgoingHttpHeaders;
+  /** A stream carries a file. */
+  body: string | Readable;
+  signal: Pick<AbortSignal, 'aborted' | 'addEventListener' | 'removeEventListener'>;
+}
+
+/** Only `json` of the answer is read. It gives what the Bot API said, and never rejects. */
+export interface BotApiAnswer {
+  json(): Promise<unknown>;
+}
+
+/** grammY's `fetch`, over connections of `agent`. Throws only `NoAnswer` and `ForeignAnswer`. */
+export function createFetch(agent: Agent): (url: string, call: BotApiRequest) => Promise<BotApiAnswer> {
+  return async (url, { method, headers, body, signal }) => {
+    const open = url.startsWith('http:') ? httpRequest : httpsRequest;
+    const call = open(url, { agent, method, headers });
+    const isWritten = watchWriting(call);
+    const stop = (): void => void call.destroy(new Error('no answer in time, or stopped'));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop);
+    try {
+      const { status, said } = await exchange(call, body);
+      const answer = readAnswer(status, said);
+      return { json: () => Promise.resolve(answer) };
+    } catch (error) {
+      throw error instanceof ForeignAnswer ? error : new NoAnswer(error, isWritten());
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  };
+}
+
+/** Writes the request and reads the whole answer. Rejects with the connection's error, or that of the body. */
+async function exchange(
+  call: ClientRequest,
+  body: BotApiRequest['body'],
+): Promise<{ status: number; said: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; said: string }>();
+  call.on('error', reject);
+  call.on('response', (response) => {
+    text(response).then((said) => resolve({ status: response.statusCode ?? 0, said }), reject);
+  });
+  if (typeof body === 'string') call.end(body);
+  else pipeline(body, call).catch(reject);
+  return await promise;
+}
+
+/** Gives the function that tells whether the server may have got the whole request: there was a connection, and all was given to it. */
+function watchWriting(call: ClientRequest): () => boolean {
+  let connected = false;
+  call.on('socket', (socket) => {
+    if (call.reusedSocket) connected = true;
+    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (connected = true));
+  });
+  return () => connected && call.writableEnded;
+}
+
+/** The Bot API's answer: an object with `ok`. Throws `ForeignAnswer` for anything else. */
+function readAnswer(status: number, said: string): unknown {
+  try {
+    const answer: unknown = JSON.parse(said);
+    if (typeof answer === 'object' && answer !== null && 'ok' in answer) return answer;
+  } catch {
+    // Not JSON: the error below says so, with the status.
+  }
+  throw new ForeignAnswer(status);
+}

@@ -1,0 +1,38 @@
+/** Whether Telegram answers: asked with a harmless call before one that users would see twice. */
+
+export class Reachability {
+  readonly #ask: () => Promise<unknown>;
+  #answers = false;
+  #asking: Promise<void> | undefined;
+
+  /** `ask` makes a call that is safe to repeat. */
+  constructor(ask: () => Promise<unknown>) {
+    this.#ask = ask;
+  }
+
+  /** Telegram has answered such a call. */
+  noteAnswer(): void {
+    this.#answers = true;
+  }
+
+  /** A call has failed in a way that others may, too. */
+  noteFailure(): void {
+    this.#answers = false;
+  }
+
+  /** Resolves once Telegram answers; all who wait share one question. Throws its error. */
+  async ensure(): Promise<void> {
+    if (this.#answers) return;
+    this.#asking ??= this.#question();
+    await this.#asking;
+  }
+
+  async #question(): Promise<void> {
+    try {
+      await this.#ask();
+      this.#answers = true;
+    } finally {
+      this.#asking = undefined;
+    }
+  }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "lane" ADD COLUMN "caller_seq" integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE "session" ADD COLUMN "fresh_at" timestamp with time zone;

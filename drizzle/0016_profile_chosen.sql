@@ -1,0 +1,1 @@
+ALTER TABLE "session" ADD COLUMN "profile_chosen" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,164 @@
+/** The second part of the composition root: models, profiles, tools, the agent, and the schedules that start turns by themselves. */
+import path from 'node:path';
+import packageFile from '../package.json' with { type: 'json' };
+import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
+import { clockOf, limitsOf, zoneOf } from './config.ts';
+import type { Config } from './config.ts';
+import type { Log } from './contracts/log.ts';
+import { partOf } from './contracts/settings.ts';
+import type { Settings, WatchFolders } from './contracts/settings.ts';
+import type { Tool } from './contracts/tool.ts';
+import { createPost } from './delivery/index.ts';
+import { createMcp } from './mcp/index.ts';
+import { ConfigError } from './contracts/errors.ts';
+import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
+import { createMedia, createTranscriber } from './media/index.ts';
+import { openModelServers } from './providers/index.ts';
+import { createScheduling } from './schedule/index.ts';
+import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
+import { readJson, watchFolders } from './settings/index.ts';
+import type { HomeStore } from './store/open-store.ts';
+import {
+  canWork,
+  createSandbox,
+  createTools,
+  enabledTools,
+  mayBeMcpTool,
+  withChangingTools,
+} from './tools/index.ts';
+import type { Security, Transport } from './transport.ts';
+
+export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
+
+/** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
+export async function openAgentRuntime(
+  settings: Settings<Config>,
+  { log, tools: added = [] }: { log: Log; tools?: readonly Tool[] },
+  { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
+) {
+  const config = settings.current();
+  const { env, home } = config;
+  const { ledger, bus, events, delivery, files } = transport;
+  const { accessPolicy, channelAccess } = security;
+  const workspaceDir = path.join(home, 'workspace');
+  const media = createMedia({
+    channels: transport.channels,
+    files,
+    keptFiles: store.keptFiles,
+    settings: config.media,
+    transcriber:
+      config.transcription &&
+      createTranscriber({ settings: config.transcription, apiKey: env.TRANSCRIPTION_API_KEY, log }),
+    log,
+    monotonicNow: () => performance.now(),
+  });
+  const scheduling = createScheduling({
+    store: store.schedules,
+    ledger,
+    events,
+    log,
+    announce: createSendSystemMessage({ ledger, bus, events }),
+    standing: createCreatorAccess({ access: store.access, ledger, channelAccess }),
+    settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
+  });
+  const watch: WatchFolders = (changed) => watchFolders(changed, log);
+  const profiles = createProfiles({ folder: path.join(home, 'profiles'), readJson, watch, log });
+  const listProfiles = () => profiles.list();
+  const { provider, model, usual, modelProblem } = await openModelServers(config);
+  const models = createModels({
+    provider,
+    profiles: listProfiles,
+    model,
+    usualServer: usual,
+    choices: store.choices,
+    log,
+  });
+  const { subagents, lanes, approvals, plans, memories, contexts, todos, scratchpad } = store;
+  const sandbox = createSandbox({ home, hidden: [workspaceDir] });
+  const post = createPost(store.posts, bus, transport.channels);
+  const builtIn = {
+    egress: createEgress({ ports: () => settings.current().tools.ports }),
+    search: {
+      apiKey: env.BRAVE_API_KEY,
+      apiRoot: env.BRAVE_API_ROOT,
+      egress: createEgress({ allow: [new URL(env.BRAVE_API_ROOT).origin] }),
+    },
+    sandbox: () => (settings.current().tools.exec ? sandbox : undefined),
+    memories,
+    todos,
+    scratchpad,
+    profiles: {
+      profiles: listProfiles,
+      isOwner: (userId: string) => accessPolicy.isOwner(userId),
+      check: (id: string, signal: AbortSignal) => models.checkProfile(id, signal),
+      ledger,
+    },
+    schedules: scheduling.schedules,
+    post,
+    outgoing: transport.outgoing,
+    documentText: media.documentText,
+  };
+  const tools = createTools(builtIn, added);
+  const mcp = createMcp({
+    servers: config.mcpServers,
+    version: packageFile.version,
+    environment: config.environment,
+    folder: path.join(home, 'mcp'),
+    service: createServiceFetch(),
+    save: (status) => store.mcp.saveMcpStatus(store.instance, status),
+    log,
+  });
+  const servers = config.mcpServers.map(({ name }) => name);
+  const profileRules = (now: Config) => ({
+    ...builtInProfiles(
+      {
+        persona: now.persona,
+        enabledTools: enabledTools({ named: now.tools.enabled, tools, added, servers }),
+      },
+      (name) => canWork(tools, name, now.tools),
+    ),
+    toolNames: tools.map((tool) => tool.name),
+    mayCome: (name: string) => mayBeMcpTool(name, servers),
+    modelProblem,
+  });
+  await profiles.open(profileRules(config));
+  const checkBindings = ({ bindings }: Config): void => {
+    const ids = profiles.list().map(({ id }) => id);
+    const unknown = unknownBoundProfiles(bindings, ids);
+    if (unknown.length > 0) throw new ConfigError('bad_config', `config.json: ${unknown.join('; ')}.`);
+  };
+  checkBindings(config);
+  settings.subscribe((next) => {
+    checkBindings(next);
+    return () => undefined;
+  });
+  settings.subscribe((next) => profiles.prepare(profileRules(next)));
+  const forTurns = partOf(settings, (now) => ({ limits: limitsOf(now), timeZone: zoneOf(now) }));
+  const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
+  const agent = createAgent({
+    ...tables,
+    ledger,
+    background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
+    isOwner: (userId) => accessPolicy.isOwner(userId),
+    events,
+    live: delivery.live,
+    provider,
+    embedder: provider,
+    models,
+    tools: withChangingTools(tools, mcp.tools),
+    log,
+    profiles: listProfiles,
+    workspaceDir,
+    surroundings: {
+      now: Date.now,
+      channelLabel: (name) => config.channels.find((channel) => channel.name === name)?.label,
+    },
+    files,
+    settings: () => forTurns.current(),
+    receiveFiles: media.receive,
+    pictures: media.pictures,
+    readInline: media.readInline,
+    post,
+  });
+  return { agent, models, provider, profiles, scheduling, files, mcp, media };
+}

@@ -1,0 +1,110 @@
+/** What a caller of the API asks of an answer: as fields of a model call, and as checks of the finished answer. */
+import type {
+  AnswerFormat,
+  AnswerOptions,
+  CallerOptions,
+  ChatRequest,
+  ModelCapabilities,
+  ToolCall,
+  ToolSchema,
+} from '../../contracts/provider.ts';
+import { FieldError, GatewayError } from '../../contracts/errors.ts';
+import { schemaProblem } from '../../lib/json-schema.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { Profile } from '../../contracts/profile.ts';
+import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+
+/** The fields of a model call beside its model, messages and tools: what the caller asks, else what the profile says. */
+export function callFields(
+  profile: Profile,
+  can: Pick<ModelCapabilities, 'thinking'>,
+  options: CallerOptions = {},
+): Partial<ChatRequest> {
+  const { instructions: _, tools: _tools, gatewayTools: _gateway, ...asked } = options;
+  return {
+    ...(can.thinking && { think: profile.thinkEnabled }),
+    ...(profile.temperature !== undefined && { temperature: profile.temperature }),
+    ...(profile.maxTokens !== undefined && { maxTokens: profile.maxTokens }),
+    ...asked,
+  };
+}
+
+/** Throws `FieldError` for an option that this model, or its server, cannot honour. */
+export function refuseUnsupported(model: string, can: ModelCapabilities, options: CallerOptions = {}): void {
+  const { tools = [], gatewayTools: _, instructions: _instructions, ...asked } = options;
+  if (tools.length > 0 && !can.tools) throw new FieldError('tools', `the model ${model} cannot call tools`);
+  if (asked.reasoningEffort === 'none') return;
+  const option = can.unsupported?.find((name) => asked[name] !== undefined);
+  if (option !== undefined) throw new FieldError(option, `the server of the model ${model} does not know it`);
+}
+
+/** The profile's prompt and tools with what the caller adds: its instructions, its tools instead of the gateway's or beside them. */
+export function withCallerOptions(
+  prepared: PreparedProfile,
+  options: CallerOptions | undefined,
+): PreparedProfile {
+  if (options === undefined) return prepared;
+  const { instructions, tools, gatewayTools = false } = options;
+  const base = { ...prepared, base: prepared };
+  const asked = tools === undefined ? base : withTools(base, tools, gatewayTools);
+  if (instructions === undefined) return asked;
+  const content = [prepared.system.content, instructions].filter((part) => part !== '').join('\n\n---\n\n');
+  return { ...asked, system: { content, tokens: estimateTokens(content) } };
+}
+
+/** A tool of the caller's replaces one of the gateway's that has the same name. */
+function withTools(prepared: PreparedProfile, added: readonly ToolSchema[], own: boolean): PreparedProfile {
+  const taken = new Set(added.map(({ name }) => name));
+  const kept = own ? prepared.schemas.filter(({ name }) => !taken.has(name)) : [];
+  const schemas = [...kept, ...added];
+  return {
+    ...prepared,
+    sources: own ? prepared.sources : [],
+    tools: new Map(kept.flatMap(({ name }) => [...prepared.tools].filter(([known]) => known === name))),
+    schemas,
+    toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
+  };
+}
+
+/** The calls of an answer that count: with `parallelToolCalls: false` the first one. */
+export function callsOf(calls: readonly ToolCall[], options: CallerOptions | undefined): ToolCall[] {
+  return options?.parallelToolCalls === false ? calls.slice(0, 1) : [...calls];
+}
+
+/** Throws `GatewayError('invalid_answer')` when a strict tool's arguments do not match its schema, or a required call is missing. */
+export function checkCalls(calls: readonly ToolCall[], options: CallerOptions): void {
+  const { tools = [], toolChoice } = options;
+  for (const call of calls) {
+    const tool = tools.find(({ name }) => name === call.name);
+    if (tool?.strict !== true) continue;
+    const problem =
+      call.malformed === undefined ? schemaProblem(tool.parameters, call.args) : 'they are not a JSON object';
+    if (problem !== undefined) {
+      throw invalidAnswer(`the arguments of ${call.name} do not match its parameters (strict): ${problem}`);
+    }
+  }
+  if (toolChoice === undefined || calls.length > 0) return;
+  throw invalidAnswer('it calls no tool, though tool_choice requires one');
+}
+
+/** Throws `GatewayError('invalid_answer')` for a text that has not the form that was asked for. */
+export function checkFormat(text: string, { format }: Pick<AnswerOptions, 'format'>): void {
+  const problem = format && formatProblem(text, format);
+  if (problem !== undefined) throw invalidAnswer(`it has not the form that was asked for: ${problem}`);
+}
+
+function formatProblem(text: string, format: AnswerFormat): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  if (format.type === 'json_schema') return schemaProblem(format.schema, value);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? undefined : 'it is not a JSON object';
+}
+
+function invalidAnswer(why: string): GatewayError {
+  return new GatewayError('invalid_answer', `The model's answer cannot be used: ${why}.`);
+}

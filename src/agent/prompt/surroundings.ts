@@ -1,0 +1,42 @@
+/** When and where a turn takes place, for the model: the date, the channel, who writes. */
+import type { TurnIdentity } from '../state/turn-state.ts';
+import { titleOf } from './marks.ts';
+
+/** What the gateway knows besides the turn. */
+export interface Surroundings {
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Name of the time zone in which dates are told. */
+  timeZone: string;
+  /** The network's name for people; undefined for a channel that has none. */
+  channelLabel: (channel: string) => string | undefined;
+}
+
+/** The parts of a turn that the note reads. */
+export type Placed = Pick<
+  TurnIdentity,
+  'address' | 'place' | 'userId' | 'userName' | 'isOwner' | 'parentTurnId'
+>;
+
+/** Gives the note of a turn; what depends on the time zone is prepared once. */
+export function createSurroundingsNote(surroundings: Surroundings): (turn: Placed) => string {
+  const { timeZone, now, channelLabel } = surroundings;
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
+  return (turn) => {
+    const time = `It is ${format.format(now())} (${timeZone}).`;
+    // A subagent has its task and nothing else.
+    if (turn.parentTurnId !== undefined) return time;
+    const channel = turn.address.slice(0, turn.address.indexOf(':'));
+    const label = channelLabel(channel);
+    const where = label === undefined ? '' : ` on ${label}`;
+    return `${time} ${turn.place === 'group' ? `This is a group chat${where}.` : `This is a private chat${where}${withWhom(turn)}.`}`;
+  };
+}
+
+/** Names are written by strangers: they stand in quotes, without anything that could look like more than a name. */
+function withWhom({ userId, userName, isOwner }: Placed): string {
+  // A schedule or a report wrote the message.
+  if (userId === 'system') return '';
+  const role = isOwner === true ? 'an owner of this bot' : 'a user of this bot';
+  return userName === undefined ? ` with ${role}` : ` with ${JSON.stringify(titleOf(userName))}, ${role}`;
+}

@@ -1,0 +1,28 @@
+/** The settings of turns: each keeps those it began with, the next one has those of its own beginning. */
+import { DEFAULT_LIMITS } from './deps.ts';
+import type { AgentShared } from './deps.ts';
+import { createSurroundingsNote } from './prompt/surroundings.ts';
+
+/** What turns share, at one moment: settings and profiles stay as they are for whoever holds it. */
+export type SharedNow = () => AgentShared;
+
+/** Gives what turns that begin now share; the same object until the settings or the profiles change. */
+export function followSettings(shared: AgentShared): SharedNow {
+  const { deps } = shared;
+  let known: { settings: unknown; profiles: unknown; now: AgentShared } | undefined;
+  return () => {
+    const settings = deps.settings();
+    const profiles = deps.profiles();
+    if (known?.settings !== settings || known.profiles !== profiles) {
+      const { limits, timeZone } = settings;
+      const now: AgentShared = {
+        ...shared,
+        deps: { ...deps, profiles: () => profiles },
+        limits: { ...DEFAULT_LIMITS, ...limits },
+        surroundingsOf: createSurroundingsNote({ ...deps.surroundings, timeZone }),
+      };
+      known = { settings, profiles, now };
+    }
+    return known.now;
+  };
+}

@@ -1,0 +1,133 @@
+/** What the environment and `config.json` may say: the fields of the gateway itself and those of the given channels. */
+import { z } from 'zod';
+import { accessRules, ownersRule } from './contracts/access.ts';
+import type { ChannelManifest } from './contracts/channel.ts';
+import { MODES } from './contracts/plan.ts';
+import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
+import { SESSION_START } from './contracts/store/records.ts';
+import { bindingsRule, limitsRule } from './intake/index.ts';
+import { mcpRule } from './mcp/settings.ts';
+import { mediaRule } from './media/index.ts';
+import { isTimeZone } from './lib/time-zone.ts';
+import { transcriptionRule } from './media/index.ts';
+import { providerKinds } from './providers/index.ts';
+import { providersSchemaFor } from './providers/servers.ts';
+import { ownToken } from './security/index.ts';
+
+const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
+
+/** The fields of `config.json` that belong to no channel. */
+export const gatewayFile = z.strictObject({
+  $schema: z
+    .string()
+    .max(2_000)
+    .optional()
+    .describe(
+      '`./config.schema.json`, which the gateway writes beside the file: editors complete and check with it',
+    ),
+  providers: providersSchemaFor(providerKinds),
+  tools: z
+    .strictObject({
+      // Checked against the list of tools once it is made.
+      enabled: z.array(z.string().min(1)).optional(),
+      exec: z.boolean().default(false),
+      ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
+    })
+    .prefault({}),
+  approvals: z.strictObject({ expireMinutes: z.int().min(1).max(1_440).default(60) }).prefault({}),
+  schedules: z
+    .strictObject({
+      timeZone: z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin, or UTC').optional(),
+      perSession: scheduleLimit(SCHEDULE_LIMITS.perSession),
+      perUser: scheduleLimit(SCHEDULE_LIMITS.perUser),
+      total: scheduleLimit(SCHEDULE_LIMITS.total),
+    })
+    .prefault({}),
+  limits: limitsRule.prefault({}),
+  bindings: bindingsRule,
+  mcp: mcpRule,
+  media: mediaRule.prefault({}),
+  heartbeat: z
+    .strictObject({
+      everyMinutes: z.int().min(0).max(10_080).default(0),
+      session: z.templateLiteral([z.string().regex(/^[a-z][a-z0-9]*$/), ':', z.string().min(1)]).optional(),
+    })
+    .prefault({}),
+  transcription: transcriptionRule.optional(),
+  persona: z.string().max(20_000).optional(),
+  turns: z
+    .strictObject({
+      concurrency: z.int().min(1).max(4_096).default(256),
+      mode: z.enum(MODES).default(SESSION_START.mode),
+      queueMode: z.enum(['queue', 'steer', 'interrupt', 'collect']).default(SESSION_START.queueMode),
+    })
+    .prefault({}),
+});
+
+const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
+const seconds = (fallback: number) =>
+  z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** The environment variables that belong to no channel; all others are ignored. */
+export const gatewayEnvironment = z.object({
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  GATEWAY_HOME: z.string().min(1).default('./.parley'),
+  GATEWAY_TOKEN: ownToken.optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    .optional(),
+  NATS_URL: z.string().min(1).optional(),
+  OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
+  OPENAI_BASE_URL: httpUrl.optional(),
+  OPENAI_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
+    .optional(),
+  MODEL: z
+    .string()
+    .refine((model) => !model.endsWith('/'), 'must name a model')
+    .optional(),
+  BRAVE_API_KEY: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[\x21-\x7e]+$/, 'may hold no spaces or letters beyond ASCII')
+    .optional(),
+  BRAVE_API_ROOT: httpUrl.default('https://api.search.brave.com'),
+  TRANSCRIPTION_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters')
+    .optional()
+    .describe('key for the server of `transcription` in `config.json`'),
+  LLM_STREAM_FIRST_CHUNK_TIMEOUT: seconds(120),
+  LLM_STREAM_CHUNK_TIMEOUT: seconds(60),
+});
+
+/** `config.json` with the fields of the given channels. */
+export function fileSchemaFor(channels: readonly ChannelManifest[]) {
+  const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
+  const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
+  const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
+  const settings = channels.map(({ name, settings: own }) => [name, own.prefault({})] as const);
+  return z.strictObject({
+    access: z
+      .strictObject({
+        ...Object.fromEntries(rules),
+        owners: z.strictObject(Object.fromEntries(owners)).prefault({}),
+      })
+      .prefault({}),
+    channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
+    ...gatewayFile.shape,
+  });
+}
+
+/** The environment with the variables of the given channels; all others are ignored. */
+export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
+  const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
+  return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
+}
+
+export type GatewayFile = z.infer<typeof gatewayFile>;
+export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;

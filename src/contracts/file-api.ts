@@ -1,0 +1,57 @@
+/** Files of sessions for callers of the HTTP API: put there for a message, read, removed. */
+import type { Caller } from './access.ts';
+import type { Attachment, Media } from './media.ts';
+import type { SessionKey } from './message.ts';
+import type { OpenedFile } from './tool.ts';
+
+/** Largest and most files of one message. */
+export interface FileLimits {
+  /** Longest file, in bytes. */
+  maxFileBytes: number;
+  maxFilesPerMessage: number;
+}
+
+/** What one person's files may take up together. */
+export interface PersonLimit {
+  maxBytes: number;
+  /** How long a file counts. */
+  days: number;
+}
+
+/** What a file is, read from its first bytes; the name decides between kinds that begin alike. Never throws. */
+export type FileTypeOf = (head: Uint8Array, name: string) => Promise<Pick<Attachment, 'kind' | 'mimeType'>>;
+
+/** First bytes of a file from which its type is read. */
+export const TYPE_HEAD_BYTES = 4_100;
+
+/** A file on its way to the gateway. */
+export interface Upload {
+  /** As the sender calls it. */
+  name: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** A file of a session, opened for its reader. */
+export interface ReadableFile extends OpenedFile, Pick<Attachment, 'kind' | 'mimeType'> {
+  /** Safe for display and as a file name. */
+  name: string;
+}
+
+/**
+ * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, and for files that come `file_too_large`, `empty_file`,
+ * `storage_full`; what an upload's `chunks` throws passes. Undefined = no session that the caller may see.
+ */
+export interface FileApi {
+  readonly limits: FileLimits;
+  /**
+   * Stores a file in the session's folder, for a message that is going to name it; a session that does not exist is made
+   * for the caller. The same file under the same name again is stored once.
+   */
+  upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
+  /** Uploaded files as a message refers to them. */
+  named(caller: Caller, key: SessionKey, files: readonly string[]): Promise<Media[] | undefined>;
+  /** Opens any file of the session's folder. */
+  open(caller: Caller, key: SessionKey, file: string): Promise<ReadableFile | undefined>;
+  /** Removes an uploaded file. */
+  remove(caller: Caller, key: SessionKey, file: string): Promise<true | undefined>;
+}

@@ -1,0 +1,171 @@
+/** Files that come with messages and go with answers: from what a sender's app claims to what the gateway has read. */
+import { z } from 'zod';
+
+/** `voice` is sound that was recorded for this chat; `audio` is any other. */
+const mediaKind = z.enum(['image', 'audio', 'voice', 'video', 'file']);
+
+/** The shape of a stored `Media`. */
+export const mediaShape = z.object({
+  kind: mediaKind,
+  name: z.string().optional(),
+  mimeType: z.string().optional(),
+  bytes: z.number().optional(),
+  seconds: z.number().optional(),
+  /**
+   * The channel's own reference, for `Channel.download`; `session:<path>` when the bytes lie in the session's folder
+   * already.
+   */
+  url: z.string(),
+});
+
+export type MediaKind = z.infer<typeof mediaKind>;
+
+/** A file that came with a message, as its sender's app describes it: claims, until the bytes were read. */
+export type Media = z.infer<typeof mediaShape>;
+
+/** A file of a session whose bytes were read: what rows, prompts and deliveries refer to. */
+export interface Attachment {
+  kind: MediaKind;
+  /** Safe for display and as a file name. */
+  name: string;
+  /** Read from the content, never from the name. */
+  mimeType: string;
+  bytes: number;
+  /** Of the content, hexadecimal. */
+  sha256: string;
+  /** Relative to the session's folder: `inbox/…`, `outbox/…`. */
+  file: string;
+  seconds?: number | undefined;
+}
+
+/** A file with speech. */
+export interface Recording {
+  /** Absolute, on this node. */
+  path: string;
+  name: string;
+  mimeType: string;
+  /** As the sender's app states it. */
+  seconds?: number | undefined;
+}
+
+/** Files on their way out. Throws `ToolError` and `StoreError`. */
+export interface OutgoingFiles {
+  /**
+   * Keeps a copy of a file of the session's folder as it is now, to be sent; the same content has one copy. Throws
+   * `ToolError` for what cannot be sent: `not_found`, `refused`, `empty`, `too_large`, `workspace_full`.
+   */
+  keep(folder: string, path: string): Promise<Attachment>;
+  /**
+   * A copy of a kept file that no program can change any more, with exactly the bytes that were kept. Throws `ToolError`:
+   * `not_found`, also while the node that has it has not shared it yet; `changed`.
+   */
+  copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
+}
+
+/** A file outside the sessions' folders, removed when it is disposed of. */
+export interface PrivateCopy extends AsyncDisposable {
+  /** Absolute. */
+  path: string;
+}
+
+/** Turns speech into text. Throws `GatewayError`. */
+export interface Transcriber {
+  transcribe(recording: Recording, signal: AbortSignal): Promise<string>;
+}
+
+/** The beginning of a document's text. */
+export interface DocumentStart {
+  text: string;
+  /** Length of `text` and of the whole text, in bytes of UTF-8: `read_file` goes on at the first. */
+  bytes: number;
+  totalBytes: number;
+}
+
+/** A file of a message as the gateway has read it, or why it could not. */
+export interface ReceivedFile {
+  kind: MediaKind;
+  /** Safe for display. */
+  name: string;
+  /** Undefined for a file that was refused, or is gone. */
+  attachment?: Attachment | undefined;
+  /** What could not be done with it, as a sentence for the person and the model. */
+  problem?: string | undefined;
+  /** What a document says. */
+  document?: DocumentStart | undefined;
+  /** What is said in a recording. */
+  spoken?: string | undefined;
+  /** The picture as models get it; `ref` is for `Pictures`. */
+  picture?: { ref: string; width: number; height: number } | undefined;
+}
+
+/** The files of one message, and where they belong. */
+export interface FilesOfMessage {
+  channel: string;
+  media: readonly Media[];
+  userId: string;
+  /** The session's folder. */
+  folder: string;
+  /** The message's place in its lane: with it a repeat gives the files the same names. */
+  laneSeq: number;
+}
+
+/**
+ * Fetches the files of a message into the session's folder and reads them. A repeat finds what is there and makes no second
+ * file. A file that cannot be used has a `problem`; throws only `StoreError`. After `signal` aborts, it ends soon.
+ */
+export type ReceiveFiles = (message: FilesOfMessage, signal: AbortSignal) => Promise<ReceivedFile[]>;
+
+/** A picture as a model server takes it. */
+export interface Picture {
+  mimeType: string;
+  base64: string;
+}
+
+/** What a model that cannot see reads in place of pictures. */
+export function unseenPictures(count: number): string {
+  const what = count === 1 ? 'a picture' : `${count} pictures`;
+  return `[The user sent ${what} with this message. You cannot see pictures: say so if it matters.]`;
+}
+
+/** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */
+export type Pictures = (ref: string) => Promise<Picture | undefined>;
+
+/** The text of a document that is no plain text. Throws `GatewayError`, whose message says what is wrong with the document. */
+export type DocumentText = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
+
+/** A file that a request carries. */
+export interface InlineFile {
+  /** As the caller calls it. */
+  name: string;
+  /** The content; valid. */
+  base64: string;
+}
+
+/**
+ * Reads a file for one answer, without keeping it: it is a picture or a text. Throws `GatewayError`: `file_too_large`,
+ * `unreadable_file`; or the signal's reason.
+ */
+export type ReadInline = (
+  file: InlineFile,
+  userId: string,
+  signal: AbortSignal,
+) => Promise<{ name: string; picture?: Picture; text?: string }>;
+
+/** What the database knows of files that came with messages. Throws only `StoreError`. */
+export interface KeptFiles {
+  /** Bytes of the files of a user that are at most `days` old. */
+  keptBytes(userId: string, days: number): Promise<number>;
+  /** Files between two ages, by folder and path, beginning after `after`. */
+  keptBetween(page: {
+    fromDays: number;
+    toDays: number;
+    after: { folder: string; path: string };
+    limit: number;
+  }): Promise<{ folder: string; path: string }[]>;
+  /** Notes a file that its user sent ahead of the message; a repeat changes nothing. */
+  keep(file: { folder: string; path: string; userId: string; bytes: number }): Promise<void>;
+  /** Forgets one file, which is gone. */
+  drop(folder: string, path: string): Promise<void>;
+  /** Forgets at most `limit` of the files that are older; gives their number. */
+  forget(days: number, limit: number): Promise<number>;
+}

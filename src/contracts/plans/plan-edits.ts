@@ -1,0 +1,204 @@
+/** Changes that people make to a plan: which are possible, and the plan after them. Pure; never throws. */
+import { MAX_PLAN_STEPS } from '../plan.ts';
+import type { Plan, PlanStep, StepEdit } from '../plan.ts';
+import type { ToolRisk } from '../risk.ts';
+import { MAX_TODO_CHARS } from '../store/notes.ts';
+import { oneLine } from '../../lib/text.ts';
+
+/** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
+export const MAX_ADDED_STEPS = 10;
+/** Changes of one request. */
+export const MAX_STEP_EDITS = 30;
+
+/** Changes of people to a running plan, which its turn applies before its next step. */
+export interface PendingEdit {
+  /** Version of the plan with these changes. */
+  version: number;
+  edits: readonly StepEdit[];
+}
+
+/** Assesses the risk of a command; called again for every step that is changed (S-17). */
+export type ClassifyStep = (command: Pick<PlanStep, 'executor' | 'args'>) => ToolRisk;
+
+export interface EditContext {
+  /** Version of the plan after the changes; it is part of the ids of added steps, so that no id is used twice. */
+  version: number;
+  /** Id of the step that waits for a person's Run or Skip. */
+  asked?: string | undefined;
+  classify: ClassifyStep;
+}
+
+/** The changed plan, or a sentence that says why nothing was changed. */
+export type EditedPlan = { plan: Plan } | { problem: string };
+
+/** The version of a plan. */
+export function versionOf({ version = 1 }: Pick<Plan, 'version'>): number {
+  return version;
+}
+
+/** Steps that may still be added to the plan. */
+export function stepsLeft(plan: Plan): number {
+  const most = plan.state === 'stored' ? MAX_PLAN_STEPS : plan.originalLength + MAX_ADDED_STEPS;
+  return Math.max(0, most - plan.steps.length);
+}
+
+/** Applies all changes in their order, or none. */
+export function editPlan(plan: Plan, edits: readonly StepEdit[], context: EditContext): EditedPlan {
+  if (edits.length > MAX_STEP_EDITS)
+    return { problem: `At most ${MAX_STEP_EDITS} changes can be made at a time; these are ${edits.length}.` };
+  let edited = plan;
+  for (const [nth, edit] of edits.entries()) {
+    const next = applyEdit(edited, edit, `v${context.version}-${nth + 1}`, context);
+    if ('problem' in next) return next;
+    edited = next.plan;
+  }
+  if (edited.steps.length === 0)
+    return { problem: 'A plan needs at least one step; to drop the whole plan, cancel it.' };
+  const { length } = edited.steps;
+  // A plan that has not begun is made anew with each change.
+  const originalLength = plan.state === 'stored' ? length : plan.originalLength;
+  return { plan: { ...edited, version: context.version, originalLength } };
+}
+
+/** The plan with the changes that its turn has not applied yet; one that is impossible by now is left out. */
+export function withPendingEdits(
+  plan: Plan,
+  pending: readonly PendingEdit[],
+  classify: ClassifyStep | undefined,
+): Plan {
+  let current = plan;
+  for (const { version, edits } of pending) {
+    if (version <= versionOf(current)) continue;
+    for (const [nth, edit] of edits.entries()) {
+      const context = { version, classify: classify ?? (() => 'caution' as const) };
+      const next = applyEdit(current, edit, `v${version}-${nth + 1}`, context);
+      if ('plan' in next) current = next.plan;
+    }
+    current = { ...current, version };
+  }
+  return current;
+}
+
+function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditContext): EditedPlan {
+  switch (edit.op) {
+    case 'add': {
+      const text = readDescription(edit.description);
+      if ('problem' in text) return text;
+      const left = stepsLeft(plan);
+      if (left === 0)
+        return { problem: `The plan has ${plan.steps.length} steps, which is the most it can have.` };
+      const executor = { kind: 'self' as const };
+      const risk = context.classify({ executor });
+      const step: PlanStep = {
+        id: newId,
+        index: 0,
+        ...text,
+        executor,
+        risk,
+        status: 'pending',
+        attempts: 0,
+        corrections: 0,
+      };
+      return insertStep(plan, step, edit, context);
+    }
+    case 'drop': {
+      const found = openStepOf(plan, edit.step, context);
+      return 'problem' in found ? found : { plan: numbered(plan, without(plan, found.step)) };
+    }
+    case 'reword': {
+      const found = openStepOf(plan, edit.step, context);
+      if ('problem' in found) return found;
+      const text = readDescription(edit.description);
+      if ('problem' in text) return text;
+      // Arguments that were chosen for the old words are chosen again.
+      const { args: _old, revision: _why, ...step } = found.step;
+      const changed = { ...step, ...text, risk: context.classify({ executor: step.executor }) };
+      return {
+        plan: numbered(
+          plan,
+          plan.steps.map((one) => (one.id === step.id ? changed : one)),
+        ),
+      };
+    }
+    case 'move': {
+      const found = openStepOf(plan, edit.step, context);
+      if ('problem' in found) return found;
+      const target = 'before' in edit ? edit.before : edit.after;
+      if (target === edit.step) return { problem: 'A step cannot be moved before or after itself.' };
+      return insertStep({ ...plan, steps: without(plan, found.step) }, found.step, edit, context);
+    }
+    default:
+      return edit satisfies never;
+  }
+}
+
+/** Puts the step before or after another, else at the end; never before one that has begun. */
+function insertStep(
+  plan: Plan,
+  step: PlanStep,
+  place: { before?: string | undefined } | { after?: string | undefined },
+  context: EditContext,
+): EditedPlan {
+  const before = 'before' in place ? place.before : undefined;
+  const after = 'after' in place ? place.after : undefined;
+  const beside = before ?? after;
+  const found = plan.steps.findIndex(({ id }) => id === beside);
+  if (beside !== undefined && found === -1) return noStep(beside);
+  const at = beside === undefined ? plan.steps.length : found + (before === undefined ? 1 : 0);
+  if (at < firstFree(plan, context))
+    return {
+      problem: `No step can be put before step ${firstFree(plan, context)}, which has begun or waits for your answer.`,
+    };
+  return { plan: numbered(plan, [...plan.steps.slice(0, at), step, ...plan.steps.slice(at)]) };
+}
+
+/** The index of the first place at which a step may be put. */
+function firstFree({ state, steps }: Plan, { asked }: EditContext): number {
+  if (state === 'stored') return 0;
+  return steps.findLastIndex(({ id, status }) => id === asked || status !== 'pending') + 1;
+}
+
+function openStepOf(
+  plan: Plan,
+  id: string,
+  { asked }: EditContext,
+): { step: PlanStep } | { problem: string } {
+  const step = plan.steps.find((one) => one.id === id);
+  if (step === undefined) return noStep(id);
+  if (id === asked)
+    return { problem: `Step ${step.index + 1} waits for your answer: run it or skip it instead.` };
+  if (plan.state !== 'stored' && (step.status !== 'pending' || step.attempts > 0))
+    return { problem: `Step ${step.index + 1} has begun, so it cannot be changed any more.` };
+  return { step };
+}
+
+function noStep(id: string): { problem: string } {
+  return { problem: `The plan has no step "${id.slice(0, 40)}".` };
+}
+
+function readDescription(text: string): { description: string } | { problem: string } {
+  const description = oneLine(text);
+  if (description === '') return { problem: 'A step needs words.' };
+  if (description.length <= MAX_TODO_CHARS) return { description };
+  return { problem: `A step can have ${MAX_TODO_CHARS} characters; these are ${description.length}.` };
+}
+
+function without({ steps }: Plan, { id }: PlanStep): PlanStep[] {
+  return steps.filter((step) => step.id !== id);
+}
+
+function numbered(plan: Plan, steps: readonly PlanStep[]): Plan {
+  return { ...plan, steps: steps.map((step, index) => ({ ...step, index })) };
+}
+
+/** A new run of a plan, with none of its steps begun. */
+export function newRun(plan: Plan, run: Pick<Plan, 'id' | 'mode'> & { run: number }): Plan {
+  const { reason: _reason, runs: _runs, version: _version, ...made } = plan;
+  const steps = plan.steps.map((step): PlanStep => {
+    const { id, index, description, executor, risk } = step;
+    return { id, index, description, executor, risk, status: 'pending', attempts: 0, corrections: 0 };
+  });
+  const origin = { planId: plan.id, run: run.run };
+  const { id, mode } = run;
+  return { ...made, id, mode, steps, state: 'running', originalLength: steps.length, origin };
+}

@@ -1,0 +1,154 @@
+/** Durable lanes: ordered, exclusive queues by key, kept in the store. */
+import type { ApprovalDecision } from './records.ts';
+import type { DeliveryPayload, SessionKey } from '../message.ts';
+
+/**
+ * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the election of the
+ * node that holds a channel's connection.
+ */
+export type LaneClass = 'in' | 'out' | 'agent' | 'poll';
+
+export type LaneKey = `${LaneClass}:${string}`;
+
+/** Proof of holding a lane's head. Every fenced statement checks owner and epoch; a stale one throws `FencedError`. */
+export interface Fence {
+  lane: LaneKey;
+  node: string;
+  epoch: number;
+  seq: number;
+}
+
+/** The message at the head of a lane, claimed for one node. */
+export interface LaneHead extends Fence {
+  dedupe: string;
+  /** JSON as it was accepted. */
+  payload: unknown;
+  /** Attempts that ended in an error. */
+  attempts: number;
+  /** Deaths of a node that was working on it. */
+  crashes: number;
+  /** Those of them at which it was the node's only suspect, since its last finished tool call. */
+  loneCrashes: number;
+  /** Sum of the pauses after its failures, in milliseconds. */
+  waitedMs: number;
+  /** Dead letters of the lane that its chat has not been told of; only of `out` lanes. */
+  unreported: number;
+  /** The message is at or before the lane's stop mark: end it, do not run it. */
+  stopped: boolean;
+}
+
+/** Result of a fenced commit: heads that it claimed for this node in the same transaction. */
+export interface LaneStep {
+  heads: LaneHead[];
+}
+
+/** Deaths of nodes at which a message was being worked on, from which on it is run apart from other suspects. */
+export const SUSPECT_CRASHES = 2;
+/**
+ * A node claims one in so many of the suspects at a time, at least one: a few run one by one, and a thousand that shared a
+ * machine without memory need not wait for each other for hours.
+ */
+export const SUSPECT_SHARE = 8;
+/** Suspects that have run for so long no longer keep others waiting, in milliseconds. */
+export const SUSPECT_ALONE_MS = 60_000;
+
+/** How many more lanes of one class a node can run now. */
+export interface LaneCapacity {
+  class: LaneClass;
+  free: number;
+}
+
+/** Marks of a running lane for its owner. */
+export interface LaneFlag {
+  lane: LaneKey;
+  stopSeq: number;
+  /** The message whose turn is to end because a later message interrupts it; 0 when there is none. */
+  interruptSeq?: number | undefined;
+}
+
+/** The result of a stop: was a turn running or parked, how many queued messages were cancelled. */
+export interface StopResult {
+  stopped: boolean;
+  cancelled: number;
+  /** Background subagents that end with it; undefined = none. */
+  agents?: number | undefined;
+}
+
+/** A message that is no longer retried. */
+export interface DeadLetter {
+  lane: LaneKey;
+  seq: number;
+  error: string;
+  attempts: number;
+  crashes: number;
+  deadAt: Date;
+}
+
+/**
+ * The lanes of the store. All durations are milliseconds, all clocks the database's. Every method throws only
+ * `StoreError`; short outages are retried inside, and fenced methods throw `FencedError` when the lane has moved on.
+ */
+export interface LaneStore {
+  /** Registers this process under a new node id and frees the lanes of an earlier process of the same `instance`. */
+  register(instance: string, leaseMs: number): Promise<string>;
+  /** Renews the node's lease. False when it had expired: the node must abort its work and register again. */
+  heartbeat(node: string, leaseMs: number): Promise<boolean>;
+  /** Ends the node's lease and frees its lanes. */
+  unregister(node: string): Promise<void>;
+  /**
+   * Frees the lanes of dead nodes, which counts a crash against each head that had begun, and claims due lanes without an
+   * owner, at most `free` of each class, oldest wake-up first. A head with `SUSPECT_CRASHES` is a suspect: suspects are
+   * claimed in groups, the next one when the node has none left, so that a further death shows which one brings it about.
+   */
+  sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
+  /** Stop marks of the lanes this node runs, in one query. */
+  flags(node: string): Promise<LaneFlag[]>;
+  /** Appends one message; a repeated `dedupe` in the lane changes nothing. Claims the lane for `node` when it is free. */
+  append(
+    lane: LaneKey,
+    dedupe: string,
+    payload: unknown,
+    node?: string,
+  ): Promise<LaneStep & { seq: number; duplicate: boolean }>;
+  /**
+   * Ends the head and claims the next one of the lane for the same node. `error` marks a dead letter, which is `unreported`
+   * when its chat does not know of it.
+   */
+  finish(fence: Fence, error?: string, unreported?: boolean): Promise<LaneStep>;
+  /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pause added to those before. */
+  release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
+  /**
+   * Marks everything up to the tail as stopped, with the session's background subagents; ends queued messages and denies
+   * a parked one. `fresh` also starts a new context (`/new`).
+   */
+  stop(session: SessionKey, options: { fresh: boolean }): Promise<StopResult>;
+  /**
+   * Parks a turn that waits for a human: state parked, head released until the approval expires, the approval request
+   * queued for the address, all in one statement. For a stopped turn the request is denied and not delivered.
+   */
+  park(
+    fence: Fence,
+    approval: {
+      id: string;
+      turnId: string;
+      detail: unknown;
+      expiresInMs: number;
+      question?: DeliveryPayload | undefined;
+    },
+  ): Promise<void>;
+  /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
+  parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
+  /** Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. */
+  decide(
+    approvalId: string,
+    decision: ApprovalDecision,
+    decidedBy: string,
+    decidedName?: string,
+  ): Promise<boolean>;
+  /** The newest `limit` dead letters, newest first; they are kept as long as any finished message. */
+  deadLetters(limit: number): Promise<DeadLetter[]>;
+  /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is no such one. */
+  replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
+  /** Deletes finished messages older than `olderThanMs`, at most `limit`, and the names of folders removed before that; gives how many messages. */
+  purge(olderThanMs: number, limit: number): Promise<number>;
+}

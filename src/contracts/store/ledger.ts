@@ -1,0 +1,295 @@
+/** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
+import type { CallerOptions, Usage } from '../provider.ts';
+import type { Attachment } from '../media.ts';
+import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from '../message.ts';
+import type { Fence, LaneStep } from './lanes.ts';
+import type { ExecutionMode, Plan } from '../plan.ts';
+import type { PlanningRecord, PlanToRun } from './plan-store.ts';
+import type {
+  ContextEntry,
+  JournalRow,
+  MessageRecord,
+  OpenedTurn,
+  QueueMode,
+  SessionRecord,
+  SessionStart,
+  TurnFailure,
+  TurnFinish,
+  WaitingCalls,
+} from './records.ts';
+import type { Todo } from './notes.ts';
+import type { Source } from '../risk.ts';
+import type { UsageNote } from '../usage.ts';
+
+export type { DeliveryPayload } from '../message.ts';
+
+/** Messages that may wait in one session. */
+export const MAX_PENDING = 200;
+
+export type AcceptResult =
+  | ({
+      kind: 'accepted';
+      session: SessionKey;
+      turnId: string;
+      laneSeq: number;
+      seq: number;
+      position: number;
+      /** The running turn is to end for this message: the node that runs it should be notified at once. */
+      interrupts: boolean;
+    } & LaneStep)
+  /** `differs`: the message that was stored under this id says something else. */
+  | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
+  | { kind: 'full'; limit: number }
+  /** The session belongs to another token. */
+  | { kind: 'foreign' }
+  /** The session waits for the results of its caller's tools. */
+  | { kind: 'tools_pending'; toolCallIds: string[] };
+
+/** Results of the tools that a turn's caller runs. */
+export interface CallerResults {
+  session: SessionKey;
+  results: readonly { toolCallId: string; content: string; tokens: number }[];
+  /** Replace those of the turn's message. */
+  options?: CallerOptions | undefined;
+}
+
+export type CallerResultsOutcome =
+  /** Stored, and the turn is due; or stored before (`repeated`). */
+  | {
+      kind: 'continued';
+      turnId: string;
+      before: { text: string; usage: Usage };
+      part: number;
+      repeated: boolean;
+    }
+  /** The turn waits for other calls, all of which must be answered. */
+  | { kind: 'mismatch'; toolCallIds: string[] }
+  | { kind: 'not_waiting' };
+
+/** The messages that wait behind a head, as they were accepted. */
+export interface WaitingBehind {
+  mode: QueueMode;
+  /** Milliseconds since the lane's newest message was accepted, and since the head's turn could have begun. */
+  quietMs: number;
+  waitedMs: number;
+  messages: { seq: number; payload: unknown }[];
+}
+
+/** What a note of platform ids found. */
+export interface NotedParts {
+  /** False when another owner holds the lane now: nothing more may be shown for it. */
+  held: boolean;
+  /** Messages on screen that are no part of `ref` after the note, and are to be taken away. */
+  copies: SentMessage[];
+}
+
+/** The files of one message, kept for the user who sent them. */
+export interface NotedFiles {
+  folder: string;
+  userId: string;
+  attachments: readonly Attachment[];
+}
+
+/** What an `in:` message carries. */
+export interface TurnPayload {
+  turnId: string;
+  address: Address;
+  message: InboundMessage;
+  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
+  entry: 'runStream' | 'run' | 'plan';
+  /** An answer that is only this is neither delivered nor shown. */
+  silentToken?: string | undefined;
+  /** Overrides for this turn only. */
+  model?: string | undefined;
+  profileId?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** What the caller asks of the answer. */
+  options?: CallerOptions | undefined;
+  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
+  isOwner?: boolean | undefined;
+}
+
+export interface AcceptRequest {
+  message: InboundMessage;
+  address: Address;
+  entry: TurnPayload['entry'];
+  silentToken?: string | undefined;
+  model?: string | undefined;
+  profileId?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  plan?: PlanToRun | undefined;
+  options?: CallerOptions | undefined;
+  isOwner?: boolean | undefined;
+  /** Refuse the message while the session waits for its caller's tools. */
+  unlessToolsPending?: boolean | undefined;
+  /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */
+  ownerTokenId?: string | undefined;
+  /** The token may also write to sessions of other tokens (scope `admin`). */
+  anyOwner?: boolean | undefined;
+  /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
+  node?: string | undefined;
+}
+
+/**
+ * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are retried inside for
+ * up to 30 s, and each function is safe to repeat: a commit whose answer was lost is recognised, not done twice. No
+ * connection is held while a model, a tool or a person is waited for.
+ */
+export interface Ledger extends SessionStore {
+  /**
+   * T1: stores the message, its user row and its turn; a repeated id gives the ids of the first. With a `silentToken`
+   * there is no user row, `seq` is the session's newest message, and the session does not move up in lists.
+   */
+  accept(request: AcceptRequest): Promise<AcceptResult>;
+  /** Reads what a turn needs and marks it running; `userId` names the user who is answered. Fenced. */
+  openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;
+  /**
+   * Stores the files that came with a message beside its row, and for whom they are kept in the session's folder. Fenced;
+   * safe to repeat.
+   */
+  noteFiles(fence: Fence, turnId: string, files: NotedFiles): Promise<void>;
+  /** T2: one model answer. Iteration 1 also stores the user's entry (iteration 0). A repeated row is a no-op. */
+  journalAnswer(fence: Fence, turnId: string, rows: JournalRow[]): Promise<void>;
+  /**
+   * Stores a plan with its context entry, its message, the todo list and the usage of the planning calls, once per turn;
+   * without a plan only the usage. Fenced; the same plan again is a no-op.
+   */
+  storePlan(fence: Fence, turnId: string, planning: PlanningRecord): Promise<void>;
+  /** Replaces a plan of this session, and the todo list where `todos` is given. Fenced. */
+  updatePlan(fence: Fence, plan: Plan, todos?: readonly Todo[]): Promise<void>;
+  /**
+   * Stores the `part`-th fact of a running plan with the plan and the todo list as they are after it. Fenced; a repeated
+   * part is a no-op. False, without a change, for the beginning of a step when people have changed the plan meanwhile.
+   */
+  planFact(
+    fence: Fence,
+    turnId: string,
+    entry: ContextEntry & { kind: 'plan_fact' },
+    plan: Plan,
+    todos: readonly Todo[],
+  ): Promise<boolean>;
+  /** T3: stored before a tool that is not `pure` runs. */
+  toolIntent(
+    fence: Fence,
+    turnId: string,
+    iteration: number,
+    entry: ContextEntry & { kind: 'tool_intent' },
+  ): Promise<void>;
+  /** T4: stored after a tool ran. */
+  toolResult(
+    fence: Fence,
+    turnId: string,
+    iteration: number,
+    entry: ContextEntry & { kind: 'tool_result' },
+    tokens: number,
+  ): Promise<void>;
+  /** Stores the results of a parked turn's calls and makes it due, all in one transaction; safe to repeat. */
+  callerResults(results: CallerResults): Promise<CallerResultsOutcome>;
+  /** The messages behind a running head that may join its turn, oldest first; none unless the queue mode is `steer` or `collect`. */
+  waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
+  /**
+   * Joins messages that wait behind the head to its turn: their context entries are stored, their own turns end
+   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before; then nothing changes.
+   */
+  joinTurn(
+    fence: Fence,
+    turnId: string,
+    join: { rows: JournalRow[]; joined: { seq: number; turnId: string }[] },
+  ): Promise<boolean>;
+  /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
+  finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;
+  /**
+   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) that are on screen so far. They
+   * are facts about the screen: the owner of the lane replaces what was stored, and one that has lost it meanwhile still
+   * stores them where nothing else is, for the next owner to go on in those messages. Not fenced; safe to repeat.
+   */
+  noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
+  /** Platform ids known for `ref` (a turn id or a notice's ref). */
+  sentParts(ref: string): Promise<SentMessage[]>;
+  /** The turn of an `in:` head, for one whose message cannot be read; undefined when there is none. */
+  turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
+  /** The newest plan of a turn in its current state, for the plan card. */
+  planOf(turnId: string): Promise<Plan | undefined>;
+  /** True while a delivery for the address is queued: a live message that starts meanwhile must not appear above it. */
+  undelivered(address: Address): Promise<boolean>;
+  /** T7: ends the `out:` head with the ids of all parts; its chat has been told of earlier dead letters. */
+  finishDelivery(fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep>;
+  /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
+  enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
+  /** Records the usage of a call that no `finishTurn` accounts for. */
+  noteUsage(note: UsageNote): Promise<void>;
+}
+
+/** Sessions with their messages and turns, as channels, commands and schedules read and change them. Throws only `StoreError`. */
+export interface SessionStore {
+  /** Settings of a session that a message or a command creates. */
+  readonly newSessions: SessionStart;
+  /** The session that messages from an address belong to. */
+  sessionOf(address: Address): Promise<SessionKey>;
+  session(key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Newest first; `ownerTokenId` limits to sessions that token made. */
+  sessions(options: {
+    limit: number;
+    ownerTokenId?: string | undefined;
+    before?: Date | undefined;
+  }): Promise<SessionRecord[]>;
+  /** Changes a session. A missing one is created when `make` is given; otherwise the result is undefined. */
+  updateSession(
+    key: SessionKey,
+    change: {
+      profileId?: string;
+      model?: string | null;
+      mode?: SessionRecord['mode'];
+      queueMode?: SessionRecord['queueMode'];
+    },
+    make?: { ownerTokenId?: string | undefined },
+  ): Promise<SessionRecord | undefined>;
+  /**
+   * Forgets the sources of what the session has read and noted so far, and gives them. Undefined, without a change, while
+   * a turn runs or waits in it: its end would store them again.
+   */
+  trustSession(key: SessionKey): Promise<readonly Source[] | undefined>;
+  /** Deletes a session with its messages, context, turns and queue. False when there is none. */
+  deleteSession(key: SessionKey): Promise<boolean>;
+  /** The newest `limit` messages before `before`, ascending. */
+  messages(
+    key: SessionKey,
+    options: { limit: number; before?: number | undefined },
+  ): Promise<MessageRecord[]>;
+  /** Sessions that a token made, counted up to `limit`. */
+  sessionCount(ownerTokenId: string, limit: number): Promise<number>;
+  /** Those of these turns that are queued or running; one that waits for a person is neither. */
+  unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The state of a turn, with its final message once it is done. */
+  turn(turnId: string): Promise<
+    | {
+        session: SessionKey;
+        state: 'queued' | 'running' | 'parked' | 'done';
+        reason?: string | undefined;
+        failure?: TurnFailure | undefined;
+        final?: MessageRecord | undefined;
+        /** Sum of all model calls of a finished turn; undefined when there were none. */
+        usage?: Usage | undefined;
+        /** Set while it waits for its caller's tools. */
+        waitsFor?: WaitingCalls | undefined;
+      }
+    | undefined
+  >;
+  /** The newest message of this sender that the session accepted, whatever became of it; `sentAt` in epoch milliseconds. */
+  newestFrom(
+    key: SessionKey,
+    senderId: string,
+  ): Promise<{ turnId: string; seq: number; content: string; sentAt: number } | undefined>;
+  /** Whether a turn of the session is running or parked, and how many messages wait behind it. */
+  queue(key: SessionKey): Promise<{ busy: boolean; waiting: number }>;
+  /** Queue depth and counts for status and metrics; `gateways` counts the processes that run on this database now. */
+  counts(): Promise<{
+    pending: number;
+    running: number;
+    deadLetters: number;
+    sessions: number;
+    gateways: number;
+  }>;
+}

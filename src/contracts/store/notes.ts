@@ -1,0 +1,144 @@
+/** The todo list of a session, filled from the agent's plan and updated while it works (N-27). */
+import { oneLine } from '../../lib/text.ts';
+import type { SessionKey } from '../message.ts';
+import type { Source } from '../risk.ts';
+
+/** Items one list may hold. */
+export const MAX_TODOS = 50;
+
+/** States of an item. */
+export const TODO_STATUSES = ['pending', 'in_progress', 'done', 'failed', 'skipped'] as const;
+
+export type TodoStatus = (typeof TODO_STATUSES)[number];
+
+/** Longest text of an item, and longest validation, in UTF-16 units. */
+export const MAX_TODO_CHARS = 280;
+
+export interface Todo {
+  text: string;
+  status: TodoStatus;
+  /** How it was checked that the item is done (N-38). */
+  validation?: string | undefined;
+  /** Sources of what was read before the item was written; absent = none. */
+  sources?: readonly Source[] | undefined;
+}
+
+/** Items without a source, as they are after an item was written in a turn that had read these. */
+export function withSources(items: readonly Todo[], sources: readonly Source[]): readonly Todo[] {
+  return sources.length === 0 ? items : items.map((item) => ({ ...item, sources }));
+}
+
+/** The lists of all sessions. Throws only `StoreError`; a repeated write changes nothing. */
+export interface TodoStore {
+  todos(session: SessionKey): Promise<Todo[]>;
+  /** Replaces the whole list. */
+  setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
+  /** Changes the item at `index` (from 0) and nothing else; gives the list after it, undefined when there is no such item. */
+  changeTodo(
+    session: SessionKey,
+    index: number,
+    change: Pick<Todo, 'status' | 'validation'>,
+  ): Promise<Todo[] | undefined>;
+}
+
+const LINE = /^\d+\. \[(pending|in_progress|done|failed|skipped)\] (.*)$/;
+
+/** The list as the model reads it in the results of the tool `todo`: one line per item, `1. [pending] Buy bread`. */
+export function writeTodos(items: readonly Todo[]): string {
+  return items.map(({ text, status }, index) => `${index + 1}. [${status}] ${todoText(text)}`).join('\n');
+}
+
+/** Parses a list from a text that contains the output of `writeTodos`; validations are not in it. Never throws. */
+export function readTodos(text: string): Todo[] {
+  return text.split('\n').flatMap((line): Todo[] => {
+    const [, status, text] = LINE.exec(line) ?? [];
+    const known = TODO_STATUSES.find((one) => one === status);
+    return known === undefined || text === undefined ? [] : [{ text, status: known }];
+  });
+}
+
+/** Shortens a text for an item: one line, at most `MAX_TODO_CHARS`. */
+export function todoText(text: string): string {
+  const line = oneLine(text);
+  return line.length <= MAX_TODO_CHARS ? line : `${line.slice(0, MAX_TODO_CHARS - 1).toWellFormed()}…`;
+}
+
+/** Notes of one session. */
+export const MAX_NOTES = 50;
+/** Longest note, in UTF-16 units. */
+export const MAX_NOTE_CHARS = 8_000;
+
+/** A note, with the sources of what was read before it was written. */
+export interface Note {
+  text: string;
+  sources: readonly Source[];
+}
+
+/** Throws only `StoreError`; a repeated write changes nothing. */
+export interface ScratchpadStore {
+  /** All notes by name, names ascending. */
+  notes(session: SessionKey): Promise<ReadonlyMap<string, Note>>;
+  /** Sets a note; undefined deletes it. False when the session already has `MAX_NOTES` others. */
+  setNote(session: SessionKey, name: string, note: Note | undefined): Promise<boolean>;
+}
+
+/** Verified facts kept per user; the oldest goes first. */
+export const MAX_MEMORIES = 200;
+/** Unverified facts kept per user beside them; the oldest of these goes first, and never a verified one. */
+export const MAX_UNVERIFIED_MEMORIES = 20;
+/** Unverified facts that one turn may save, its subagents included. */
+export const MAX_UNVERIFIED_PER_TURN = 3;
+/** Longest fact, in UTF-16 units. */
+export const MAX_MEMORY_CHARS = 1_000;
+
+/** Who a memory belongs to: `telegram:42`, `discord:99`, `token:<id>`. */
+export type UserId = string;
+
+export interface MemoryRecord {
+  id: number;
+  text: string;
+  /** The session it was learned in. */
+  session: SessionKey;
+  /** Learned in a turn that had read untrusted content (web pages, files, tool results). */
+  untrusted: boolean;
+  createdAt: Date;
+}
+
+/** Result of storing a fact. */
+export interface Remembered {
+  memory: MemoryRecord;
+  /** False when it was known already. */
+  isNew: boolean;
+  /** Older facts of its kind (verified or not) that were deleted for it. */
+  dropped: number;
+}
+
+/** A fact to store. */
+export interface NewMemory {
+  /** The same in every attempt of a call. Up to its first slash it names the turn, for all facts of that turn the same. */
+  key: string;
+  text: string;
+  session: SessionKey;
+  untrusted: boolean;
+}
+
+/** Throws only `StoreError`. */
+export interface MemoryStore {
+  /**
+   * Stores a fact; a repeated `key`, or a repeated text of that user, changes nothing. Beyond `MAX_MEMORIES` the
+   * oldest verified fact is deleted, beyond `MAX_UNVERIFIED_MEMORIES` the oldest unverified one. Throws
+   * `StoreError('memory_too_long')` beyond `MAX_MEMORY_CHARS`, `StoreError('too_many_memories')` beyond
+   * `MAX_UNVERIFIED_PER_TURN`.
+   */
+  remember(user: UserId, fact: NewMemory): Promise<Remembered>;
+  /** The facts that match best (full text), best first. */
+  searchMemory(user: UserId, query: string, limit: number): Promise<MemoryRecord[]>;
+  /** Facts for a turn about `said`: those that match it, best first, then the newest. */
+  recall(user: UserId, said: string, limit: number): Promise<MemoryRecord[]>;
+  /** The newest facts, newest first. */
+  memories(user: UserId, limit: number): Promise<MemoryRecord[]>;
+  /** Removes the mark `untrusted` from a fact that the user confirmed. False when there is no such fact. */
+  verifyMemory(user: UserId, id: number): Promise<boolean>;
+  /** Deletes one fact, or with `'all'` every fact of the user; gives their number. */
+  forget(user: UserId, which: number | 'all'): Promise<number>;
+}

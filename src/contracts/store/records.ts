@@ -1,0 +1,278 @@
+/** Rows of the store as modules see them: messages, context, sessions and turns. */
+import type { TurnEndReason } from '../event.ts';
+import type { Attachment } from '../media.ts';
+import type { Address, SentMessage, SessionKey } from '../message.ts';
+import type { ExecutionMode, Plan, PlanFact } from '../plan.ts';
+import type { ToolCall, Usage } from '../provider.ts';
+import type { Source } from '../risk.ts';
+import type { ModelUsage } from '../usage.ts';
+import type { ObservedMessage } from './group-chats.ts';
+
+/** A row of `message`: what people see, never rewritten. `createdAt` is the database's clock. */
+export interface MessageRecord {
+  seq: number;
+  turnId: string;
+  role: 'user' | 'assistant' | 'system';
+  content: string;
+  senderName?: string | undefined;
+  isPlan: boolean;
+  isError: boolean;
+  /** The files that came with it, once their bytes were read. */
+  attachments?: readonly Attachment[] | undefined;
+  createdAt: Date;
+}
+
+/**
+ * A row's content in `context`: what the model sees, and also the journal of a turn. `iteration` 0 holds the user's
+ * message; iteration n ≥ 1 the n-th model answer (part 0) and its tool calls' intents and results, by call index.
+ */
+export type ContextEntry =
+  /**
+   * `author` is who typed the text (`authorOf`), and `typed` their own part of it where it has another, such as a quote or
+   * files; `laneSeq` is the place in the lane of a message that joined the running turn.
+   */
+  | {
+      kind: 'user';
+      content: string;
+      author?: string | undefined;
+      typed?: string | undefined;
+      /** References of pictures (`Pictures`). */
+      pictures?: readonly string[] | undefined;
+      sources?: readonly Source[] | undefined;
+      laneSeq?: number | undefined;
+    }
+  | {
+      kind: 'assistant';
+      content: string;
+      thinking?: string | undefined;
+      toolCalls: ToolCall[];
+      msgId: string;
+      /** The model that answered. */
+      model?: string | undefined;
+      usage?: Usage | undefined;
+      spent?: SideCost | undefined;
+      /** Sources of everything that the model had read. */
+      sources?: readonly Source[] | undefined;
+    }
+  | { kind: 'tool_intent'; toolCallId: string; toolName: string; callIndex: number }
+  | {
+      kind: 'tool_result';
+      toolCallId: string;
+      toolName: string;
+      callIndex: number;
+      content: string;
+      isError: boolean;
+      /** Sources of its text; absent = the gateway's own. Text of others stands between marks. */
+      sources?: readonly Source[] | undefined;
+      /** The address or query that the call sent out. */
+      sent?: string | undefined;
+      /** Addresses that it lists, in its order. */
+      addresses?: readonly string[] | undefined;
+    }
+  /** `sources` are those of all rows it summarizes. */
+  | { kind: 'summary'; content: string; sources?: readonly Source[] | undefined }
+  /** The end of a subagent's own journal: the result for its turn. */
+  | {
+      kind: 'agent_result';
+      content: string;
+      completedNormally: boolean;
+      sources?: readonly Source[] | undefined;
+    }
+  /** A plan, as the model reads it: an assistant message (N-25). */
+  | { kind: 'plan'; planId: string; content: string; sources?: readonly Source[] | undefined }
+  /** What happened to a running plan; `part` counts from 0. No model reads it. */
+  | {
+      kind: 'plan_fact';
+      planId: string;
+      part: number;
+      fact: PlanFact;
+      spent?: SideCost | undefined;
+    };
+
+/**
+ * Usage by model of calls without a row of their own (failed ones, and those outside the conversation) since the last row
+ * that has this field.
+ */
+export type SideCost = readonly ModelUsage[];
+
+/**
+ * Rows from this iteration on are steps of a plan: the n-th run of a step has the iterations from n times this number. Only
+ * their own turn reads them, and summarizes them for later turns.
+ */
+export const STEP_ITERATIONS = 1_000;
+
+/** The sources of a row's text; empty for one that the person or the gateway wrote. */
+export function sourcesOfEntry(entry: ContextEntry): readonly Source[] {
+  return 'sources' in entry ? (entry.sources ?? []) : [];
+}
+
+/** A row of the journal before it is stored. */
+export interface JournalRow {
+  iteration: number;
+  entry: ContextEntry;
+  tokens: number;
+}
+
+/** One row of `context`. `tokens` is the estimate of its size for the model. */
+export interface ContextRecord {
+  seq: number;
+  turnId: string;
+  iteration: number;
+  entry: ContextEntry;
+  tokens: number;
+}
+
+/**
+ * How a message is handled that arrives while a turn of its session runs: it waits (`queue`), joins the running
+ * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more of its kind, so
+ * that a burst becomes one message (`collect`).
+ */
+export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
+
+/** A session as lists and channels see it. */
+export interface SessionRecord {
+  key: SessionKey;
+  profileId: string;
+  /** Somebody has chosen this profile for the session; otherwise a binding of config.json wins. */
+  profileChosen: boolean;
+  model?: string | undefined;
+  mode: ExecutionMode;
+  /** How messages are handled that arrive while a turn runs. */
+  queueMode: QueueMode;
+  /** The token that created an `http:` session; undefined for sessions of chats. */
+  ownerTokenId?: string | undefined;
+  /** Name of the folder of its files, made with the session and never used again. */
+  folder: string;
+  /** Sources of everything the model has read in it since `/new`, or since an owner's `/trust`. */
+  sources: readonly Source[];
+  /** When the model began to remember: when the session was made, or at the last `/new`. */
+  freshAt: Date;
+  createdAt: Date;
+  updatedAt: Date;
+  messageCount: number;
+}
+
+/** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
+export interface RemovedFolders {
+  /** Those of sessions deleted within the last `withinMs`, by name, beginning after the name `after`; at most `limit`. */
+  removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
+}
+
+/** Settings of a new session; users can change them (`/mode`, `/queue`). */
+export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
+
+/** Defaults when the configuration has none (S-04). */
+export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };
+
+/** Everything a turn needs to start or resume, read in one round trip. */
+export interface OpenedTurn {
+  session: SessionRecord;
+  /** Rows this turn has journaled already, oldest first; empty at the first start. */
+  journal: ContextRecord[];
+  /**
+   * The last summary since `/new`, then the rows of earlier turns behind it, at most the asked number of them, oldest
+   * first, read by index.
+   */
+  history: ContextRecord[];
+  /** There are memories about the user who is answered. */
+  remembers: boolean;
+  /** Messages already on screen for this turn, by part. */
+  placeholders: SentMessage[];
+  address: Address;
+  /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
+  approvals: TurnApproval[];
+  /** Planning has ended, with or without a plan, and its usage is stored. */
+  planned: boolean;
+  /** The current plan of the turn. */
+  plan?: Plan | undefined;
+  /** The turn waited for its caller's tools, and their results did not come. */
+  unanswered?: boolean | undefined;
+  /** What was said in the chat since the turn before, without naming the bot; oldest first, at most `MAX_OBSERVED`. */
+  meanwhile?: readonly ObservedMessage[] | undefined;
+}
+
+/** Calls of tools that a turn's caller runs, with the turn's text and usage up to them. */
+export interface WaitingCalls {
+  calls: ToolCall[];
+  text: string;
+  usage: Usage;
+}
+
+/** Why a turn failed, for clients that have to tell one cause from another: the code of its `GatewayError`. */
+export interface TurnFailure {
+  code: string;
+  /** Milliseconds that the model server asked to wait. */
+  retryAfterMs?: number | undefined;
+}
+
+/** How a turn ended, for T6. `entries` are context rows not journaled yet. */
+export interface TurnFinish {
+  turnId: string;
+  reason: TurnEndReason;
+  /** Only with the reason `failed`. */
+  failure?: TurnFailure | undefined;
+  /** The text people see; empty means there is no assistant message. */
+  content: string;
+  isError: boolean;
+  /** User id of the user who was answered. */
+  userId: string;
+  /** Usage of its answers by model; empty when no model was reached. */
+  usage: readonly ModelUsage[];
+  entries: JournalRow[];
+  /** It may have waited for subagents, whose journals are deleted with it. */
+  hadAgents?: boolean | undefined;
+  /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
+  outbound?: unknown;
+  /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
+  deadLetter?: string | undefined;
+}
+
+export type ApprovalDecision = 'approved' | 'denied';
+
+/** Approvals of a turn that are read when it resumes; older ones have been acted on. */
+export const MAX_TURN_APPROVALS = 64;
+
+/** The decision on one approval of a turn: valid only for the call with this key and digest. */
+export interface TurnApproval {
+  id: string;
+  callKey: string;
+  digest: string;
+  decision: ApprovalDecision;
+  /** A user id, `expiry` or `stop`. */
+  decidedBy: string;
+}
+
+/** A row of a finished turn without a summary, with its turn's place in the session. */
+export interface UnsummarizedRow extends ContextRecord {
+  laneSeq: number;
+}
+
+/** A summary of the turns `from`…`upTo`, and of all before them; `rows` are the seqs it replaces. */
+export interface SummaryRange {
+  from: number;
+  upTo: number;
+  rows: readonly number[];
+  summary: ContextEntry & { kind: 'summary' };
+  tokens: number;
+}
+
+/** Throws only `StoreError`. */
+export interface ContextStore {
+  /**
+   * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
+   * behind it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
+   */
+  unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
+  /**
+   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, when one of the rows is
+   * deleted, already summarized, or of an unfinished turn.
+   */
+  summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;
+}
+
+/** What the gateway chooses where nobody else does, by name. Throws only `StoreError`. */
+export interface ChoiceStore {
+  chosen(name: string): Promise<string | undefined>;
+  /** Stores a first choice, or one that replaces `insteadOf`, and gives the one that counts: another node may have been faster. */
+  choose(name: string, value: string, insteadOf: string | undefined): Promise<string>;
+}

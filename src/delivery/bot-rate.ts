@@ -1,0 +1,140 @@
+/** How many calls a second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
+
+/** While calls wait, the rate rises by this much per step, in calls a second, each step after this long, in milliseconds. */
+const RAISE_BY = 1;
+export const RAISE_EVERY_MS = 10_000;
+
+/** A refused rate is not reached again for this long, in milliseconds. */
+export const CEILING_MS = 3_600_000;
+
+/** After a refusal the rate goes to this share of the refused one, and later rises to at most that share of it. */
+const AFTER_REFUSAL = 0.8;
+const BELOW_CEILING = 0.95;
+
+/** While the platform's pause lasts the rate is this share of what it was: other places may go on. */
+const DURING_PAUSE = 0.5;
+
+/** A bot always makes at least so many calls a second. */
+export const LEAST_PER_SECOND = 1;
+
+/** Calls that may go out at once after a quiet moment; in any second there are at most so many more than the rate. */
+const BURST = 2;
+
+/** A refusal while the bot made fewer than this share of its calls in the last second is not about its rate. */
+const BUSY = 0.5;
+
+/** So many refusals in a pause, and no call that passed, mean that the platform refuses the whole bot until it is over. */
+const REFUSED_IN_PAUSE = 3;
+
+const SECOND_MS = 1_000;
+
+/** A refusal of the bot's rate, and what its pause has shown so far. */
+interface Cut {
+  /** When the rate was last lowered: calls that started before were refused for the same reason. */
+  at: number;
+  until: number;
+  perSecond: number;
+  /** Refusals of calls that started within the pause. */
+  refused: number;
+  /** A call that started within the pause was taken. */
+  passed: boolean;
+}
+
+export class BotRate {
+  readonly #most: number;
+  #perSecond: number;
+  /** Monotonic time at which the bucket is full again. */
+  #due = 0;
+  /** All calls wait until then: the platform refuses every call of the bot. */
+  #stoppedUntil = 0;
+  #ceiling: { perSecond: number; until: number } | undefined;
+  /** The last refusal: while its pause lasts the rate is lower. */
+  #cut: Cut | undefined;
+  /** Since when calls have waited without a break, and when the rate last rose. */
+  #busySince: number | undefined;
+  #raisedAt = 0;
+  /** Times of the calls of the last second. */
+  #calls: number[] = [];
+
+  constructor({ start, most }: { start: number; most: number }) {
+    this.#perSecond = Math.min(start, most);
+    this.#most = most;
+  }
+
+  /** The rate in force, in calls a second. */
+  perSecond(now: number): number {
+    return this.#cut !== undefined && now < this.#cut.until ? this.#cut.perSecond : this.#perSecond;
+  }
+
+  /** Monotonic time at which the next call may start. */
+  readyAt(now: number): number {
+    return Math.max(this.#stoppedUntil, this.#due - ((BURST - 1) * SECOND_MS) / this.perSecond(now));
+  }
+
+  /** True when a call now would keep nobody waiting. */
+  isIdle(now: number): boolean {
+    return Math.max(this.#stoppedUntil, this.#due) <= now;
+  }
+
+  /** Counts a call that starts now. */
+  count(now: number): void {
+    this.#due = Math.max(now, this.#due) + SECOND_MS / this.perSecond(now);
+    this.#calls = this.#calls.filter((at) => now - at < SECOND_MS);
+    this.#calls.push(now);
+  }
+
+  /** Takes the last count back: no call was made. */
+  giveBack(now: number): void {
+    this.#due -= SECOND_MS / this.perSecond(now);
+    this.#calls.pop();
+  }
+
+  /** Notes whether calls wait for this rate; while they do it rises slowly, staying below what was refused. */
+  noteWaiting(now: number, waiting: boolean): void {
+    if (!waiting) {
+      this.#busySince = undefined;
+      return;
+    }
+    this.#busySince ??= now;
+    if (now - Math.max(this.#busySince, this.#raisedAt) < RAISE_EVERY_MS) return;
+    this.#raisedAt = now;
+    const ceiling = this.#ceiling !== undefined && now < this.#ceiling.until ? this.#ceiling : undefined;
+    const most = Math.min(this.#most, (ceiling?.perSecond ?? Number.POSITIVE_INFINITY) * BELOW_CEILING);
+    this.#perSecond = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
+  }
+
+  /** True when the bot has been so busy in the last second that a refusal may be about its rate. */
+  isBusy(now: number): boolean {
+    return this.#calls.filter((at) => now - at < SECOND_MS).length >= this.perSecond(now) * BUSY;
+  }
+
+  /** Notes that a call which started at `startedAt` was taken. */
+  pass(startedAt: number): void {
+    if (this.#cut !== undefined && startedAt > this.#cut.at) this.#cut.passed = true;
+  }
+
+  /** Applies a refusal of the bot's rate, of a call that started at `startedAt`: slower, but the bot goes on. */
+  slowDown(now: number, startedAt: number, pauseMs: number): void {
+    const cut = this.#cut;
+    // Calls that were in flight together are refused for one reason.
+    if (cut !== undefined && startedAt <= cut.at) return;
+    const until = Math.max(now + pauseMs, cut?.until ?? 0);
+    const perSecond = Math.max(LEAST_PER_SECOND, this.perSecond(now) * DURING_PAUSE);
+    // A refusal within the pause says nothing new about the rate before it.
+    const inPause = cut !== undefined && now < cut.until ? cut : undefined;
+    if (inPause === undefined) {
+      this.#ceiling = { perSecond: this.#perSecond, until: now + CEILING_MS };
+      this.#perSecond = Math.max(LEAST_PER_SECOND, this.#perSecond * AFTER_REFUSAL);
+      this.#raisedAt = until;
+    }
+    const refused = inPause === undefined ? 0 : inPause.refused + 1;
+    const passed = inPause?.passed === true;
+    if (refused >= REFUSED_IN_PAUSE && !passed) this.stop(now, until - now);
+    this.#cut = { at: now, until, perSecond, refused, passed };
+  }
+
+  /** No call for `ms`: the platform refuses the whole bot until then. */
+  stop(now: number, ms: number): void {
+    this.#stoppedUntil = Math.max(this.#stoppedUntil, now + ms);
+  }
+}

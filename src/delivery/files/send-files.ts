@@ -1,0 +1,103 @@
+/** The files of a message, each as a message of its own after the text; one that cannot be shown leaves a sentence in its place. */
+import type { Channel, Rendered } from '../../contracts/channel.ts';
+import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import type { LaneHead } from '../../contracts/store/lanes.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { OutgoingFiles } from '../../contracts/media.ts';
+import type { OutboundMessage, SentMedia } from '../../contracts/message.ts';
+import { parseMarkdown } from '../../lib/markdown.ts';
+import { inMegabytes } from '../../lib/text.ts';
+import { isRefusal } from '../giving-up.ts';
+import type { PartDelivery } from '../part-delivery.ts';
+
+/** A file that another node may still have to share is waited for so long, in milliseconds. */
+export const FILE_WAIT_MS = 30_000;
+
+export interface FileParts {
+  channel: Channel;
+  head: Pick<LaneHead, 'waitedMs'>;
+  message: OutboundMessage;
+  /** The messages that show the files, in an order of their own: texts of the answer come and go while it grows. */
+  parts: PartDelivery;
+  /** Cuts a Markdown text into messages. */
+  cut: (text: string) => Promise<Rendered[]>;
+  files: Pick<OutgoingFiles, 'copy'>;
+  log: Log;
+}
+
+/** The ref under which the messages of a delivery's files are stored. */
+export function filesRef(ref: string): string {
+  return `${ref}:files`;
+}
+
+/**
+ * Shows every file of the message with its caption; a caption that is too long follows as a text. Throws `ChannelError` and
+ * `StoreError` for what is tried again.
+ */
+export async function sendFiles(sending: FileParts): Promise<void> {
+  const { channel, message, parts } = sending;
+  let index = 0;
+  for (const file of message.media) {
+    const caption = channel.render(parseMarkdown(file.caption ?? ''));
+    const fits = caption.length <= channel.capabilities.maxCaption;
+    await sendFile(sending, file, index, fits ? caption : undefined);
+    index += 1;
+    for (const text of fits ? [] : await sending.cut(file.caption ?? '')) {
+      await parts.put(index, text, false);
+      index += 1;
+    }
+  }
+}
+
+async function sendFile(
+  sending: FileParts,
+  file: SentMedia,
+  index: number,
+  caption: Rendered | undefined,
+): Promise<void> {
+  const { channel, message, parts, files, log } = sending;
+  if (parts.has(index)) return;
+  const about = { name: file.name, caption: caption && file.caption };
+  const { maxFileBytes } = channel.capabilities;
+  if (channel.sendFile === undefined)
+    return await explain(sending, index, { ...about, why: 'this chat takes no files' });
+  if (file.bytes > maxFileBytes) {
+    const why = `it has ${inMegabytes(file.bytes)}, and this chat takes files of at most ${inMegabytes(maxFileBytes)}`;
+    return await explain(sending, index, { ...about, why });
+  }
+  try {
+    await using copy = await files.copy(message.folder ?? '', file);
+    const { kind, name, mimeType, bytes } = file;
+    await parts.putFile(index, { kind, name, mimeType, bytes, path: copy.path, caption });
+  } catch (error) {
+    const why = reasonOf(error, sending.head);
+    if (why === undefined) throw laterOf(error);
+    log.warn({ err: error, channel: channel.name, chatId: message.chatId, file: file.file }, 'file_not_sent');
+    await explain(sending, index, { ...about, why });
+  }
+}
+
+/** Why a file will never be shown here; undefined when it may be later. */
+function reasonOf(error: unknown, { waitedMs }: Pick<LaneHead, 'waitedMs'>): string | undefined {
+  if (isRefusal(error)) return 'the platform refuses it';
+  if (!(error instanceof ToolError)) return undefined;
+  if (error.code === 'not_found' && waitedMs < FILE_WAIT_MS) return undefined;
+  return error.code === 'changed' ? 'it was changed after it was sent' : 'it is no longer there';
+}
+
+/** A file that is not there yet is asked for again. */
+function laterOf(error: unknown): unknown {
+  if (!(error instanceof ToolError)) return error;
+  return new GatewayError('file_missing', error.message, { retryable: true, cause: error });
+}
+
+/** A sentence where the file would be, with the caption that would stand under it. */
+async function explain(
+  { parts, cut }: FileParts,
+  index: number,
+  { name, caption = '', why }: { name: string; caption: string | undefined; why: string },
+): Promise<void> {
+  const plainName = name.replaceAll(/[\\`*_[\]~]/g, String.raw`\$&`);
+  const [sentence] = await cut(`The file ${plainName} could not be sent: ${why}.\n\n${caption}`);
+  if (sentence !== undefined) await parts.put(index, sentence, false);
+}

@@ -1,0 +1,75 @@
+/** Who may choose which profile and model: the one rule for a session, for a message, and for a completion without a session. */
+import { hasScope } from '../contracts/access.ts';
+import type { Caller } from '../contracts/access.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { mayUseProfile } from '../contracts/profile.ts';
+import type { Profile } from '../contracts/profile.ts';
+import type { SessionRecord } from '../contracts/store/records.ts';
+
+export interface ChoiceDeps {
+  profiles: () => readonly Pick<Profile, 'id' | 'usableBy'>[];
+  /** The model of a session that has this profile and names no model. Never throws. */
+  defaultModel(profileId: string | undefined): Promise<string>;
+}
+
+/** A profile, a model, or both; `model` null = that of the profile. */
+export interface Choice {
+  profileId?: string | undefined;
+  model?: string | null | undefined;
+}
+
+/**
+ * Throws `GatewayError('forbidden')` unless the caller may choose this: admins everything, others the profiles that are for
+ * everyone, and what the session has anyway; undefined = a session that does not exist yet, or none.
+ */
+export async function checkChoice(
+  deps: ChoiceDeps,
+  caller: Caller,
+  session: Pick<SessionRecord, 'profileId' | 'model'> | undefined,
+  { profileId, model }: Choice,
+): Promise<void> {
+  if (hasScope(caller, 'admin')) return;
+  const current = session?.profileId ?? 'default';
+  if (profileId !== undefined) {
+    const profile = deps.profiles().find(({ id }) => id === profileId);
+    if (!mayUseProfile(profile, { owner: false, current })) {
+      throw refused(`the profile "${profileId.slice(0, 80)}"`, deps);
+    }
+  }
+  if (model === undefined || (model ?? undefined) === session?.model) return;
+  const usual = await deps.defaultModel(profileId ?? current);
+  // Undoing what an admin chose for the session is a choice, too.
+  if (session?.model === undefined && typeof model === 'string' && isSameModel(model, usual)) return;
+  throw refused(model === null ? 'another model' : `the model "${model.slice(0, 80)}"`, deps);
+}
+
+/** The names of models that the caller may choose without a session, of these. */
+export async function choosable(
+  deps: ChoiceDeps,
+  caller: Caller,
+  names: readonly string[],
+): Promise<string[]> {
+  if (hasScope(caller, 'admin')) return [...names];
+  const usual = await deps.defaultModel(undefined);
+  const open = new Set(
+    deps
+      .profiles()
+      .filter((profile) => mayUseProfile(profile, { owner: false, current: 'default' }))
+      .map(({ id }) => id),
+  );
+  return names.filter((name) => name === 'default' || open.has(name) || isSameModel(name, usual));
+}
+
+/** People may omit the tag `latest`, as Ollama's own tools do. */
+function isSameModel(name: string, other: string): boolean {
+  return name === other || name === `${other}:latest` || `${name}:latest` === other;
+}
+
+function refused(what: string, { profiles }: ChoiceDeps): GatewayError {
+  const open = profiles().filter(({ usableBy }) => usableBy === 'everyone');
+  const instead = ['"default"', ...open.map(({ id }) => `"${id}"`)].join(', ');
+  return new GatewayError(
+    'forbidden',
+    `This token may not choose ${what}: only one with the scope "admin" may. It may use ${instead}; a profile with "usableBy": "everyone" is for all.`,
+  );
+}

@@ -1,0 +1,55 @@
+/** What others say in a group: messages that do not name the bot, and messages of bots. */
+import type { Log } from '../../contracts/log.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import { addressOf } from '../../contracts/message.ts';
+import type { Receipt } from '../../contracts/receive.ts';
+import {
+  BOT_QUIET_MS,
+  BOT_TURNS,
+  BOT_WINDOW_MS,
+  MAX_OBSERVED_CHARS,
+} from '../../contracts/store/group-chats.ts';
+import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
+import { oneLine } from '../../lib/text.ts';
+
+export interface GroupTalkDeps {
+  groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
+  log: Log;
+}
+
+type Refusal = Extract<Receipt, { kind: 'refused' }>;
+
+const minutes = (ms: number): number => ms / 60_000;
+
+/** The sentence with which a chat becomes quiet for bots. */
+export const QUIET = `Bots have caused ${BOT_TURNS} answers here within ${minutes(BOT_WINDOW_MS)} minutes. For ${minutes(BOT_QUIET_MS)} minutes I answer no bot in this chat; people are answered as always.`;
+
+/** Keeps a message that starts no turn, for the next one of its session. Throws only `StoreError`. */
+export async function observe({ groupChats, log }: GroupTalkDeps, message: InboundMessage): Promise<Receipt> {
+  const { channel, chatId, id, senderName, senderId, media, forwarded } = message;
+  const files = media.map(({ kind }) => `[${kind}]`);
+  const said = oneLine([forwarded === true ? '(forwarded)' : '', message.content, ...files].join(' '));
+  if (said === '') return { kind: 'refused', code: 'empty' };
+  const content = said.length <= MAX_OBSERVED_CHARS ? said : `${said.slice(0, MAX_OBSERVED_CHARS)}…`;
+  const name = senderName ?? `user ${senderId}`;
+  await groupChats.keepObserved({ channel, chatId }, addressOf(message), { id, senderName: name, content });
+  log.debug({ channel, chatId }, 'message_observed');
+  return { kind: 'handled' };
+}
+
+/** Refuses the message of a bot where bots have caused too many turns; undefined when it is answered. Throws only `StoreError`. */
+export async function refuseBot(
+  { groupChats }: GroupTalkDeps,
+  { channel, chatId, id }: InboundMessage,
+): Promise<Refusal | undefined> {
+  const verdict = await groupChats.admitBot({ channel, chatId }, id);
+  if (verdict === 'answered') return undefined;
+  const told = verdict === 'quiet_begins' ? { reply: QUIET } : {};
+  return { kind: 'refused', code: 'rate_limited', ...told };
+}
+
+/** A refusal as a bot gets it: without words, which it might answer. */
+export function withoutWords<Kind extends Receipt>(receipt: Kind): Kind {
+  if (!('reply' in receipt)) return receipt;
+  return { ...receipt, reply: undefined };
+}

@@ -1,0 +1,142 @@
+/** Changes that people make to a plan, and what drops it; each shows the card as it is then. */
+import type { Approvals } from '../../contracts/approvals.ts';
+import type { EventBus, MessageBus } from '../../contracts/bus.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import type { Plan, StepEdit } from '../../contracts/plan.ts';
+import { editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
+import type { ClassifyStep } from '../../contracts/plans/plan-edits.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { cardDelivery, MAX_PENDING_EDITS } from '../../contracts/store/plan-store.ts';
+import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+
+export interface ChangePlanDeps {
+  plans: PlanStore;
+  approvals: Pick<Approvals, 'pending'>;
+  ledger: Pick<Ledger, 'turn' | 'session' | 'enqueue'>;
+  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
+  events: Pick<EventBus, 'emit'>;
+  /** The risk of a step under a profile (S-17). */
+  classify: (profileId: string | undefined, step: Parameters<ClassifyStep>[0]) => ReturnType<ClassifyStep>;
+}
+
+/** The changes of a request: of the steps as they are then, where they are not known before. */
+export type AskedEdits = (plan: Plan) => readonly StepEdit[];
+
+/** Tries while the row of a running plan changes at the same time. */
+const MAX_TRIES = 5;
+/** Pending approvals of one session that are searched for the one of the plan. */
+const MAX_APPROVALS = 20;
+
+/**
+ * Changes steps that have not begun: all changes or none. The turn of a running plan applies them before its next step.
+ * Throws `GatewayError('plan_changed')` when the plan has another version than the one given, `GatewayError('plan_unchanged')`
+ * with the reason why a change is impossible, and `StoreError`.
+ */
+export async function changeSteps(
+  deps: ChangePlanDeps,
+  planId: string,
+  asked: AskedEdits,
+  expected?: number,
+): Promise<Plan> {
+  return await changed(deps, planId, expected, async (record) => {
+    const { plan, session } = record;
+    await refuseIfFixed(deps, record);
+    const { profileId } = (await deps.ledger.session(session)) ?? {};
+    const waiting = await deps.approvals.pending({ session, limit: MAX_APPROVALS });
+    const question = waiting.find((one) => one.plan?.id === plan.id && one.plan.wait === 'step');
+    const version = versionOf(plan) + 1;
+    const classify: ClassifyStep = (step) => deps.classify(profileId, step);
+    const edits = asked(plan);
+    const edited = editPlan(plan, edits, { version, asked: question?.plan?.stepId, classify });
+    if ('problem' in edited) throw unchanged(`${edited.problem} Nothing was changed.`);
+    const change = plan.state === 'stored' ? { plan: edited.plan } : { edit: { version, edits } };
+    return { plan: edited.plan, change };
+  });
+}
+
+/** Drops a stored plan for good. Throws as `changeSteps` does. */
+export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
+  return await changed(deps, planId, expected, (record) => {
+    if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
+    const plan = {
+      ...cancelPlan(record.plan, 'Cancelled before it ran.'),
+      version: versionOf(record.plan) + 1,
+    };
+    if (record.plan.runs !== undefined) plan.reason = 'Cancelled: it is not run again.';
+    return Promise.resolve({ plan, change: { plan } });
+  });
+}
+
+/** Shows the card of a plan as it is now, in the chat it was made in. Throws `StoreError`. */
+export async function showCard(
+  { ledger, bus }: Pick<ChangePlanDeps, 'ledger' | 'bus'>,
+  { plan, address }: Pick<PlanRecord, 'plan' | 'address'>,
+): Promise<void> {
+  if (address === undefined || parseAddress(address).channel === 'http') return;
+  bus.runHeads(await ledger.enqueue(address, cardDelivery(plan, address), bus.claimingNode('out')));
+}
+
+/** The refusal of a press or request that was made for another version of the plan. */
+export function otherVersion(plan: Plan): GatewayError {
+  const now = `It has version ${versionOf(plan)} now`;
+  return new GatewayError(
+    'plan_changed',
+    `This plan has changed since. ${now}; look at it and try again. Nothing was changed.`,
+  );
+}
+
+type Change = Parameters<PlanStore['changePlan']>[1];
+
+async function changed(
+  deps: ChangePlanDeps,
+  planId: string,
+  expected: number | undefined,
+  decide: (record: PlanRecord) => Promise<{ plan: Plan; change: Change }>,
+): Promise<Plan> {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const record = await deps.plans.plan(planId);
+    if (record === undefined) throw unchanged('This plan no longer exists.');
+    if (expected !== undefined && expected !== versionOf(record.plan)) throw otherVersion(record.plan);
+    const { plan, change } = await decide(record);
+    if (!(await deps.plans.changePlan(record, change))) continue;
+    deps.events.emit(record.session, { type: 'plan_edited', plan });
+    // A turn at work shows the card by itself, and once more at its end.
+    const turn = await deps.ledger.turn(record.turnId);
+    if (turn?.state !== 'running') await showCard(deps, { ...record, plan });
+    return plan;
+  }
+  throw new GatewayError(
+    'plan_busy',
+    'The plan changes too fast at the moment. Nothing was changed; try again.',
+    {
+      retryable: true,
+    },
+  );
+}
+
+/** Throws for a plan whose steps people cannot change now. */
+async function refuseIfFixed(
+  { ledger }: ChangePlanDeps,
+  { plan, turnId, pendingEdits }: PlanRecord,
+): Promise<void> {
+  if (plan.state === 'stored') return;
+  if (!isOpenPlan(plan) || (await ledger.turn(turnId))?.state === 'done') throw unchanged(whyOver(plan));
+  if (plan.mode === 'planner')
+    throw unchanged(
+      'In planner mode the model follows its plan by itself: it can be changed only before it runs.',
+    );
+  if (pendingEdits >= MAX_PENDING_EDITS)
+    throw unchanged(`${MAX_PENDING_EDITS} changes wait for the next step already; wait until it begins.`);
+}
+
+function whyOver(plan: Plan): string {
+  return isOpenPlan(plan)
+    ? 'The plan has begun: /stop ends it.'
+    : 'This plan is over, so it cannot be changed. /plans lists those that can be run again.';
+}
+
+function unchanged(text: string): GatewayError {
+  return new GatewayError('plan_unchanged', text);
+}

@@ -1,0 +1,84 @@
+/** Changes of a plan as people write them in a chat: one a line, with the numbers that the card shows. */
+import type { Plan, StepEdit } from '../../contracts/plan.ts';
+import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
+
+/** How changes are written, for people. */
+export const EDIT_HELP = [
+  '`2 drop` takes step 2 out',
+  '`3 before 1` (or `3 after 1`) moves step 3',
+  '`2: new words` rewords step 2',
+  '`add after 2: words` (or `add before 2:`, or `add:` for the end) adds a step',
+].join('\n');
+
+/** What was read: the changes, or a sentence about the line that was not understood. */
+export type ReadEdits = { edits: StepEdit[] } | { problem: string };
+
+/** Longest part of a line that an answer repeats, in UTF-16 units. */
+const SHOWN = 80;
+
+const BEGINS = String.raw`(?:\d{1,3}\b|add\b|drop\b|move\b)`;
+const BETWEEN = new RegExp(String.raw`\n|;\s{0,9}(?=${BEGINS})`, 'i');
+const LIKE_A_CHANGE = new RegExp(`^${BEGINS}`, 'i');
+const DROP = /^(?:(?:drop|delete|remove) (\d{1,3})|(\d{1,3}) (?:drop|delete|remove))\.?$/i;
+const MOVE = /^(?:move )?(\d{1,3}) (before|after) (\d{1,3})\.?$/i;
+const REWORD = /^(\d{1,3}) ?: ?(\S.*)$/;
+const ADD = /^add(?: (before|after) (\d{1,3}))? ?: ?(\S.*)$/i;
+
+/** True for a text whose first line begins like a change. */
+export function looksLikeEdits(text: string): boolean {
+  return LIKE_A_CHANGE.test(text.trim());
+}
+
+/** Reads the lines; numbers are those of the plan before all of the changes. Never throws. */
+export function readEdits(text: string, plan: Plan): ReadEdits {
+  const lines = text
+    .split(BETWEEN)
+    .map((line) => line.replaceAll(/\s+/g, ' ').trim())
+    .filter((line) => line !== '');
+  if (lines.length === 0) return { problem: 'There is no change in this message.' };
+  if (lines.length > MAX_STEP_EDITS)
+    return { problem: `At most ${MAX_STEP_EDITS} changes can be made at a time; these are ${lines.length}.` };
+  const edits: StepEdit[] = [];
+  for (const line of lines) {
+    const read = readLine(line, plan);
+    if ('problem' in read) return read;
+    edits.push(read.edit);
+  }
+  return { edits };
+}
+
+function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem: string } {
+  const idOf = (number: string | undefined): string | undefined => steps[Number(number) - 1]?.id;
+  const missing = (number: string | undefined) => ({
+    problem: `There is no step ${number}: the plan has ${steps.length}.`,
+  });
+  const [drops, dropped = drops?.[1]] = [DROP.exec(line), DROP.exec(line)?.[2]];
+  if (dropped !== undefined) {
+    const step = idOf(dropped);
+    return step === undefined ? missing(dropped) : { edit: { op: 'drop', step } };
+  }
+  const [, moved, side = '', beside] = MOVE.exec(line) ?? [];
+  if (moved !== undefined) {
+    const [step, target] = [idOf(moved), idOf(beside)];
+    if (step === undefined) return missing(moved);
+    if (target === undefined) return missing(beside);
+    const edit = side.toLowerCase() === 'before' ? { before: target } : { after: target };
+    return { edit: { op: 'move', step, ...edit } };
+  }
+  const [, reworded, words = ''] = REWORD.exec(line) ?? [];
+  if (reworded !== undefined) {
+    const step = idOf(reworded);
+    return step === undefined ? missing(reworded) : { edit: { op: 'reword', step, description: words } };
+  }
+  const [, where, at, description] = ADD.exec(line) ?? [];
+  if (description === undefined) return { problem: `I did not understand "${clip(line)}".` };
+  if (where === undefined) return { edit: { op: 'add', description } };
+  const target = idOf(at);
+  if (target === undefined) return missing(at);
+  const place = where.toLowerCase() === 'before' ? { before: target } : { after: target };
+  return { edit: { op: 'add', description, ...place } };
+}
+
+function clip(line: string): string {
+  return line.length <= SHOWN ? line : `${line.slice(0, SHOWN).toWellFormed()}…`;
+}

@@ -1,0 +1,68 @@
+/** Plans as channels ask for them: list, read, change, cancel, run. */
+import type { Caller } from '../../contracts/access.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { PlanApi } from '../../contracts/gateway-api.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { Receive } from '../../contracts/receive.ts';
+import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import type { SessionRecord } from '../../contracts/store/records.ts';
+import { cancelStored, changeSteps } from './change-plan.ts';
+import type { ChangePlanDeps } from './change-plan.ts';
+import { startPlan } from './start-plan.ts';
+import type { StartPlanDeps } from './start-plan.ts';
+
+/** Plans of one list. */
+const MAX_LISTED = 100;
+
+export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
+  plans: PlanStore;
+  ledger: ChangePlanDeps['ledger'] & StartPlanDeps['ledger'];
+  receive: Receive;
+}
+
+/** Makes the API. `visible` gives a session that the caller may see. */
+export function createPlanApi(
+  deps: PlanApiDeps,
+  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
+): PlanApi {
+  const read = async (caller: Caller, planId: string): Promise<PlanRecord | undefined> => {
+    const record = await deps.plans.plan(planId);
+    return record && (await visible(caller, record.session)) && record;
+  };
+  return {
+    read,
+    async list(caller, key) {
+      return (await visible(caller, key)) && (await deps.plans.plans(key, MAX_LISTED));
+    },
+    async change(caller, planId, version, edits) {
+      return (await read(caller, planId)) && (await changeSteps(deps, planId, () => edits, version));
+    },
+    async cancel(caller, planId) {
+      return (await read(caller, planId)) && (await cancelStored(deps, planId));
+    },
+    async run(caller, planId, { messageId, ...asked }) {
+      const record = await read(caller, planId);
+      if (record === undefined) return undefined;
+      const { session } = record;
+      const place = parseAddress(session);
+      if (place.channel !== 'http')
+        throw new GatewayError(
+          'not_an_http_session',
+          `This plan belongs to a chat on ${place.channel}: it is run there, with its card or /plan run.`,
+        );
+      const { content, options } = await startPlan(deps, record, asked);
+      const message = {
+        ...place,
+        id: messageId,
+        senderId: `token:${caller.tokenId}`,
+        content,
+        media: [],
+        timestamp: Date.now(),
+        place: 'private' as const,
+        mentioned: true,
+      };
+      return { receipt: await deps.receive(message, { ...options, caller }), session };
+    },
+  };
+}

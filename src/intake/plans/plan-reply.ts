@@ -1,0 +1,68 @@
+/** A reply to a plan's card changes the plan. */
+import { GatewayError } from '../../contracts/errors.ts';
+import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
+import { isOpenPlan } from '../../contracts/plan.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { cardRef, editHelpRef } from '../../contracts/store/plan-store.ts';
+import type { PlanRecord } from '../../contracts/store/plan-store.ts';
+import { changeSteps } from './change-plan.ts';
+import type { AskedEdits, ChangePlanDeps } from './change-plan.ts';
+import { EDIT_HELP, readEdits } from './edit-text.ts';
+import { describeChange } from './plan-words.ts';
+
+export interface PlanReplyDeps extends ChangePlanDeps {
+  ledger: ChangePlanDeps['ledger'] & Pick<Ledger, 'sentParts'>;
+}
+
+/** The newest plans of a conversation whose cards are looked for. */
+const PLANS_SEARCHED = 5;
+
+/** Reads changes of the plan as it is. The result throws `GatewayError('plan_unchanged')` for a line that it does not understand. */
+export function askedIn(text: string): AskedEdits {
+  return (plan) => {
+    const read = readEdits(text, plan);
+    if ('edits' in read) return read.edits;
+    throw new GatewayError(
+      'plan_unchanged',
+      `${read.problem} Nothing was changed. Changes are written like this:\n${EDIT_HELP}`,
+    );
+  };
+}
+
+/**
+ * Makes the handler of replies: undefined for a reply to another message, or to the card of a plan that is over. Throws
+ * only `StoreError`.
+ */
+export function createChangeByReply(
+  deps: PlanReplyDeps,
+): (message: InboundMessage, session: SessionKey) => Promise<string | undefined> {
+  return async ({ replyTo, content }, session) => {
+    const record = replyTo === undefined ? undefined : await planUnder(deps, replyTo, session);
+    if (record === undefined) return undefined;
+    try {
+      return describeChange(await changeSteps(deps, record.plan.id, askedIn(content)));
+    } catch (error) {
+      if (error instanceof GatewayError && (error.code === 'plan_unchanged' || error.code === 'plan_busy'))
+        return error.message;
+      throw error;
+    }
+  };
+}
+
+/** The plan whose card, or whose explanation of changes, is the message that was replied to. */
+async function planUnder(
+  { plans, ledger }: PlanReplyDeps,
+  messageId: string,
+  session: SessionKey,
+): Promise<PlanRecord | undefined> {
+  const latest = await plans.latestPlan(session);
+  if (latest === undefined) return undefined;
+  const kept = (await plans.plans(session, PLANS_SEARCHED)).map(({ record }) => record);
+  const candidates = [latest, ...kept.filter(({ plan }) => plan.id !== latest.plan.id)];
+  for (const record of candidates.filter(({ plan }) => plan.state === 'stored' || isOpenPlan(plan))) {
+    const refs = [cardRef(record.plan.id), editHelpRef(record.plan.id)];
+    const parts = await Promise.all(refs.map((ref) => ledger.sentParts(ref)));
+    if (parts.flat().some(({ id }) => id === messageId)) return record;
+  }
+  return undefined;
+}

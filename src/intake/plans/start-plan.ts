@@ -1,0 +1,72 @@
+/** Starts a run of a plan: the message that the agent gets, after all that speaks against it. */
+import { GatewayError } from '../../contracts/errors.ts';
+import type { PassedOn } from '../../contracts/receive.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { isOpenPlan } from '../../contracts/plan.ts';
+import type { ExecutionMode } from '../../contracts/plan.ts';
+import { versionOf } from '../../contracts/plans/plan-edits.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { MAX_PLAN_RUNS } from '../../contracts/store/plan-store.ts';
+import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { otherVersion } from './change-plan.ts';
+
+export interface StartPlanDeps {
+  plans: Pick<PlanStore, 'plan' | 'latestPlan'>;
+  ledger: Pick<SessionStore, 'turn'>;
+}
+
+export interface AskedRun {
+  /** Undefined = the mode that was the session's when the plan was made (S-05). */
+  mode?: ExecutionMode | undefined;
+  /** The version and the number of the run that whoever starts it was shown. */
+  version?: number | undefined;
+  run?: number | undefined;
+}
+
+/** What the message of a run says; the plan itself follows it in the context. */
+const MESSAGES: Readonly<Record<ExecutionMode, string>> = {
+  planner: 'Follow the plan.',
+  agentic: 'Run the plan.',
+  teacher: 'Run the plan step by step.',
+};
+
+/**
+ * A run of the plan, or of the one that the given plan is a run of. Throws `GatewayError`: `already_running` while a plan of
+ * the session runs, `plan_changed`, `plan_started` for a run that has begun, `plan_unchanged` for a plan that cannot be run.
+ */
+export async function startPlan(deps: StartPlanDeps, shown: PlanRecord, asked: AskedRun): Promise<PassedOn> {
+  const record = await rootOf(deps, shown);
+  const { plan, session } = record;
+  await refuseWhileRunning(deps, session);
+  const run = (plan.runs ?? 0) + 1;
+  if (asked.run !== undefined && asked.run < run)
+    throw new GatewayError(
+      'plan_started',
+      'That run was started already. The card below its name starts the next one.',
+    );
+  if (asked.version !== undefined && asked.version !== versionOf(plan)) throw otherVersion(plan);
+  if (run > MAX_PLAN_RUNS)
+    throw new GatewayError(
+      'plan_unchanged',
+      `This plan was run ${MAX_PLAN_RUNS} times, which is the most. /plan makes a new one.`,
+    );
+  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', 'This plan has no steps to run.');
+  const mode = asked.mode ?? plan.mode;
+  return { content: MESSAGES[mode], options: { mode, plan: { id: plan.id, version: versionOf(plan), run } } };
+}
+
+/** Throws `GatewayError('already_running')` while a plan of the session runs or waits for people. */
+async function refuseWhileRunning({ plans, ledger }: StartPlanDeps, session: SessionKey): Promise<void> {
+  const latest = await plans.latestPlan(session);
+  if (latest === undefined || !isOpenPlan(latest.plan)) return;
+  if ((await ledger.turn(latest.turnId))?.state === 'done') return;
+  throw new GatewayError(
+    'already_running',
+    'A plan is running in this conversation. Wait until it has ended, or end it with /stop.',
+  );
+}
+
+async function rootOf({ plans }: StartPlanDeps, record: PlanRecord): Promise<PlanRecord> {
+  const { origin } = record.plan;
+  return (origin && (await plans.plan(origin.planId))) ?? record;
+}

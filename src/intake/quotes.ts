@@ -1,0 +1,24 @@
+/** Whose words a quote holds, as far as the conversation knows them. */
+import { addressOf } from '../contracts/message.ts';
+import type { InboundMessage } from '../contracts/message.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
+
+/** Author of an answer of the bot that the conversation has forgotten. */
+const FORGOTTEN = 'you, before this conversation began';
+
+/**
+ * The message as it may be accepted. The bot's own words are trusted like the conversation they come from, whose sources are
+ * kept. An answer from before `/new` may repeat text of others that nothing remembers: it is quoted as theirs. Throws only
+ * `StoreError`.
+ */
+export async function withKnownQuote(
+  ledger: Pick<SessionStore, 'session' | 'sessionOf'>,
+  message: InboundMessage,
+): Promise<InboundMessage> {
+  const { quoted } = message;
+  if (quoted?.by !== 'bot') return message;
+  const record = await ledger.session(message.sessionKey ?? (await ledger.sessionOf(addressOf(message))));
+  const isRemembered = record !== undefined && (quoted.sentAt ?? 0) >= record.freshAt.getTime();
+  if (isRemembered) return message;
+  return { ...message, quoted: { ...quoted, by: 'other', author: FORGOTTEN } };
+}

@@ -1,0 +1,27 @@
+/** Parts of connection URLs that may name several hosts, which the URL standard does not know: `scheme://user:pass@a:1,b:2/…`. */
+
+/** The hosts of a connection URL in lower case, without ports and brackets; empty for one that names none. Never throws. */
+export function hostsOf(url: string): string[] {
+  const start = url.indexOf('://');
+  const [authority = ''] = url.slice(start < 0 ? 0 : start + 3).split(/[/?#]/, 1);
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+  return hosts
+    .split(',')
+    .map((host) => (host.startsWith('[') ? host.slice(1).split(']', 1) : host.split(':', 1))[0] ?? '')
+    .filter((host) => host !== '')
+    .map((host) => host.toLowerCase());
+}
+
+/** True for a name or literal address of this machine's loopback interface. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** The password in an address, which may lack its scheme; undefined when there is none. */
+export function passwordOf(address: string | undefined): string | undefined {
+  const password =
+    address === undefined
+      ? undefined
+      : URL.parse(address.includes('://') ? address : `http://${address}`)?.password;
+  return password && decodeURIComponent(password);
+}

@@ -1,0 +1,37 @@
+/** Names of files that others have chosen, made safe for a disk, a header and a screen. */
+import { stripEnd } from './text.ts';
+
+/** Longest name, in UTF-8 bytes: with a prefix it still fits every file system. */
+export const MAX_FILE_NAME_BYTES = 120;
+/** Longest ending that stays when a name is shortened, with its dot, in UTF-16 units. */
+const MAX_ENDING = 12;
+
+/**
+ * The last part of a path as a name that means nothing to a file system or a screen: without control characters and marks
+ * of writing direction, without dots at its beginning. A name of which nothing is left is `fallback`.
+ */
+export function safeFileName(given: string, fallback = 'file'): string {
+  const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
+  const plain = last
+    .toWellFormed()
+    .replaceAll(/[\p{Zl}\p{Zp}\s]/gu, ' ')
+    .replaceAll(/[\p{C}\u{fffd}]/gu, '')
+    .replaceAll(/[:*?"<>|]/g, '_')
+    .replaceAll(/ {2,}/g, ' ')
+    .normalize('NFC');
+  const name = stripEnd(plain.replace(/^[. ]+/, ''), '. ');
+  return name === '' ? fallback : shorten(name);
+}
+
+/** Cuts the middle out, so that the ending stays, between whole characters. */
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return name;
+  const dot = name.lastIndexOf('.');
+  const ending = dot > 0 && name.length - dot <= MAX_ENDING ? name.slice(dot) : '';
+  let kept = '';
+  for (const character of name) {
+    if (Buffer.byteLength(kept + character + ending) > MAX_FILE_NAME_BYTES) break;
+    kept += character;
+  }
+  return stripEnd(kept, '. ') + ending;
+}

@@ -1,0 +1,85 @@
+/** The configuration while the gateway runs: which fields of `config.json` a change makes count at once, and which wait. */
+import { checkConfig, configFile, lineOf, problemLines } from './config.ts';
+import type { Config, Environment } from './config.ts';
+import type { GatewayFile } from './config-schema.ts';
+import type { Log } from './contracts/log.ts';
+import { createLiveSettings, differences, watchFolders } from './settings/index.ts';
+import type { ConfigFile, LiveSettings } from './settings/index.ts';
+
+/** Of every field: does a change wait for a restart? A list names the fields in it that do. */
+const AFTER_RESTART: Readonly<
+  Record<keyof GatewayFile | 'access' | 'channels', boolean | readonly string[]>
+> = {
+  $schema: false,
+  access: false,
+  approvals: false,
+  bindings: false,
+  channels: true,
+  heartbeat: false,
+  limits: false,
+  mcp: true,
+  media: true,
+  transcription: true,
+  persona: false,
+  providers: true,
+  schedules: false,
+  tools: false,
+  turns: ['concurrency'],
+};
+const RULES = new Map(Object.entries(AFTER_RESTART));
+
+/** Of these fields, by dotted name, those that count after a restart. */
+function waiting(fields: readonly string[]): string[] {
+  return fields.filter((field) => {
+    const [top = '', inner = ''] = field.split('.');
+    const rule = RULES.get(top) ?? true;
+    return typeof rule === 'boolean' ? rule : rule.includes(inner);
+  });
+}
+
+/** What counts of the next configuration in a gateway that runs with `now`. */
+function join(now: Config, next: Config): Config {
+  const { modelServers, mcpServers, media, turns, channels } = now;
+  return Object.freeze({
+    ...next,
+    modelServers,
+    mcpServers,
+    media,
+    turns: { ...next.turns, concurrency: turns.concurrency },
+    channels: next.channels.map((channel) => {
+      const running = channels.find(({ name }) => name === channel.name) ?? channel;
+      return { ...running, access: channel.access };
+    }),
+  });
+}
+
+/** The settings of a gateway that starts with this configuration; `pollMs` as in `watchFolders`. */
+export function openSettings(config: Config, log: Log, pollMs?: number): LiveSettings<Config> {
+  return createLiveSettings(
+    config,
+    {
+      file: config.source.file,
+      read(text) {
+        const { config: values, problems } = config.source.check(text);
+        return values === undefined ? { errors: problemLines(problems) } : { values };
+      },
+      join,
+      changed: (before, after) => differences(before.source.values, after.source.values),
+      waiting,
+    },
+    { watch: (changed) => watchFolders(changed, log, pollMs), log },
+  );
+}
+
+/** `config.json` of this environment, for `parley config`. */
+export function editableConfig(environment: Environment): ConfigFile {
+  const valuesOf = (text: string) => checkConfig(environment, { text }).values ?? {};
+  return {
+    file: configFile(environment),
+    check(text) {
+      const { problems, values } = checkConfig(environment, { text });
+      return { problems: problems.map((problem) => ({ ...problem, line: lineOf(problem) })), values };
+    },
+    needsRestart: (before, after) => waiting(differences(valuesOf(before), valuesOf(after))),
+  };
+}

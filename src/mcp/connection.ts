@@ -1,0 +1,197 @@
+/** One connection to a server, made with the official client: what it can do, and its end. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  McpError,
+  ErrorCode,
+  PromptListChangedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+import type { McpServerSettings } from './settings.ts';
+import { createStderrLog } from './stderr-log.ts';
+import { StdioTransport } from './stdio-transport.ts';
+
+/** Longest wait for a server to introduce itself, in milliseconds; npx may have to fetch it first. */
+const INTRODUCTION_MS = 120_000;
+/** What an error of a request over HTTP says when the server does not know the way of talking: then it may know the older one. */
+const NO_STREAMABLE_HTTP = [400, 404, 405, 406, 415, 501];
+/** The user refused: the answer to a request for the use of our model. */
+const REFUSED = -1;
+/** What the client answers for the server when the connection ends. */
+const CONNECTION_CLOSED: number = ErrorCode.ConnectionClosed;
+/** Longest wait for an answer; the caller's signal ends a call long before. */
+const NEVER_MS = 2 ** 31 - 1;
+/** What the client says of a request that it could not send. */
+const CONNECTION_GONE = /^(Not connected|Error POSTing to endpoint)/;
+/** What the client says of a stream that it has given up. */
+const STREAM_GIVEN_UP = /Maximum reconnection attempts/;
+
+export interface ConnectionDeps {
+  settings: McpServerSettings;
+  /** The gateway's version. */
+  version: string;
+  /** The gateway's own variables. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Where a program runs unless it has a `cwd`; it exists. */
+  folder: string;
+  service: ServiceFetch;
+  log: Log;
+  /** The server says that its tools or prompts have changed. */
+  onChanged(): void;
+}
+
+/** An open connection. */
+export interface Connection {
+  readonly can: { tools: boolean; prompts: boolean; resources: boolean };
+  /** Sends a request; ends it at the server, too, when `signal` aborts. Throws anything. */
+  request: Client['request'];
+  /** Resolves when the connection is lost, with the reason; never rejects. */
+  readonly lost: Promise<string>;
+  /** Ends it, and a program with it. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Connects, over HTTP in the older way where the server does not know the present one. Throws `GatewayError('unavailable')`. */
+export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promise<Connection> {
+  const { connection } = deps.settings;
+  if (connection.kind === 'stdio') return await overStdio(deps, connection, signal);
+  const url = new URL(connection.url);
+  const options = { fetch: deps.service.request, requestInit: { headers: { ...connection.headers } } };
+  try {
+    return await open(deps, new StreamableHTTPClientTransport(url, options), signal);
+  } catch (error) {
+    if (!(error instanceof StreamableHTTPError) || !NO_STREAMABLE_HTTP.includes(error.code ?? 0))
+      throw unavailable(error);
+    deps.log.debug({ err: error }, 'mcp_tries_sse');
+  }
+  try {
+    return await open(deps, new SSEClientTransport(url, options), signal);
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+async function overStdio(
+  deps: ConnectionDeps,
+  server: ConstructorParameters<typeof StdioTransport>[0]['server'],
+  signal: AbortSignal,
+): Promise<Connection> {
+  const stderr = createStderrLog(deps.log);
+  const { environment, folder } = deps;
+  const transport = new StdioTransport({
+    server,
+    environment,
+    folder,
+    onStderr: (text) => stderr.write(text),
+  });
+  const ending = (): string => {
+    const last = stderr.last();
+    return `The program ended (${transport.ending})${last === '' ? '' : `; its last line: ${last}`}.`;
+  };
+  try {
+    const opened = await open(deps, transport, signal);
+    return { ...opened, lost: opened.lost.then((why) => (transport.ending === undefined ? why : ending())) };
+  } catch (error) {
+    if (transport.ending === undefined) throw unavailable(error);
+    throw new GatewayError('unavailable', ending(), { cause: error, retryable: true });
+  }
+}
+
+/** Introduces the gateway to the server. Throws what the client throws. */
+async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSignal): Promise<Connection> {
+  const { log, version } = deps;
+  const client = new Client({ name: 'parley', version }, { capabilities: {} });
+  client.fallbackRequestHandler = async ({ method }) => decline(method, log);
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => deps.onChanged());
+  client.setNotificationHandler(PromptListChangedNotificationSchema, () => deps.onChanged());
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
+  Object.assign(client, {
+    onclose: () => lose('The server closed the connection.'),
+    onerror: (error: Error) => {
+      log.debug({ err: error }, 'mcp_connection_error');
+      if (STREAM_GIVEN_UP.test(error.message) || error instanceof GatewayError) lose(error.message);
+    },
+  });
+  try {
+    await client.connect(transport, { timeout: INTRODUCTION_MS, signal });
+  } catch (error) {
+    await client.close();
+    await transport.close();
+    throw error;
+  }
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  return {
+    can: { tools: tools !== undefined, prompts: prompts !== undefined, resources: resources !== undefined },
+    async request(request, schema, options) {
+      try {
+        return await client.request(request, schema, { timeout: NEVER_MS, ...options });
+      } catch (error) {
+        const reason = lossOf(error);
+        if (reason !== undefined) lose(reason);
+        throw error;
+      }
+    },
+    lost,
+    async close() {
+      if (transport instanceof StreamableHTTPClientTransport) {
+        await transport
+          .terminateSession()
+          .catch((error: unknown) => log.debug({ err: error }, 'mcp_session_left'));
+      }
+      await client.close().catch((error: unknown) => log.warn({ err: error }, 'mcp_close_failed'));
+    },
+  };
+}
+
+/**
+ * The answer to a request of the server. The gateway offers servers neither its model nor questions to its users; a server
+ * that asks nevertheless is told so in the way of the protocol, and can go on. Throws `McpError`.
+ */
+function decline(method: string, log: Log): { action: 'decline' } {
+  log.info({ method }, 'mcp_request_declined');
+  if (method === 'elicitation/create') return { action: 'decline' };
+  if (method === 'sampling/createMessage')
+    throw new McpError(REFUSED, 'The user does not allow the use of the model.');
+  throw new McpError(ErrorCode.MethodNotFound, `This client does not support ${method.slice(0, 80)}.`);
+}
+
+/** Why a failed request means that the connection is lost; undefined when it is not. */
+export function lossOf(error: unknown): string | undefined {
+  if (error instanceof McpError) return error.code === CONNECTION_CLOSED ? messageOf(error) : undefined;
+  // The server has forgotten the session, after a restart for instance.
+  if (error instanceof StreamableHTTPError)
+    return error.code === 404 || error.code === 400 ? messageOf(error) : undefined;
+  if (!(error instanceof Error)) return undefined;
+  const ofNetwork = error instanceof GatewayError || ('code' in error && typeof error.code === 'string');
+  return ofNetwork || CONNECTION_GONE.test(error.message) ? messageOf(error) : undefined;
+}
+
+function unavailable(error: unknown): GatewayError {
+  return error instanceof GatewayError
+    ? error
+    : new GatewayError('unavailable', messageOf(error), { cause: error, retryable: true });
+}
+
+/** What went wrong, for operators. */
+export function messageOf(error: unknown): string {
+  if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
+    return `The server refused the credentials (status ${error.code}): check "headers". Signing in with OAuth is not supported.`;
+  }
+  if (error instanceof z.core.$ZodError) return 'The server sent an answer that is not of the protocol.';
+  if (error instanceof GatewayError) return error.message;
+  if (error instanceof McpError && error.code === CONNECTION_CLOSED) {
+    return 'The connection ended before the answer came.';
+  }
+  const code =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
+  return `${toGatewayError(error).message}${code}`;
+}

@@ -1,0 +1,100 @@
+/** What servers send (results, resources, prompts) as text for the model; what is no text becomes a sentence. */
+import { z } from 'zod';
+import { oneLine } from '../lib/text.ts';
+
+/** Parts of one result that are read. */
+export const MAX_PARTS = 200;
+/** Longest text made of one result, in UTF-16 units; the model reads its head and tail. */
+export const MAX_CONTENT_CHARS = 200_000;
+/** Longest name, address or type that a sentence quotes. */
+const MAX_QUOTED_CHARS = 300;
+
+const text = z.object({ type: z.literal('text'), text: z.string() });
+const media = z.object({
+  type: z.enum(['image', 'audio']),
+  data: z.string(),
+  mimeType: z.string().default('of no known type'),
+});
+const contents = z.object({
+  uri: z.string().default(''),
+  mimeType: z.string().optional(),
+  text: z.string().optional(),
+  blob: z.string().optional(),
+});
+const embedded = z.object({ type: z.literal('resource'), resource: contents });
+const link = z.object({
+  type: z.literal('resource_link'),
+  uri: z.string(),
+  name: z.string().default(''),
+  description: z.string().optional(),
+});
+const part = z.discriminatedUnion('type', [text, media, embedded, link]);
+
+/** Anything a server answers to `tools/call`. */
+export const callResult = z.looseObject({
+  content: z.array(z.unknown()).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().default(false),
+});
+
+/** The text of a result; structured content only where there is no other. Never throws. */
+export function textOfResult({ content, structuredContent }: z.infer<typeof callResult>): string {
+  const parts = textOfParts(content);
+  if (parts !== '') return parts;
+  if (structuredContent === undefined) return '(no content)';
+  return bounded(JSON.stringify(structuredContent) ?? '(no content)');
+}
+
+/** The text of parts, in their order. Never throws. */
+export function textOfParts(parts: readonly unknown[]): string {
+  const lines = parts.slice(0, MAX_PARTS).map(textOfPart);
+  if (parts.length > MAX_PARTS) lines.push(`(and ${parts.length - MAX_PARTS} more parts: not shown)`);
+  return bounded(lines.join('\n'));
+}
+
+/** The text of one content of a resource. Never throws. */
+export function textOfContents(given: unknown): string {
+  const { success, data } = contents.safeParse(given);
+  if (!success) return '(a part that cannot be read)';
+  const { uri, mimeType = 'of no known type', text: words, blob } = data;
+  if (words !== undefined) return bounded(words);
+  return blob === undefined
+    ? `(${quote(uri)}: empty)`
+    : `(${quote(uri)}: ${sizeOf(mimeType, blob)}, not shown)`;
+}
+
+function textOfPart(given: unknown): string {
+  const { success, data } = part.safeParse(given);
+  if (!success) return '(a part of a kind that this gateway does not know)';
+  switch (data.type) {
+    case 'text':
+      return data.text;
+    case 'image':
+    case 'audio':
+      return `(${data.type === 'image' ? 'an image' : 'a sound'}, ${sizeOf(data.mimeType, data.data)}: not shown)`;
+    case 'resource':
+      return `(the resource ${quote(data.resource.uri)})\n${textOfContents(data.resource)}`;
+    case 'resource_link': {
+      const about = data.description === undefined ? '' : `: ${quote(data.description)}`;
+      return `(a link to the resource ${quote(data.uri)}, ${quote(data.name)}${about}; read_resource reads it)`;
+    }
+    default:
+      return data satisfies never;
+  }
+}
+
+function sizeOf(mimeType: string, base64: string): string {
+  return `${quote(mimeType)}, ${Math.floor((base64.length * 3) / 4)} bytes`;
+}
+
+function quote(name: string): string {
+  return oneLine(name.slice(0, 4 * MAX_QUOTED_CHARS))
+    .slice(0, MAX_QUOTED_CHARS)
+    .toWellFormed();
+}
+
+/** Beyond the bound only the length is told: the model reads far less in any case. */
+function bounded(whole: string): string {
+  if (whole.length <= MAX_CONTENT_CHARS) return whole;
+  return `${whole.slice(0, MAX_CONTENT_CHARS).toWellFormed()}\n(${whole.length - MAX_CONTENT_CHARS} more characters)`;
+}

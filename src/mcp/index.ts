@@ -1,0 +1,145 @@
+/** The MCP client: the servers of config.json, their tools, and what people see of them. */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Log } from '../contracts/log.ts';
+import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+import type { Command } from '../contracts/command.ts';
+import type { Tool } from '../contracts/tool.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createPromptCommand } from './prompt-command.ts';
+import type { PromptCommandDeps } from './prompt-command.ts';
+import { createResourceTools } from './resource-tools.ts';
+import type { McpServer } from './server.ts';
+import type { McpServerSettings } from './settings.ts';
+
+/** Tools of all servers together; model servers take about as many with each call. */
+export const MAX_MCP_TOOLS = 100;
+
+export interface McpOptions {
+  servers: readonly McpServerSettings[];
+  version: string;
+  /** The gateway's own variables, of which programs get a few. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Each program gets a folder of its own in it, unless it has a `cwd`. */
+  folder: string;
+  service: ServiceFetch;
+  log: Log;
+  clock?: Clock;
+  /** Keeps what the servers are like, for the command line. */
+  save(servers: readonly McpServerStatus[]): Promise<void>;
+}
+
+export interface Mcp {
+  /** The tools of all servers as they are now; the same list until one changes. */
+  tools: () => readonly Tool[];
+  status: () => readonly McpServerStatus[];
+  /** `/prompt`; none without servers. */
+  commands(deps: Omit<PromptCommandDeps, 'servers'>): readonly Command[];
+  /** Begins to connect to every server; returns at once. Never throws. */
+  start(): void;
+  /** Ends all connections. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Makes the client; nothing is connected, and with no server nothing of the protocol is loaded, before `start`. */
+export function createMcp(options: McpOptions): Mcp {
+  const { servers: settings, log, folder, service, clock = systemClock } = options;
+  let servers: readonly McpServer[] = [];
+  let tools: readonly Tool[] = [];
+  let resourceTools: readonly Tool[] = [];
+  let leftOut = 0;
+  let starting: Promise<void> | undefined;
+  const status = (): readonly McpServerStatus[] =>
+    withLeftOut(
+      servers.map((server) => server.status),
+      leftOut,
+    );
+  const report = createReporter(() => options.save(status()), log);
+  const refresh = (): void => {
+    const all = servers.flatMap((server) => server.tools);
+    leftOut = Math.max(0, all.length - MAX_MCP_TOOLS);
+    if (resourceTools.length === 0 && servers.some(({ hasResources }) => hasResources)) {
+      resourceTools = createResourceTools(servers);
+    }
+    const taken = [...all.slice(0, MAX_MCP_TOOLS), ...resourceTools];
+    if (taken.length !== tools.length || taken.some((tool, at) => tool !== tools[at])) tools = taken;
+    report();
+  };
+  const start = async (): Promise<void> => {
+    const { McpServer: Server } = await import('./server.ts');
+    servers = settings.map((one) => {
+      const own = path.join(folder, one.name);
+      if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
+      const { version, environment } = options;
+      const ownLog = log.child({ mcp: one.name });
+      return new Server({
+        settings: one,
+        version,
+        environment,
+        folder: own,
+        service,
+        clock,
+        log: ownLog,
+        onChanged: refresh,
+      });
+    });
+    for (const server of servers) server.start();
+  };
+  return {
+    tools: () => tools,
+    status,
+    commands: (deps) =>
+      settings.length === 0 ? [] : [createPromptCommand({ ...deps, servers: () => servers })],
+    start() {
+      // Also without any: what was said before is no longer so.
+      report();
+      if (settings.length === 0) return;
+      starting ??= start().catch((error: unknown) => log.error({ err: error }, 'mcp_start_failed'));
+    },
+    async close() {
+      await starting;
+      await Promise.all(servers.map((server) => server.close()));
+      await service.close();
+    },
+  };
+}
+
+/** Saves after each change, one save at a time; changes meanwhile are saved together. What it gives never throws. */
+function createReporter(save: () => Promise<void>, log: Log): () => void {
+  let changed = false;
+  let saving = false;
+  const saveAll = async (): Promise<void> => {
+    while (changed) {
+      changed = false;
+      await save();
+    }
+  };
+  return () => {
+    changed = true;
+    if (saving) return;
+    saving = true;
+    saveAll()
+      .catch((error: unknown) => log.warn({ err: error }, 'mcp_status_unsaved'))
+      .finally(() => {
+        saving = false;
+      });
+  };
+}
+
+/** The limit of all servers together takes its tools from the last ones. */
+function withLeftOut(all: readonly McpServerStatus[], leftOut: number): readonly McpServerStatus[] {
+  let left = leftOut;
+  return all
+    .toReversed()
+    .map((status) => {
+      const missing = Math.min(left, status.tools.length);
+      if (missing === 0) return status;
+      left -= missing;
+      const notice = `${missing} tools are left out: all servers together may have ${MAX_MCP_TOOLS}; "tools" can choose which.`;
+      const tools = status.tools.slice(0, status.tools.length - missing);
+      return { ...status, tools, notices: [...status.notices, notice] };
+    })
+    .toReversed();
+}

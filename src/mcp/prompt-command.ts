@@ -1,0 +1,100 @@
+/** `/prompt` begins a turn with a prompt of an MCP server, which the person chooses. */
+import { z } from 'zod';
+import type { Command, CommandCall } from '../contracts/command.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { McpPrompt } from '../contracts/mcp/servers.ts';
+import { ALL_MCP_TOOLS, toolsOf } from '../contracts/profile.ts';
+import type { Profile } from '../contracts/profile.ts';
+import type { SessionKey } from '../contracts/message.ts';
+import type { PassedOn } from '../contracts/receive.ts';
+import { textOfParts } from './content.ts';
+import type { McpServer } from './server.ts';
+
+/** Longest text of a prompt, in UTF-16 units. */
+export const MAX_PROMPT_CHARS = 50_000;
+/** Longest wait for a server to give its prompt, in milliseconds. */
+const PROMPT_MS = 30_000;
+
+export interface PromptCommandDeps {
+  servers(): readonly McpServer[];
+  /** The profile that answers in this session. Throws `StoreError`. */
+  profileOf(session: SessionKey): Promise<Profile>;
+}
+
+const given = z.looseObject({
+  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() })).max(100),
+});
+
+/** Makes the command. Only prompts of servers whose tools the session's profile has can be chosen. */
+export function createPromptCommand(deps: PromptCommandDeps): Command {
+  return {
+    name: 'prompt',
+    description: 'Start with a prompt of an MCP server; without arguments: list them',
+    argument: { name: 'prompt', description: 'server name argument=value …', required: false },
+    run: async (call) => listed((await usable(deps, call.session)).flatMap((server) => server.prompts)),
+    passOn: async (call) => (call.args === '' ? undefined : await begin(deps, call)),
+  };
+}
+
+async function usable(deps: PromptCommandDeps, session: SessionKey): Promise<McpServer[]> {
+  const names = toolsOf(await deps.profileOf(session));
+  const has = ({ name }: McpServer): boolean =>
+    names.some((tool) => tool === ALL_MCP_TOOLS || tool.startsWith(`${name}__`));
+  return deps.servers().filter(has);
+}
+
+function listed(prompts: readonly McpPrompt[]): string {
+  if (prompts.length === 0) return 'No MCP server offers a prompt here.';
+  return prompts
+    .map((prompt) => `- ${usageOf(prompt)}: ${prompt.description || 'no description'}`)
+    .join('\n');
+}
+
+/** `/prompt notes summary about=… [style=…]`. */
+function usageOf({ server, name, arguments: known }: McpPrompt): string {
+  const words = known.map(({ name: argument, required }) => (required ? `${argument}=…` : `[${argument}=…]`));
+  return ['`/prompt', server, name, ...words].join(' ') + '`';
+}
+
+/** Throws `GatewayError`: `unknown_prompt`, `missing_argument`, or the server's. */
+async function begin(deps: PromptCommandDeps, { session, args }: CommandCall): Promise<PassedOn> {
+  const [serverName = '', promptName = '', ...words] = args.split(/\s+/);
+  const servers = await usable(deps, session);
+  const server = servers.find(({ name }) => name === serverName);
+  const prompt = server?.prompts.find(({ name }) => name === promptName);
+  if (server === undefined || prompt === undefined) {
+    const all = listed(servers.flatMap(({ prompts }) => prompts));
+    throw new GatewayError('unknown_prompt', `There is no such prompt. The prompts here:\n${all}`);
+  }
+  const values = argumentsIn(words, prompt);
+  const missing = prompt.arguments.filter(({ name, required }) => required && values[name] === undefined);
+  if (missing.length > 0) {
+    const names = missing.map(({ name }) => name).join(', ');
+    throw new GatewayError('missing_argument', `This prompt needs ${names}: ${usageOf(prompt)}`);
+  }
+  const params = { name: prompt.name, arguments: values };
+  const { messages } = await server.ask('prompts/get', params, given, AbortSignal.timeout(PROMPT_MS));
+  const texts = messages.map(({ role, content }) => {
+    const text = textOfParts([content]);
+    return role === 'user' ? text : `(an answer as an example:)\n${text}`;
+  });
+  const content = texts.join('\n\n').slice(0, MAX_PROMPT_CHARS).toWellFormed();
+  if (content.trim() === '') throw new GatewayError('empty_prompt', 'The server sent an empty prompt.');
+  return { content, options: {}, prompt: { server: server.name, name: prompt.name } };
+}
+
+/** `name=` begins a value, which ends before the next one; without any name, all words are the only or first argument. */
+function argumentsIn(words: readonly string[], { arguments: known }: McpPrompt): Record<string, string> {
+  const values: Record<string, string> = {};
+  let current = known[0]?.name;
+  for (const word of words) {
+    const at = word.indexOf('=');
+    const named = known.find(({ name }) => at > 0 && name === word.slice(0, at))?.name;
+    const text = named === undefined ? word : word.slice(at + 1);
+    current = named ?? current;
+    if (current === undefined) continue;
+    values[current] =
+      named === undefined && values[current] !== undefined ? `${values[current]} ${text}` : text;
+  }
+  return values;
+}

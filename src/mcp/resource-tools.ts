@@ -1,0 +1,91 @@
+/** The tools for what servers keep: `list_resources` and `read_resource`. */
+import { z } from 'zod';
+import { ToolError } from '../contracts/errors.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool, ToolResult } from '../contracts/tool.ts';
+import { oneLine } from '../lib/text.ts';
+import { textOfContents } from './content.ts';
+import type { McpServer } from './server.ts';
+
+/** Resources of one list that the model reads, and longest line of it, in UTF-16 units. */
+export const MAX_RESOURCES_SHOWN = 100;
+const MAX_LINE_CHARS = 300;
+
+const listParameters = z.strictObject({ server: z.string().min(1).describe('Name of the server.') });
+const readParameters = z.strictObject({
+  server: z.string().min(1).describe('Name of the server.'),
+  uri: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .describe('Address of the resource, from list_resources or a template of it.'),
+});
+
+const resource = z.object({
+  uri: z.string().optional(),
+  uriTemplate: z.string().optional(),
+  name: z.string().default(''),
+  description: z.string().default(''),
+});
+const answer = z.looseObject({ contents: z.array(z.unknown()).default([]) });
+
+/** Makes both for these servers, of which some have resources. */
+export function createResourceTools(servers: readonly McpServer[]): readonly Tool[] {
+  const names = servers.map(({ name }) => name).join(', ');
+  const find = (name: string): McpServer => {
+    const found = servers.find((server) => server.name === name);
+    if (found !== undefined) return found;
+    throw new ToolError(
+      'unknown_server',
+      `There is no server "${name.slice(0, 80)}". The servers are: ${names}.`,
+    );
+  };
+  const isTrusted = (name: string): boolean =>
+    servers.some((server) => server.name === name && server.status.trusted);
+  return [
+    defineTool({
+      name: 'list_resources',
+      description: `List the documents that an MCP server keeps (${names}), and templates of their addresses.`,
+      parameters: listParameters,
+      effect: 'pure',
+      risk: () => 'safe',
+      results: 'mcp:*',
+      // It sends nothing but a request for the list, to a server that the operator named.
+      reach: () => 'session',
+      async execute({ server }: z.infer<typeof listParameters>, ctx) {
+        const { resources, templates } = await find(server).listResources(ctx.signal);
+        const lines = [...resources, ...templates].flatMap(lineOf);
+        const more = lines.length - MAX_RESOURCES_SHOWN;
+        const shown = more > 0 ? [...lines.slice(0, MAX_RESOURCES_SHOWN), `(and ${more} more)`] : lines;
+        return fromServer(server, shown.length === 0 ? '(no resources)' : shown.join('\n'));
+      },
+    }),
+    defineTool({
+      name: 'read_resource',
+      description: `Read a document of an MCP server (${names}).`,
+      parameters: readParameters,
+      effect: 'pure',
+      risk: ({ server }) => (isTrusted(server) ? 'caution' : 'dangerous'),
+      warning: ({ server }) => `reads from the MCP server "${server.slice(0, 80)}", which is not trusted`,
+      results: 'mcp:*',
+      reach: () => 'outside',
+      async execute({ server, uri }: z.infer<typeof readParameters>, ctx) {
+        const { contents } = await find(server).ask('resources/read', { uri }, answer, ctx.signal);
+        const text = contents.map(textOfContents).join('\n');
+        return fromServer(server, text === '' ? '(no content)' : text);
+      },
+    }),
+  ];
+}
+
+function fromServer(server: string, content: string): ToolResult {
+  return { content, sources: [`mcp:${server}`], from: `the MCP server ${server}` };
+}
+
+function lineOf(given: unknown): string[] {
+  const { success, data } = resource.safeParse(given);
+  const address = data?.uri ?? data?.uriTemplate;
+  if (!success || address === undefined) return [];
+  const about = [data.name, data.description].filter((part) => part !== '').join(': ');
+  return [oneLine(`${address}  ${about}`).slice(0, MAX_LINE_CHARS).toWellFormed()];
+}

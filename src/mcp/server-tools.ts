@@ -1,0 +1,164 @@
+/** The tools of one server as the gateway's: what is taken, under which names, and how their calls are judged. */
+import { z } from 'zod';
+import type { McpSource } from '../contracts/risk.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
+import { isTooDeep } from '../lib/json.ts';
+import { schemaProblem, UNFOLLOWABLE } from '../lib/json-schema.ts';
+import { oneLine } from '../lib/text.ts';
+import type { McpServerSettings } from './settings.ts';
+import { toolNames } from './tool-names.ts';
+
+/** Longest schema of a tool's arguments, in bytes of JSON: it is part of every call of the model. */
+export const MAX_SCHEMA_BYTES = 16 * 1024;
+/** Longest description, in UTF-16 units; a longer one is cut. */
+export const MAX_DESCRIPTION_CHARS = 1_500;
+/** Tools of one server that are taken; the limit of all servers together is lower than twice this. */
+export const MAX_SERVER_TOOLS = 64;
+/** Notices that are kept; further ones are counted. */
+const MAX_NOTICES = 10;
+
+const listedTool = z.looseObject({
+  name: z.string().min(1).max(1_000),
+  description: z.string().default(''),
+  inputSchema: z.looseObject({ type: z.literal('object') }),
+  annotations: z
+    .looseObject({ readOnlyHint: z.boolean().optional(), openWorldHint: z.boolean().optional() })
+    .optional()
+    .catch(undefined),
+  execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
+});
+type ListedTool = z.infer<typeof listedTool>;
+
+/** Calls a tool of the server by its own name. */
+export type CallTool = (
+  tool: string,
+  args: Record<string, unknown>,
+  ctx: ToolContext,
+) => Promise<Omit<ToolResult, 'sources' | 'source' | 'from'>>;
+
+/** What came of a server's list. */
+export interface TakenTools {
+  tools: readonly Tool[];
+  /** What was left out or cut, and why; for operators. */
+  notices: readonly string[];
+}
+
+/** Takes the tools of a list that the server sent; what cannot be used is left out with a notice. Never throws. */
+export function takeTools(
+  settings: Pick<McpServerSettings, 'name' | 'trusted' | 'tools' | 'timeoutMs'>,
+  listed: readonly unknown[],
+  call: CallTool,
+): TakenTools {
+  const notices: string[] = [];
+  const wanted = readTools(settings, listed, notices);
+  if (wanted.length > MAX_SERVER_TOOLS) {
+    const left = wanted.length - MAX_SERVER_TOOLS;
+    notices.push(
+      `${left} tools are left out: a server may have ${MAX_SERVER_TOOLS}; "tools" can choose which.`,
+    );
+  }
+  const taken = wanted.slice(0, MAX_SERVER_TOOLS);
+  const names = toolNames(
+    settings.name,
+    taken.map(({ name }) => name),
+  );
+  const tools = taken.map((tool, index) => toTool(settings, tool, names[index] ?? tool.name, call));
+  const more = notices.length - MAX_NOTICES;
+  return {
+    tools,
+    notices: more > 0 ? [...notices.slice(0, MAX_NOTICES), `and ${more} more notices`] : notices,
+  };
+}
+
+function readTools(
+  { tools: allowed }: Pick<McpServerSettings, 'tools'>,
+  listed: readonly unknown[],
+  notices: string[],
+): ListedTool[] {
+  const found: ListedTool[] = [];
+  for (const given of listed) {
+    const { success, data } = listedTool.safeParse(given);
+    if (!success) {
+      notices.push('A tool is left out: it has no name, or no schema of an object.');
+      continue;
+    }
+    if (allowed !== undefined && !allowed.includes(data.name)) continue;
+    const problem = problemOf(data, found);
+    if (problem === undefined) found.push(data);
+    else notices.push(`The tool ${shown(data.name)} is left out: ${problem}.`);
+  }
+  for (const name of allowed ?? []) {
+    if (!found.some((tool) => tool.name === name) && !notices.some((text) => text.includes(shown(name)))) {
+      notices.push(`The server has no tool ${shown(name)}, which "tools" names.`);
+    }
+  }
+  return found;
+}
+
+function problemOf(
+  { name, inputSchema, execution }: ListedTool,
+  before: readonly ListedTool[],
+): string | undefined {
+  if (before.some((tool) => tool.name === name)) return 'the server lists two of this name';
+  if (isTooDeep(inputSchema)) return 'its schema is nested too deep';
+  const bytes = Buffer.byteLength(JSON.stringify(inputSchema));
+  if (bytes > MAX_SCHEMA_BYTES) {
+    return `its schema has ${Math.ceil(bytes / 1_024)} KiB, and ${MAX_SCHEMA_BYTES / 1_024} KiB are allowed`;
+  }
+  return execution?.taskSupport === 'required'
+    ? 'it runs only as a task, which this gateway does not support'
+    : undefined;
+}
+
+function shown(name: string): string {
+  return `"${oneLine(name).slice(0, 80).toWellFormed()}"`;
+}
+
+function toTool(
+  { name: server, trusted, timeoutMs }: Pick<McpServerSettings, 'name' | 'trusted' | 'timeoutMs'>,
+  listed: ListedTool,
+  name: string,
+  call: CallTool,
+): Tool {
+  const source: McpSource = `mcp:${server}`;
+  const { description, inputSchema, annotations } = listed;
+  // What a server says of its tools counts only when the operator vouches for it.
+  const reads = trusted && annotations?.readOnlyHint === true;
+  const isClosed = reads && annotations?.openWorldHint === false;
+  const { $schema: _, ...schema } = inputSchema;
+  return defineTool({
+    name,
+    description: descriptionOf(server, listed.name, description),
+    schema,
+    describedBy: trusted ? undefined : source,
+    parameters: argumentsOf(schema),
+    effect: reads ? 'pure' : 'unsafe',
+    limitMs: timeoutMs,
+    risk: () => (isClosed ? 'safe' : reads ? 'caution' : 'dangerous'),
+    warning: () =>
+      `calls ${shown(listed.name)} of the MCP server "${server}", which may do what cannot be undone`,
+    results: source,
+    reach: () => (isClosed ? 'session' : 'outside'),
+    async execute(args: Record<string, unknown>, ctx) {
+      return { ...(await call(listed.name, args, ctx)), from: `the MCP server ${server}` };
+    },
+  });
+}
+
+function descriptionOf(server: string, tool: string, description: string): string {
+  const clean = description.trim();
+  if (clean === '') return `${shown(tool)} of the MCP server ${server}.`;
+  return clean.length <= MAX_DESCRIPTION_CHARS
+    ? clean
+    : `${clean.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed()}…`;
+}
+
+/** Arguments are checked as far as the schema can be followed here; the server checks them, too. */
+function argumentsOf(schema: Record<string, unknown>): z.ZodType<Record<string, unknown>> {
+  return z.record(z.string(), z.unknown()).superRefine((args, issues) => {
+    const problem = schemaProblem(schema, args);
+    if (problem !== undefined && !problem.startsWith(UNFOLLOWABLE))
+      issues.addIssue({ code: 'custom', message: problem });
+  });
+}

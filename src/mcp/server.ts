@@ -1,0 +1,273 @@
+/** One MCP server: connects in the background, connects again after any failure, and keeps the lists of what it offers. */
+import { setMaxListeners } from 'node:events';
+import { z } from 'zod';
+import { ToolError } from '../contracts/errors.ts';
+import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
+import type { Tool, ToolContext } from '../contracts/tool.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { pauseOn } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { oneLine } from '../lib/text.ts';
+import { connect, lossOf, messageOf } from './connection.ts';
+import type { Connection, ConnectionDeps } from './connection.ts';
+import { callResult, textOfResult } from './content.ts';
+import { listAll } from './lists.ts';
+import { readPrompts } from './prompts.ts';
+import { takeTools } from './server-tools.ts';
+import type { TakenTools } from './server-tools.ts';
+
+/** First pause before a server is connected again, which doubles with each failure, and the longest one; in milliseconds. */
+export const FIRST_PAUSE_MS = 1_000;
+export const LONGEST_PAUSE_MS = 5 * 60_000;
+/** A connection that lasted so long counts as good: the pauses begin anew. In milliseconds. */
+const GOOD_MS = 60_000;
+/** Pause between two readings of the lists, however often the server says that they have changed. In milliseconds. */
+const RELIST_MS = 500;
+/** How often the server is asked whether it is there, and the longest wait for its answer. In milliseconds. */
+const PING_EVERY_MS = 60_000;
+const PING_MS = 15_000;
+/** Longest error that is kept, in UTF-16 units. */
+const MAX_ERROR_CHARS = 500;
+
+export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged'> {
+  clock: Clock;
+  /** The tools, prompts or state have changed. */
+  onChanged(): void;
+}
+
+const NOTHING: TakenTools = { tools: [], notices: [] };
+
+/** A server, from `start` to `close`. Its tools stay listed while it is down: their calls then say so. */
+export class McpServer {
+  readonly name: string;
+  readonly #deps: McpServerDeps;
+  readonly #closing = new AbortController();
+  #state: McpState = 'connecting';
+  #connection: Connection | undefined;
+  #taken = NOTHING;
+  #prompts: readonly McpPrompt[] = [];
+  #error: string | undefined;
+  #wake = new AbortController();
+  #life: Promise<void> | undefined;
+  #stale = false;
+  #isListing = false;
+
+  constructor(deps: McpServerDeps) {
+    this.#deps = deps;
+    this.name = deps.settings.name;
+    // Every wait of this server ends with it.
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  get tools(): readonly Tool[] {
+    return this.#taken.tools;
+  }
+
+  get prompts(): readonly McpPrompt[] {
+    return this.#prompts;
+  }
+
+  /** True when the server keeps resources. */
+  get hasResources(): boolean {
+    return this.#connection?.can.resources ?? false;
+  }
+
+  get status(): McpServerStatus {
+    return {
+      name: this.name,
+      state: this.#state,
+      trusted: this.#deps.settings.trusted,
+      tools: this.#taken.tools.map(({ name }) => name),
+      prompts: this.#prompts.map(({ name }) => name),
+      notices: this.#taken.notices,
+      ...(this.#error !== undefined && { error: this.#error }),
+    };
+  }
+
+  /** Begins to connect; returns at once and never throws. */
+  start(): void {
+    this.#life ??= this.#live().catch((error: unknown) =>
+      this.#deps.log.error({ err: error }, 'mcp_server_given_up'),
+    );
+  }
+
+  /** Ends the connection, and a program with it. Never throws. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#life;
+    this.#change('closed');
+  }
+
+  /**
+   * Sends a request to the server. Throws `ToolError('unavailable')` while it is not connected, which is tried again at once,
+   * and `ToolError('failed')` for what the server refused.
+   */
+  async ask<Result>(
+    method: string,
+    params: Record<string, unknown>,
+    schema: z.ZodType<Result>,
+    signal: AbortSignal,
+    onprogress?: NonNullable<Parameters<Connection['request']>[2]>['onprogress'],
+  ): Promise<Result> {
+    const connection = this.#connected();
+    try {
+      return await connection.request({ method, params }, schema, {
+        signal,
+        ...(onprogress && { onprogress }),
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const unknown = lossOf(error) === undefined ? '' : ' Whether it took effect is unknown.';
+      throw new ToolError('failed', this.#clean(messageOf(error)) + unknown, { cause: error });
+    }
+  }
+
+  /** What the server keeps, as it lists it. Throws `ToolError`. */
+  async listResources(signal: AbortSignal): Promise<{ resources: unknown[]; templates: unknown[] }> {
+    const connection = this.#connected();
+    try {
+      const resources = await listAll(connection, 'resources/list', signal);
+      return { resources, templates: await listAll(connection, 'resources/templates/list', signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ToolError('failed', this.#clean(messageOf(error)), { cause: error });
+    }
+  }
+
+  #connected(): Connection {
+    if (this.#connection !== undefined) return this.#connection;
+    this.#wake.abort();
+    const why = this.#error === undefined ? '' : `: ${this.#error}`;
+    throw new ToolError('unavailable', `The MCP server "${this.name}" is not connected${why}`, {
+      retryable: true,
+    });
+  }
+
+  async #live(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#closing;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      const since = clock.monotonicMs();
+      const why = await this.#connectOnce(signal);
+      if (signal.aborted) return;
+      this.#error = this.#clean(why);
+      this.#change('down');
+      if (clock.monotonicMs() - since >= GOOD_MS) failures = 0;
+      const waitMs = backoffMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+      log.warn({ error: this.#error, waitMs }, 'mcp_server_down');
+      this.#wake = new AbortController();
+      await pauseOn(clock, waitMs, AbortSignal.any([signal, this.#wake.signal]));
+    }
+  }
+
+  /** One connection from beginning to end; gives the reason of its end. Never throws. */
+  async #connectOnce(signal: AbortSignal): Promise<string> {
+    let connection: Connection | undefined;
+    try {
+      connection = await connect({ ...this.#deps, onChanged: () => this.#relist() }, signal);
+      await this.#list(connection, signal);
+      this.#connection = connection;
+      this.#error = undefined;
+      this.#change('up');
+      this.#deps.log.info({ tools: this.#taken.tools.length }, 'mcp_server_up');
+      if (this.#stale) this.#relist();
+      return await this.#untilLost(connection, signal);
+    } catch (error) {
+      return messageOf(error);
+    } finally {
+      this.#connection = undefined;
+      await connection?.close();
+    }
+  }
+
+  /** Asks now and then whether the server is there, until it is not, or the gateway stops. */
+  async #untilLost(connection: Connection, signal: AbortSignal): Promise<string> {
+    const ended = new AbortController();
+    const stopped = new Promise<string>((resolve) => {
+      signal.addEventListener('abort', () => resolve(''), { once: true });
+    });
+    const pinging = this.#ping(connection, AbortSignal.any([signal, ended.signal]));
+    const why = await Promise.race([connection.lost, pinging, stopped]);
+    ended.abort();
+    return why;
+  }
+
+  async #ping(connection: Connection, signal: AbortSignal): Promise<string> {
+    const { clock } = this.#deps;
+    for (;;) {
+      await pauseOn(clock, PING_EVERY_MS, signal);
+      if (signal.aborted) return '';
+      const late = new AbortController();
+      const cancel = clock.after(PING_MS, () => late.abort());
+      try {
+        await connection.request({ method: 'ping' }, z.looseObject({}), {
+          signal: AbortSignal.any([signal, late.signal]),
+        });
+      } catch (error) {
+        if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
+        // Any other answer, also a refusal, shows that it is there; a lost connection shows itself.
+        this.#deps.log.debug({ err: error }, 'mcp_ping_refused');
+      } finally {
+        cancel();
+      }
+    }
+  }
+
+  /** Reads the lists again, once for any number of notifications that come meanwhile. Never throws. */
+  #relist(): void {
+    this.#stale = true;
+    if (this.#isListing) return;
+    this.#isListing = true;
+    void this.#listAgain().finally(() => {
+      this.#isListing = false;
+    });
+  }
+
+  async #listAgain(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#closing;
+    for (;;) {
+      const connection = this.#connection;
+      if (connection === undefined || !this.#stale || signal.aborted) return;
+      this.#stale = false;
+      try {
+        await this.#list(connection, signal);
+        this.#deps.onChanged();
+      } catch (error) {
+        log.warn({ err: error }, 'mcp_lists_unread');
+      }
+      await pauseOn(clock, RELIST_MS, signal);
+    }
+  }
+
+  async #list(connection: Connection, signal: AbortSignal): Promise<void> {
+    const { settings, log } = this.#deps;
+    const { can } = connection;
+    const listed = can.tools ? await listAll(connection, 'tools/list', signal) : [];
+    const prompts = can.prompts ? await listAll(connection, 'prompts/list', signal) : [];
+    this.#taken = takeTools(settings, listed, (tool, args, ctx) => this.#call(tool, args, ctx));
+    this.#prompts = readPrompts(this.name, prompts);
+    for (const notice of this.#taken.notices) log.warn({ notice }, 'mcp_tool_left_out');
+  }
+
+  async #call(tool: string, args: Record<string, unknown>, ctx: ToolContext) {
+    const params = { name: tool, arguments: args };
+    const result = await this.ask('tools/call', params, callResult, ctx.signal);
+    return { content: textOfResult(result), isError: result.isError };
+  }
+
+  /** One line without the server's secrets. */
+  #clean(text: string): string {
+    const { secrets } = this.#deps.settings;
+    const redacted = secrets.reduce(
+      (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[secret]')),
+      text,
+    );
+    return oneLine(redacted).slice(0, MAX_ERROR_CHARS).toWellFormed();
+  }
+
+  #change(state: McpState): void {
+    this.#state = state;
+    this.#deps.onChanged();
+  }
+}

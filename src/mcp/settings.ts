@@ -1,0 +1,129 @@
+/** `mcp.servers` of config.json: checked, and with the variables that it refers to. */
+import { z } from 'zod';
+
+/** Servers of one gateway. */
+export const MAX_SERVERS = 16;
+/** Names of servers begin the names of tools (`notes__search`), so the two underscores must not occur in them. */
+const SERVER_NAME = /^[a-z0-9]+(?:[_-][a-z0-9]+)*$/;
+const MAX_NAME_CHARS = 32;
+/** Names that mean something else in lists of tools. */
+const RESERVED = ['mcp'];
+/** A reference to a variable of the gateway's environment, in `args`, `env` and `headers`. */
+const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Longest run of one call unless the server has `timeoutMs`, in milliseconds. */
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MAX_TIMEOUT_MS = 60 * 60_000;
+
+const value = z.string().max(8_192);
+
+const server = z
+  .strictObject({
+    command: z.string().min(1).max(4_096).optional(),
+    args: z.array(value).max(100).optional(),
+    env: z.record(z.string().regex(VARIABLE, 'is no name of a variable'), value).optional(),
+    cwd: z.string().min(1).max(4_096).optional(),
+    url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+    headers: z.record(z.string().regex(HEADER, 'is no name of a header'), value).optional(),
+    trusted: z.boolean().default(false),
+    tools: z.array(z.string().min(1).max(128)).max(200).optional(),
+    timeoutMs: z.int().min(1_000).max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS),
+  })
+  .superRefine((given, issues) => {
+    const refuse = (message: string, path: string[] = []): void =>
+      issues.addIssue({ code: 'custom', message, path });
+    if ((given.command === undefined) === (given.url === undefined)) {
+      refuse('needs either "command" (a program of this machine) or "url"');
+      return;
+    }
+    const foreign = given.url === undefined ? (['headers'] as const) : (['args', 'env', 'cwd'] as const);
+    for (const field of foreign) {
+      if (given[field] === undefined) continue;
+      refuse(
+        given.url === undefined ? 'belongs to a server with "url"' : 'belongs to a server with "command"',
+        [field],
+      );
+    }
+    const url = given.url === undefined ? null : URL.parse(given.url);
+    if (url !== null && (url.username !== '' || url.password !== '')) {
+      refuse('may hold no user name or password: put them into "headers"', ['url']);
+    }
+  });
+
+const serverName = z
+  .string()
+  .max(MAX_NAME_CHARS, `has at most ${MAX_NAME_CHARS} characters`)
+  .regex(SERVER_NAME, 'has only a-z, 0-9, and single "-" or "_" between them')
+  .refine((name) => !RESERVED.includes(name), 'is the word for the tools of all servers: take another name');
+
+/** The field `mcp` of config.json. */
+export const mcpRule = z
+  .strictObject({
+    servers: z
+      .record(serverName, server)
+      .refine((servers) => Object.keys(servers).length <= MAX_SERVERS, `has at most ${MAX_SERVERS} servers`)
+      .default({}),
+  })
+  .prefault({});
+
+/** How a server is reached. */
+export type McpConnection =
+  | {
+      kind: 'stdio';
+      command: string;
+      args: readonly string[];
+      env: Readonly<Record<string, string>>;
+      cwd: string | undefined;
+    }
+  | { kind: 'http'; url: string; headers: Readonly<Record<string, string>> };
+
+/** One configured server. */
+export interface McpServerSettings {
+  name: string;
+  connection: McpConnection;
+  /** The operator vouches for its words, and for what it says of its tools. */
+  trusted: boolean;
+  /** The only tools that are taken, by the server's own names; undefined = all. */
+  tools: readonly string[] | undefined;
+  timeoutMs: number;
+  /** Values that no log, error or prompt may hold. */
+  secrets: readonly string[];
+}
+
+/** The servers with the values of the variables that they refer to, and an error for each variable that is not set. */
+export function configureMcpServers(
+  { servers }: z.infer<typeof mcpRule>,
+  environment: Readonly<Record<string, string | undefined>>,
+): { servers: McpServerSettings[]; errors: string[] } {
+  const errors: string[] = [];
+  const configured = Object.entries(servers).map(([name, given]): McpServerSettings => {
+    const secrets = new Set<string>();
+    const fill = (text: string, field: string): string =>
+      text.replaceAll(REFERENCE, (_whole, variable: string) => {
+        const found = environment[variable];
+        if (found === undefined || found === '') {
+          errors.push(`mcp.servers.${name}.${field}: the environment variable ${variable} is not set`);
+          return '';
+        }
+        secrets.add(found);
+        return found;
+      });
+    const fillAll = (record: Readonly<Record<string, string>> | undefined, field: string) =>
+      Object.fromEntries(
+        Object.entries(record ?? {}).map(([key, text]) => [key, fill(text, `${field}.${key}`)]),
+      );
+    const { trusted, tools, timeoutMs, url, command = '', args = [], cwd } = given;
+    let connection: McpConnection;
+    if (url === undefined) {
+      const filled = args.map((text, index) => fill(text, `args.${index}`));
+      connection = { kind: 'stdio', command, args: filled, env: fillAll(given.env, 'env'), cwd };
+    } else {
+      const headers = fillAll(given.headers, 'headers');
+      for (const text of Object.values(headers)) secrets.add(text);
+      connection = { kind: 'http', url, headers };
+    }
+    return { name, connection, trusted, tools, timeoutMs, secrets: [...secrets] };
+  });
+  return { servers: configured, errors };
+}

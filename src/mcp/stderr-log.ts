@@ -1,0 +1,43 @@
+/** What a server writes to its standard error, as bounded lines of the log. */
+import type { Log } from '../contracts/log.ts';
+import { oneLine } from '../lib/text.ts';
+
+/** Longest line, in UTF-16 units. */
+export const MAX_LINE_CHARS = 500;
+/** Lines of one span of time that are logged; of the others only the number. */
+export const MAX_LINES = 50;
+export const SPAN_MS = 60_000;
+
+/** Collects lines from pieces of text. */
+export interface StderrLog {
+  write(text: string): void;
+  /** The last line that was not empty; '' before any. */
+  last(): string;
+}
+
+/** Makes one for a process; `monotonicNow` is a clock in milliseconds. */
+export function createStderrLog(log: Log, monotonicNow = (): number => performance.now()): StderrLog {
+  let open = '';
+  let last = '';
+  let spanStart = monotonicNow();
+  let lines = 0;
+  const say = (line: string): void => {
+    if (line === '') return;
+    last = line;
+    if (monotonicNow() - spanStart >= SPAN_MS) {
+      if (lines > MAX_LINES) log.info({ lines: lines - MAX_LINES }, 'mcp_stderr_left_out');
+      spanStart = monotonicNow();
+      lines = 0;
+    }
+    lines += 1;
+    if (lines <= MAX_LINES) log.info({ line }, 'mcp_stderr');
+  };
+  return {
+    write(text) {
+      const pieces = (open + text).split('\n');
+      open = (pieces.pop() ?? '').slice(0, MAX_LINE_CHARS);
+      for (const piece of pieces) say(oneLine(piece.slice(0, MAX_LINE_CHARS)).trim());
+    },
+    last: () => oneLine(open).trim() || last,
+  };
+}

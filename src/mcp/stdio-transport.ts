@@ -1,0 +1,181 @@
+/** A server as a program of this machine: a process group of its own, few variables, and messages on its standard streams. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { GatewayError } from '../contracts/errors.ts';
+import type { McpConnection } from './settings.ts';
+
+/**
+ * Variables that every server has besides its own: PATH finds programs, HOME and TMPDIR are where they keep caches (npx
+ * needs both), the language and time zone decide what they print, and Windows starts no program without the rest.
+ */
+const PASSED_ON = [
+  ...'PATH HOME TMPDIR LANG LC_ALL TZ'.split(' '),
+  ...'SYSTEMROOT SYSTEMDRIVE APPDATA LOCALAPPDATA USERPROFILE TEMP PATHEXT COMSPEC'.split(' '),
+];
+/** Longest message of a server, in bytes. */
+export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const NEWLINE = 0x0a;
+/** Time for a server to end after each of the three requests to do so, in milliseconds. */
+const END_MS = 1_000;
+
+/** The process groups that run, ended with this process whatever ends it short of SIGKILL; then their input ends. */
+const running = new Set<number>();
+process.once('exit', () => {
+  for (const pid of running) signalGroup(pid, 'SIGKILL');
+});
+
+export interface StdioTransportOptions {
+  server: Extract<McpConnection, { kind: 'stdio' }>;
+  /** The gateway's own variables. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Where it runs unless it has a `cwd`. */
+  folder: string;
+  /** What the server writes to its standard error, as it comes. */
+  onStderr(text: string): void;
+}
+
+/** One process of a server. The owner sets the three handlers before `start`. */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** How the process ended; undefined while it runs. */
+  ending: string | undefined;
+  readonly #options: StdioTransportOptions;
+  #open: Buffer[] = [];
+  #openBytes = 0;
+  #process: ChildProcess | undefined;
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `GatewayError('unavailable')` when the program cannot be started. */
+  async start(): Promise<void> {
+    const { server, environment, folder } = this.#options;
+    const passed = PASSED_ON.flatMap((name) => {
+      const text = environment[name];
+      return text === undefined ? [] : [[name, text] as const];
+    });
+    const child = spawn(server.command, [...server.args], {
+      cwd: server.cwd ?? folder,
+      env: { ...Object.fromEntries(passed), ...server.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    this.#process = child;
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.#options.onStderr(text));
+    child.once('close', (code, signal) => {
+      // Without a number it never ran, which the error below tells.
+      if (child.pid !== undefined) this.#ended(signal ?? `code ${code}`);
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => {
+        const text = `The program "${server.command}" cannot be started: ${error.message}.`;
+        reject(new GatewayError('unavailable', text, { cause: error }));
+      });
+    });
+    if (child.pid !== undefined) running.add(child.pid);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#process?.stdin;
+    if (stdin === undefined || stdin === null || this.ending !== undefined) {
+      throw new GatewayError('unavailable', 'The program has ended.');
+    }
+    if (stdin.write(serializeMessage(message))) return;
+    // A server that reads nothing any more: the limit of the call ends the wait, and the process the other one.
+    await new Promise<void>((resolve) => {
+      stdin.once('drain', resolve);
+      stdin.once('close', resolve);
+    });
+  }
+
+  /** Ends the process: its input first, as the protocol has it, then the whole group by signals. Never throws. */
+  async close(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid === undefined || this.ending !== undefined) return;
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    child.stdin?.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (await endsWithin(closed, END_MS)) return;
+      signalGroup(child.pid, signal);
+    }
+    // A process outside the group may hold the streams open.
+    if (await endsWithin(closed, END_MS)) return;
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    this.#ended('SIGKILL');
+  }
+
+  /** Splits what came into lines, each a message; the parts of an open line are joined once, at its end. */
+  #read(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+      this.#open.push(chunk.subarray(from, at));
+      const line = Buffer.concat(this.#open).toString('utf8');
+      this.#open = [];
+      this.#openBytes = 0;
+      from = at + 1;
+      this.#receive(line);
+    }
+    this.#open.push(chunk.subarray(from));
+    this.#openBytes += chunk.length - from;
+    if (this.#openBytes <= MAX_MESSAGE_BYTES) return;
+    this.#open = [];
+    signalGroup(this.#process?.pid, 'SIGKILL');
+    const text = `The server sent a message of more than ${MAX_MESSAGE_BYTES / 1_024 / 1_024} MiB.`;
+    this.onerror?.(new GatewayError('too_large', text));
+  }
+
+  #receive(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      // A line that is no message, such as a greeting: the next one may be.
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #ended(how: string): void {
+    if (this.ending !== undefined) return;
+    this.ending = how;
+    this.#open = [];
+    const pid = this.#process?.pid;
+    if (pid !== undefined) running.delete(pid);
+    // Whatever it has started ends with it.
+    signalGroup(pid, 'SIGKILL');
+    this.onclose?.();
+  }
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch (error) {
+    const isGone =
+      error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM');
+    if (!isGone) throw error;
+  }
+}
+
+async function endsWithin(closed: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([closed.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

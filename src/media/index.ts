@@ -1,0 +1,44 @@
+/** Files that come with messages: fetched into the session's folder, read apart, kept for a while. */
+import type { DocumentText, KeptFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
+import { createDocumentText } from './documents.ts';
+import { createInbox } from './inbox.ts';
+import type { InboxDeps } from './inbox.ts';
+import { createReadInline } from './inline.ts';
+import { startSweep } from './kept-files.ts';
+import type { SweepDeps } from './kept-files.ts';
+import { createPictures } from './pictures.ts';
+import { createReader } from './reader/reader.ts';
+import { fileLimitsOf } from './settings.ts';
+
+export { transcriptionRule } from './transcription/settings.ts';
+export { createTranscriber } from './transcription/transcriber.ts';
+export { fileTypeOf } from './file-type.ts';
+export { fileLimitsOf, mediaRule, personLimitOf } from './settings.ts';
+
+export interface MediaDeps extends Omit<InboxDeps, 'reader' | 'files' | 'keptFiles'> {
+  files: InboxDeps['files'] & SweepDeps['files'];
+  keptFiles: KeptFiles;
+  monotonicNow: () => number;
+}
+
+export interface MediaModule {
+  receive: ReceiveFiles;
+  pictures: Pictures;
+  documentText: DocumentText;
+  readInline: ReadInline;
+  /** Removes old files until the signal aborts. */
+  startSweep(signal: AbortSignal): void;
+}
+
+/** Makes the module. */
+export function createMedia(deps: MediaDeps): MediaModule {
+  const { files, log, settings, keptFiles, monotonicNow } = deps;
+  const reader = createReader();
+  return {
+    receive: createInbox({ ...deps, reader }),
+    pictures: createPictures(files, log),
+    documentText: createDocumentText(reader, monotonicNow),
+    readInline: createReadInline(reader, fileLimitsOf(settings).maxFileBytes),
+    startSweep: (signal) => startSweep({ keptFiles, files, keepDays: settings.keepDays, log }, signal),
+  };
+}

@@ -1,0 +1,34 @@
+/** Files that a request carries: read for its one answer, and kept nowhere. */
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { ReadInline } from '../contracts/media.ts';
+import { safeFileName } from '../lib/file-name.ts';
+import type { ReadFile, Reader } from './reader/reader.ts';
+
+/** Makes `ReadInline`. `maxFileBytes` is the longest file. */
+export function createReadInline(reader: Reader, maxFileBytes: number): ReadInline {
+  return async ({ name: given, base64 }, userId, signal) => {
+    const name = safeFileName(given);
+    const bytes = Buffer.from(base64, 'base64');
+    if (bytes.length > maxFileBytes) {
+      const text = `"${name}" is too large: a file may have at most ${maxFileBytes} bytes.`;
+      throw new GatewayError('file_too_large', text);
+    }
+    const read = await reader(bytes, userId, signal).catch((error: unknown): ReadFile => {
+      signal.throwIfAborted();
+      throw unreadable(name, toGatewayError(error).message, error);
+    });
+    if (read.problem !== undefined) throw unreadable(name, `it ${read.problem}`);
+    if (read.image !== undefined) {
+      return { name, picture: { mimeType: 'image/jpeg', base64: read.image.toString('base64') } };
+    }
+    if (read.text !== undefined) return { name, text: read.text };
+    throw unreadable(
+      name,
+      `it is ${read.mimeType}, which holds neither text nor a picture; recordings need a session`,
+    );
+  };
+}
+
+function unreadable(name: string, why: string, cause?: unknown): GatewayError {
+  return new GatewayError('unreadable_file', `"${name}" cannot be read: ${why}.`, { cause });
+}

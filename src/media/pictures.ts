@@ -1,0 +1,23 @@
+/** Pictures of sessions' folders, as model servers take them. */
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import type { Pictures } from '../contracts/media.ts';
+import { readWhole } from './fetch-file.ts';
+import type { SessionFiles } from '../contracts/tool.ts';
+
+/** A picture of the longest side that is made has less. */
+const MAX_PICTURE_BYTES = 4_000_000;
+
+/** Makes `Pictures`. */
+export function createPictures(files: Pick<SessionFiles, 'read'>, log: Log): Pictures {
+  return async (ref) => {
+    const slash = ref.indexOf('/');
+    try {
+      const bytes = await readWhole(files, ref.slice(0, slash), ref.slice(slash + 1), MAX_PICTURE_BYTES);
+      return bytes && { mimeType: 'image/jpeg', base64: bytes.toString('base64') };
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'picture_not_read');
+      return undefined;
+    }
+  };
+}

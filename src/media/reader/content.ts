@@ -1,0 +1,60 @@
+/** What a file is, by its bytes, and what is in it. Runs in the process that reads files. */
+import { fileTypeFromBuffer } from 'file-type';
+import { readDocx, readXlsx } from './office.ts';
+import { readPdf } from './pdf.ts';
+import { isPicture, readPicture } from './picture.ts';
+import { decodeText, textType } from './plain-text.ts';
+import { MAX_DOCUMENT_CHARS } from './protocol.ts';
+import type { ReaderAnswer } from './protocol.ts';
+
+const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+/** Formats of documents, and what takes the text out of them. */
+const DOCUMENTS: Readonly<Record<string, (bytes: Buffer) => Promise<string>>> = {
+  'application/pdf': readPdf,
+  [DOCX]: readDocx,
+  [XLSX]: readXlsx,
+};
+
+/** An answer about a file, with the bytes of the picture. */
+type Content = ReaderAnswer & { image?: Buffer };
+
+/** Reads a file. Never throws: what is wrong with the file is the answer's `problem`. */
+export async function readContent(bytes: Buffer): Promise<Content> {
+  const mimeType = await typeOf(bytes);
+  try {
+    if (mimeType === undefined) return { mimeType: 'application/octet-stream' };
+    if (isPicture(mimeType)) return { mimeType, ...(await readPicture(bytes)) };
+    const read = DOCUMENTS[mimeType];
+    if (read !== undefined) return { mimeType, ...bounded(await read(bytes)) };
+    const text = isMarkup(mimeType) ? decodeText(bytes) : undefined;
+    return { mimeType, ...(text !== undefined && bounded(text)) };
+  } catch (error) {
+    return { mimeType: mimeType ?? 'application/octet-stream', problem: wordProblem(error) };
+  }
+}
+
+/** The type by magic numbers, else by what the text looks like; undefined for bytes that are neither. */
+async function typeOf(bytes: Buffer): Promise<string | undefined> {
+  // A file may be cut off, or lie about its length, just where its type is looked for.
+  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
+  if (found !== undefined && found.mime !== 'application/xml') return found.mime;
+  const text = decodeText(bytes);
+  return text === undefined ? found?.mime : textType(text);
+}
+
+function isMarkup(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || /[/+](json|xml)$/.test(mimeType);
+}
+
+function bounded(text: string): Pick<ReaderAnswer, 'text' | 'cut'> {
+  if (text.length <= MAX_DOCUMENT_CHARS) return { text };
+  return { text: text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed(), cut: true };
+}
+
+/** The libraries' own words, of which only the beginning is of use. */
+function wordProblem(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `cannot be read (${message.split('\n')[0]?.slice(0, 150).toWellFormed()})`;
+}

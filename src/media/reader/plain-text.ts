@@ -1,0 +1,39 @@
+/** Plain text: whether bytes are it, and what kind. */
+
+/** How much of a text tells its kind, in UTF-16 units. */
+const LOOKED_AT = 1_000;
+
+/** Bytes as text: UTF-8, or UTF-16 with its mark. Undefined for anything else. Never throws. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // Control characters other than those of lines, tabs and terminals are no text.
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The type of a text by its first characters. Never throws. */
+export function textType(text: string): string {
+  const start = text.slice(0, LOOKED_AT).trimStart().toLowerCase();
+  if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'text/html';
+  if (start.startsWith('<svg') || (start.startsWith('<?xml') && start.includes('<svg')))
+    return 'image/svg+xml';
+  if (start.startsWith('<?xml')) return 'application/xml';
+  return isJson(text, start) ? 'application/json' : 'text/plain';
+}
+
+function isJson(text: string, start: string): boolean {
+  if (!start.startsWith('{') && !start.startsWith('[')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

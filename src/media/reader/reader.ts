@@ -1,0 +1,116 @@
+/** Reads files that came from outside, each in a process of its own that is ended when it takes too long. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { GatewayError } from '../../contracts/errors.ts';
+import { createFairQueue } from '../../lib/fair-queue.ts';
+import { decodeText, textType } from './plain-text.ts';
+import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
+import type { ReaderAnswer } from './protocol.ts';
+
+/** Processes that read at a time, and files that may wait for one. */
+const MAX_READERS = 2;
+const MAX_WAITING = 100;
+/** Longest time to read a file, in milliseconds. */
+const READ_MS = 30_000;
+/** Memory for objects of a process that reads, in megabytes. */
+const MEMORY_MB = 256;
+
+/** What is in a file. */
+export interface ReadFile extends ReaderAnswer {
+  /** The picture as a JPEG. */
+  image?: Buffer | undefined;
+}
+
+/** `key` names whose file it is: files take turns by it. Throws the signal's reason, or `GatewayError`. */
+export type Reader = (bytes: Uint8Array, key: string, signal: AbortSignal) => Promise<ReadFile>;
+
+export interface ReaderOptions {
+  readMs?: number;
+  /** The program that reads; for tests of how a program that fails is met. */
+  program?: string;
+}
+
+/** Makes a reader. Plain text, which needs no program to read it, is read here. */
+export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOptions = {}): Reader {
+  const slots = createFairQueue(MAX_READERS, MAX_WAITING);
+  return async (bytes, key, signal) => {
+    const text = isPlain(bytes) ? decodeText(bytes) : undefined;
+    if (text !== undefined) return readPlain(text);
+    const leave = await slots.enter(key, signal);
+    if (leave === undefined)
+      throw new GatewayError(
+        'busy',
+        'too many files are being read at the moment; please send it again later',
+      );
+    try {
+      return await readApart(program, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
+    } finally {
+      leave();
+    }
+  };
+}
+
+/** Formats that begin like text are not. */
+function isPlain(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.subarray(0, 1_024)).toString('latin1');
+  return !start.includes('%PDF-') && !start.startsWith('{\\rtf');
+}
+
+function readPlain(text: string): ReadFile {
+  const cut = text.length > MAX_DOCUMENT_CHARS;
+  const read = cut ? text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed() : text;
+  return { mimeType: textType(text), text: read, ...(cut && { cut }) };
+}
+
+const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
+/** The program may read itself and the packages, and nothing else. */
+const READABLE = path.join(fileURLToPath(new URL('../../..', import.meta.url)), '*');
+const ARGUMENTS = [
+  '--permission',
+  `--allow-fs-read=${READABLE}`,
+  // sharp is one; the warning about it would be the child's only output on stderr.
+  '--allow-addons',
+  '--disable-warning=SecurityWarning',
+  '--disallow-code-generation-from-strings',
+  `--max-old-space-size=${MEMORY_MB}`,
+];
+
+async function readApart(
+  program: string,
+  bytes: Uint8Array,
+  until: AbortSignal,
+  asked: AbortSignal,
+): Promise<ReadFile> {
+  const child = spawn(process.execPath, [...ARGUMENTS, program], {
+    env: {},
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  until.addEventListener('abort', kill, { once: true });
+  // A program that ends early closes its input: that is told by its code.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(bytes);
+  try {
+    const [output, code] = await Promise.all([buffer(child.stdout), ended]);
+    asked.throwIfAborted();
+    if (until.aborted) throw new GatewayError('too_slow', 'reading it takes too long');
+    if (code !== 0)
+      throw new GatewayError('unreadable', 'it cannot be read: it is damaged, or needs too much memory');
+    return parse(output);
+  } finally {
+    until.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+function parse(output: Buffer): ReadFile {
+  const end = output.indexOf('\n');
+  const answer = answerShape.parse(JSON.parse(output.subarray(0, end).toString('utf8')));
+  return { ...answer, ...(answer.picture !== undefined && { image: output.subarray(end + 1) }) };
+}

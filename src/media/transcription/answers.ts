@@ -1,0 +1,83 @@
+/** What a speech-to-text server answers, as a text or as an error that says what to do. */
+import { z } from 'zod';
+import { GatewayError } from '../../contracts/errors.ts';
+import { oneLine } from '../../lib/text.ts';
+import type { FormAnswer } from './post-form.ts';
+
+/** Longest reason of a server that is repeated, in UTF-16 units. */
+const MAX_REASON_CHARS = 200;
+
+const Transcript = z.object({ text: z.string() });
+/** OpenAI and vLLM, FastAPI (Speaches), whisper.cpp. */
+const Reason = z.union([
+  z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
+  z.object({ detail: z.string() }).transform(({ detail }) => detail),
+  z.object({ error: z.string() }).transform(({ error }) => error),
+]);
+
+/** The text of a recording. Throws `GatewayError('bad_response')`. */
+export function readTranscript(body: string): string {
+  const read = Transcript.safeParse(parse(body));
+  if (read.success) return read.data.text;
+  throw new GatewayError(
+    'bad_response',
+    'The speech-to-text server answered with something else than a transcript: check transcription.baseUrl in config.json.',
+  );
+}
+
+/** The error for an answer with another status than 200. */
+export function refusalOf({ status, body, retryAfterMs }: FormAnswer, model: string): GatewayError {
+  const reason = Reason.safeParse(parse(body)).data;
+  const said = reason === undefined ? '' : `: "${clip(oneLine(reason))}"`;
+  if (status === 401 || status === 403)
+    return new GatewayError(
+      'unauthorized',
+      'The speech-to-text server refuses the gateway: check TRANSCRIPTION_API_KEY.',
+    );
+  if (status === 404)
+    return new GatewayError(
+      'not_found',
+      `The speech-to-text server knows no /audio/transcriptions there, or no model "${model}": check transcription in config.json${said}.`,
+    );
+  if (status === 413)
+    return new GatewayError('too_large', 'The recording is too large for the speech-to-text server.');
+  if (status === 429)
+    return new GatewayError('rate_limited', 'The speech-to-text server has too much to do just now.', {
+      retryable: true,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  if (status >= 500)
+    return new GatewayError('unavailable', `The speech-to-text server failed with status ${status}${said}.`, {
+      retryable: true,
+    });
+  if (status >= 400)
+    return new GatewayError('unreadable', `The speech-to-text server cannot read this recording${said}.`);
+  return new GatewayError(
+    'bad_response',
+    `The speech-to-text server answered with status ${status}: check transcription.baseUrl in config.json.`,
+  );
+}
+
+/** The error for a request without an answer. */
+export function unreachable(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return new GatewayError(
+    'unavailable',
+    `The speech-to-text server cannot be reached${code}: check transcription.baseUrl in config.json.`,
+    { retryable: true, cause },
+  );
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    // Not JSON: no schema accepts it.
+    return undefined;
+  }
+}
+
+function clip(text: string): string {
+  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…`.toWellFormed() : text;
+}

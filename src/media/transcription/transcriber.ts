@@ -1,0 +1,114 @@
+/** Speech to text by a server with OpenAI's API, such as whisper.cpp, Speaches or vLLM. */
+import { stat } from 'node:fs/promises';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Recording, Transcriber } from '../../contracts/media.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { sleep } from '../../lib/sleep.ts';
+import { clipMiddle, stripEnd } from '../../lib/text.ts';
+import { postForm } from './post-form.ts';
+import { readTranscript, refusalOf, unreachable } from './answers.ts';
+import type { TranscriptionSettings } from './settings.ts';
+
+/** Largest recording that is sent, in bytes: OpenAI's limit, which other servers took over. */
+export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
+/** Longest text of a recording, in UTF-16 units; a part in the middle of a longer one is left out, which the text says. */
+export const MAX_SPOKEN_CHARS = 50_000;
+/** Longest time for one recording, in milliseconds. */
+const TRANSCRIBE_MS = 600_000;
+/** Attempts while the server is away or busy, and the first wait between two. */
+const MAX_TRIES = 3;
+const RETRY_MS = 1_000;
+const RETRY_CAP_MS = 10_000;
+
+/** By what the content is; servers know the format of a file by the end of its name. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  'audio/ogg': 'ogg',
+  'audio/opus': 'ogg',
+  'application/ogg': 'ogg',
+  'audio/mpeg': 'mp3',
+  'audio/mp4': 'm4a',
+  'audio/x-m4a': 'm4a',
+  'audio/aac': 'aac',
+  'audio/wav': 'wav',
+  'audio/vnd.wave': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/webm': 'webm',
+  'audio/flac': 'flac',
+  'audio/x-flac': 'flac',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+};
+
+export interface TranscriberDeps {
+  settings: TranscriptionSettings;
+  /** Secret. */
+  apiKey: string | undefined;
+  log: Log;
+  limits?: { totalMs?: number; retryMs?: number };
+}
+
+/** Makes the transcriber; nothing is asked before its first recording. */
+export function createTranscriber({ settings, apiKey, log, limits = {} }: TranscriberDeps): Transcriber {
+  const { totalMs = TRANSCRIBE_MS, retryMs = RETRY_MS } = limits;
+  return {
+    async transcribe(recording, signal) {
+      await checkSize(recording, settings);
+      const late = AbortSignal.timeout(totalMs);
+      const until = AbortSignal.any([signal, late]);
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return clipMiddle(await ask(recording, { settings, apiKey }, until), MAX_SPOKEN_CHARS);
+        } catch (error) {
+          signal.throwIfAborted();
+          if (late.aborted) throw tooSlow(totalMs);
+          if (!(error instanceof GatewayError && error.retryable) || attempt + 1 >= MAX_TRIES) throw error;
+          log.warn({ err: error }, 'transcription_delayed');
+          const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
+          await sleep(waitMs, until).catch(() => undefined);
+        }
+      }
+    },
+  };
+}
+
+/** Throws `GatewayError('too_large')` for what no server is asked about. */
+async function checkSize(
+  { path, seconds = 0 }: Recording,
+  { maxMinutes }: TranscriptionSettings,
+): Promise<void> {
+  if (seconds > maxMinutes * 60) {
+    const text = `Recordings of up to ${maxMinutes} minutes are listened to (transcription.maxMinutes in config.json).`;
+    throw new GatewayError('too_large', text);
+  }
+  if ((await stat(path)).size > MAX_RECORDING_BYTES)
+    throw new GatewayError('too_large', 'Recordings of up to 25 MB are listened to.');
+}
+
+/** One request. Throws `GatewayError`. */
+async function ask(
+  { path, mimeType }: Recording,
+  { settings, apiKey }: Pick<TranscriberDeps, 'settings' | 'apiKey'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { baseUrl, model, language } = settings;
+  const answer = await postForm(
+    {
+      url: `${stripEnd(baseUrl, '/')}/audio/transcriptions`,
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      fields: { model, response_format: 'json', ...(language !== undefined && { language }) },
+      // The sender's own name of the file is nobody's business there.
+      file: { path, name: `recording.${ENDINGS[mimeType.split(';')[0] ?? ''] ?? 'ogg'}`, mimeType },
+    },
+    signal,
+  ).catch((error: unknown) => {
+    throw unreachable(error);
+  });
+  if (answer.status === 200) return readTranscript(answer.body);
+  throw refusalOf(answer, model);
+}
+
+function tooSlow(totalMs: number): GatewayError {
+  const minutes = Math.ceil(totalMs / 60_000);
+  return new GatewayError('timeout', `The speech-to-text server took longer than ${minutes} minutes.`);
+}

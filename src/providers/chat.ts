@@ -1,0 +1,127 @@
+/** One chat call, the same for every kind of server: its slot, its request, its answer, and what is learned from a refusal. */
+import { unseenPictures } from '../contracts/media.ts';
+import type {
+  ChatChunk,
+  ChatMessage,
+  ChatRequest,
+  LLMProvider,
+  ModelCapabilities,
+} from '../contracts/provider.ts';
+import type { Answer } from './answer.ts';
+import type { AcquireSlot } from './concurrency-limit.ts';
+import type { Discovery } from './discovery.ts';
+import { toProviderError } from './errors.ts';
+import type { Where } from './errors.ts';
+import { createAnswerFilter } from './filter/answer-filter.ts';
+import type { LearnedModels, ModelHabits } from './learned.ts';
+import { withLogprobs } from './logprobs.ts';
+import { streamAnswer } from './read-answer.ts';
+import type { AnswerReader } from './read-answer.ts';
+import { FeatureError } from './refusals.ts';
+import type { RefusedFeature } from './refusals.ts';
+import type { TextSplitter } from './text-splitters.ts';
+import { createCallMaker, offeredTools } from './tool-calls.ts';
+import type { MakeToolCall } from './tool-calls.ts';
+
+/** What a kind of server brings to its chats. */
+export interface ChatServer {
+  at: Where;
+  acquire: AcquireSlot;
+  known: Discovery;
+  learned: LearnedModels;
+  /** Sends the request; `refused` are the parts that must be written in another way. Throws `ProviderError`. */
+  send(call: SentCall): Promise<Answer>;
+  /** Makes the reader of one answer. */
+  read(model: string, makeCall: MakeToolCall): { reader: AnswerReader; splitter: TextSplitter };
+}
+
+/** A request as it is to be sent. */
+export interface SentCall {
+  request: ChatRequest;
+  can: ModelCapabilities;
+  refused: ReadonlySet<RefusedFeature>;
+  signal: AbortSignal;
+}
+
+/** Makes `streamChat` of a provider. */
+export function createChat(server: ChatServer): LLMProvider['streamChat'] {
+  const { at, known, learned } = server;
+  return (request, signal): AsyncGenerator<ChatChunk> => {
+    const { model } = request;
+    const habits = learned.of(model);
+    const offered = offeredTools(request.tools);
+    const makeCall = createCallMaker(offered);
+    const { reader, splitter } = server.read(model, makeCall);
+    return streamAnswer({
+      acquire: () => server.acquire(request, signal),
+      send: async () => await sendAccepted(server, request, habits, signal),
+      reader: withLogprobs(request, reader),
+      splitter,
+      filter: createAnswerFilter({ offered, makeCall, habits }),
+      toError(error) {
+        const failure = toProviderError({ ...at, model }, error);
+        // The cached window was wrong: the next call asks the server again (B-11).
+        if (failure.code === 'context_overflow') known.invalidate(model);
+        return failure;
+      },
+    });
+  };
+}
+
+/** What a model can do, without what its server has refused. */
+export function createCapabilities({
+  known,
+  learned,
+}: Pick<ChatServer, 'known' | 'learned'>): LLMProvider['capabilities'] {
+  return async (model, signal) => without(learned.of(model).refused, await known.capabilities(model, signal));
+}
+
+function without(refused: ReadonlySet<RefusedFeature>, can: ModelCapabilities): ModelCapabilities {
+  if (refused.size === 0) return can;
+  return {
+    ...can,
+    tools: can.tools && !refused.has('tools'),
+    thinking: can.thinking && !refused.has('thinking'),
+    vision: can.vision && !refused.has('pictures'),
+  };
+}
+
+/** Sends a request without the parts that the model is known to refuse. One that it refuses now is learned, and left out. */
+async function sendAccepted(
+  server: ChatServer,
+  request: ChatRequest,
+  { refused }: ModelHabits,
+  signal: AbortSignal,
+): Promise<Answer> {
+  for (;;) {
+    const can = without(refused, await server.known.capabilities(request.model, signal));
+    try {
+      const sent = leaveOut(can.vision ? request : withoutImages(request), refused);
+      return await server.send({ request: sent, can, refused, signal });
+    } catch (error) {
+      if (!(error instanceof FeatureError) || refused.has(error.feature)) throw error;
+      refused.add(error.feature);
+      if (error.feature === 'pictures') request.onPicturesRefused?.();
+    }
+  }
+}
+
+/** The request in words only; the model reads that there were pictures. */
+function withoutImages(request: ChatRequest): ChatRequest {
+  const messages = request.messages.map((message): ChatMessage => {
+    if (message.role !== 'user' || message.images === undefined) return message;
+    return { role: 'user', content: `${message.content}\n${unseenPictures(message.images.length)}` };
+  });
+  return { ...request, messages };
+}
+
+function leaveOut(request: ChatRequest, refused: ReadonlySet<RefusedFeature>): ChatRequest {
+  if (refused.size === 0) return request;
+  const { tools, toolChoice, parallelToolCalls, temperature, ...rest } = request;
+  const withTools = !refused.has('tools');
+  return {
+    ...rest,
+    ...(tools !== undefined && withTools && { tools, toolChoice, parallelToolCalls }),
+    ...(temperature !== undefined && !refused.has('temperature') && { temperature }),
+  };
+}

@@ -1,0 +1,64 @@
+/** What a filter has made of an answer so far: chunks to pass on, with equal neighbours joined, and what was among them. */
+import type { ChatChunk } from '../../contracts/provider.ts';
+import type { MakeToolCall, OfferedTools } from '../tool-calls.ts';
+import { readMarkedCalls } from './text-calls.ts';
+import type { TextCall } from './text-calls.ts';
+
+export class FilteredOutput {
+  readonly offered: OfferedTools;
+  readonly #makeCall: MakeToolCall;
+  #chunks: ChatChunk[] = [];
+  hasText = false;
+  hasThought = false;
+  hasCalls = false;
+
+  constructor(offered: OfferedTools, makeCall: MakeToolCall) {
+    this.offered = offered;
+    this.#makeCall = makeCall;
+  }
+
+  /** Nothing of the answer itself was found yet. */
+  get isFirst(): boolean {
+    return !this.hasText && !this.hasThought && !this.hasCalls;
+  }
+
+  push(chunk: ChatChunk): void {
+    this.#chunks.push(chunk);
+  }
+
+  text(delta: string): void {
+    if (delta === '') return;
+    this.hasText = true;
+    this.#join('text', delta);
+  }
+
+  thinking(delta: string): void {
+    if (delta !== '') this.#join('thinking', delta);
+  }
+
+  calls(calls: readonly TextCall[]): void {
+    this.hasCalls = true;
+    for (const call of calls) this.#chunks.push({ type: 'tool_call', call: this.#makeCall(call) });
+  }
+
+  /** Calls between two marks, or the text that they turn out to be; true for calls. */
+  markedCalls(block: string): boolean {
+    const calls = readMarkedCalls(block, this.offered);
+    if (calls === undefined) this.text(block);
+    else this.calls(calls);
+    return calls !== undefined;
+  }
+
+  /** The chunks since the last time. */
+  take(): ChatChunk[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+
+  #join(type: 'text' | 'thinking', delta: string): void {
+    const last = this.#chunks.at(-1);
+    if (last?.type === type) this.#chunks[this.#chunks.length - 1] = { type, delta: last.delta + delta };
+    else this.#chunks.push({ type, delta });
+  }
+}

@@ -1,0 +1,78 @@
+/** The places of an answer that its filter tells apart, and the marks that count in each. */
+import { AFTER_TURN, AT_START, END_OF_HEADER, ENDS_OF_MESSAGE, ENDS_OF_THOUGHT, IN_TEXT } from './marks.ts';
+import type { Mark } from './marks.ts';
+import type { Candidate } from './candidates.ts';
+import { markSet } from './scanner.ts';
+import type { MarkSet } from './scanner.ts';
+import type { TextCall } from './text-calls.ts';
+
+/** Where in the answer the filter is. */
+export type Place =
+  /** Nothing but blanks so far, or since a thought or a call. */
+  | { at: 'start' }
+  | { at: 'text' }
+  /** In code that began with so many backticks. */
+  | { at: 'code'; ticks: number }
+  /** `implicit`: the model began in it, and no mark has said so. */
+  | { at: 'thought'; set: MarkSet; implicit: boolean; begun: boolean }
+  /** Behind what may end a thought that the template began; `before` is the character before it. */
+  | { at: 'after_thought'; before: string; literal: string }
+  /** What may be calls, up to a mark. `name`: the recipient of a harmony message. */
+  | { at: 'calls'; set: MarkSet; name?: string }
+  /** What may be calls, up to its own end. */
+  | { at: 'candidate'; candidate: Candidate; chars: number }
+  /** Behind a fence that holds calls: they count if nothing follows. */
+  | { at: 'after_fence'; calls: readonly TextCall[] }
+  | { at: 'after_turn' }
+  | { at: 'header' };
+
+export const START: Place = { at: 'start' };
+export const TEXT: Place = { at: 'text' };
+
+const AT_START_SET = markSet(AT_START);
+const IN_TEXT_SET = markSet(IN_TEXT);
+const AFTER_TURN_SET = markSet(AFTER_TURN);
+const HEADER_SET = markSet(END_OF_HEADER);
+const NO_MARKS = markSet([]);
+/** Ends of a thought that the template began. */
+export const TEMPLATE_SET = markSet(ENDS_OF_THOUGHT);
+/** Ends of a harmony message. */
+export const MESSAGE_SET = markSet(
+  ENDS_OF_MESSAGE.map((literal) => ({
+    kind: /start|channel/.test(literal) ? 'header' : 'end_of_turn',
+    literal,
+  })),
+);
+
+/** The set of marks that end a thought or calls, made once each. */
+const endSets = new Map<string, MarkSet>();
+
+/** The marks that end what `mark` begins. */
+export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
+  const known = endSets.get(mark.literal);
+  if (known !== undefined) return known;
+  const kind = mark.kind === 'thought' ? 'end_of_thought' : 'end_of_calls';
+  const made = markSet(mark.until.map((literal) => ({ kind, literal })));
+  endSets.set(mark.literal, made);
+  return made;
+}
+
+/** The marks that count in a place. */
+export function marksIn(place: Place): MarkSet {
+  switch (place.at) {
+    case 'start':
+      return AT_START_SET;
+    case 'text':
+      return IN_TEXT_SET;
+    case 'thought':
+    case 'calls':
+      return place.set;
+    case 'after_turn':
+    case 'after_fence':
+      return AFTER_TURN_SET;
+    case 'header':
+      return HEADER_SET;
+    default:
+      return NO_MARKS;
+  }
+}

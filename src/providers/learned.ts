@@ -1,0 +1,35 @@
+/** What a server has taught about its models: parts of a request that it refused are left out from then on. */
+import { Recent } from '../lib/recent.ts';
+import type { RefusedFeature } from './refusals.ts';
+
+/** Models of one server that are remembered; one more forgets the oldest. */
+export const MAX_LEARNED_MODELS = 256;
+/** How long it is remembered, in milliseconds: a server may come back with other settings. */
+export const LEARNED_TTL_MS = 60 * 60_000;
+
+/** What is known of one model beside what its server tells. */
+export interface ModelHabits {
+  /** Parts of a request that it refuses. */
+  readonly refused: Set<RefusedFeature>;
+  /** Its answers begin in the middle of a thought: the opening tag is part of its template, not of the answer. */
+  startsInThought: boolean;
+}
+
+export interface LearnedModels {
+  /** The habits of a model, to be read and changed. Never throws. */
+  of(model: string): ModelHabits;
+}
+
+/** Makes the memory of one server; `monotonicNow` gives milliseconds. */
+export function createLearnedModels(monotonicNow: () => number = () => performance.now()): LearnedModels {
+  const models = new Recent<ModelHabits>(LEARNED_TTL_MS, MAX_LEARNED_MODELS, monotonicNow);
+  return {
+    of(model) {
+      const known = models.get(model);
+      if (known !== undefined) return known;
+      const habits = { refused: new Set<RefusedFeature>(), startsInThought: false };
+      models.set(model, habits);
+      return habits;
+    },
+  };
+}

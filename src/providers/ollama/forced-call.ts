@@ -1,0 +1,125 @@
+/**
+ * A tool call that must be made. Ollama leaves the choice of tools to the model, but holds an answer to a JSON Schema
+ * (`format`): so the answer is asked for in the form of the call, and becomes one.
+ */
+import type { AnswerFormat, ChatChunk, ChatRequest, ToolCall, ToolSchema } from '../../contracts/provider.ts';
+import { ProviderError } from '../../contracts/errors.ts';
+import { createCallMaker, offeredTools } from '../tool-calls.ts';
+import type { MakeToolCall } from '../tool-calls.ts';
+
+/** The request to send instead, and the reader that turns its answer into the call. */
+export interface ForcedCall {
+  request: ChatRequest;
+  read(answer: AsyncIterable<ChatChunk>): AsyncGenerator<ChatChunk>;
+}
+
+/** Undefined when the request lets the model choose. */
+export function forceToolCall(request: ChatRequest): ForcedCall | undefined {
+  const { toolChoice, tools = [], ...rest } = request;
+  if (toolChoice === undefined) return undefined;
+  const wanted = toolChoice === 'required' ? tools : tools.filter(({ name }) => name === toolChoice.name);
+  const [first, ...others] = wanted;
+  if (first === undefined) {
+    throw new ProviderError('bad_request', 'A tool call is required, and no tool of that name is offered.');
+  }
+  const only = others.length === 0 ? first : undefined;
+  const format = only === undefined ? anyCall(wanted) : argumentsOf(only);
+  const note = only === undefined ? describeAll(wanted) : describeOne(only);
+  return {
+    request: { ...rest, format, messages: [...request.messages, { role: 'system', content: note }] },
+    read: (answer) => readCall(answer, only?.name, createCallMaker(offeredTools(wanted))),
+  };
+}
+
+function argumentsOf({ name, parameters }: ToolSchema): AnswerFormat {
+  return { type: 'json_schema', name, schema: parameters };
+}
+
+/** One object: which tool, and its arguments. */
+function anyCall(tools: readonly ToolSchema[]): AnswerFormat {
+  const anyOf = tools.map(({ name, parameters }, index) => ({
+    type: 'object',
+    properties: {
+      name: { const: name },
+      arguments: moveReferences(parameters, `#/anyOf/${index}/properties/arguments`),
+    },
+    required: ['name', 'arguments'],
+    additionalProperties: false,
+  }));
+  return { type: 'json_schema', name: 'tool_call', schema: { anyOf } };
+}
+
+/** References count from the root of the schema, which is another one now. */
+function moveReferences(schema: unknown, root: string): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => moveReferences(item, root));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const moved = Object.entries(schema).map(([key, value]: [string, unknown]) => {
+    if (key !== '$ref' || typeof value !== 'string' || !value.startsWith('#')) {
+      return [key, moveReferences(value, root)];
+    }
+    return [key, root + value.slice(1)];
+  });
+  return Object.fromEntries(moved);
+}
+
+function describeOne({ name, description, parameters }: ToolSchema): string {
+  return (
+    `Call the tool "${name}" now. ${description}\n` +
+    `Answer with its arguments only, a JSON object of this JSON Schema: ${JSON.stringify(parameters)}`
+  );
+}
+
+function describeAll(tools: readonly ToolSchema[]): string {
+  const lines = tools.map(
+    ({ name, description, parameters }) =>
+      `- ${name}: ${description} Arguments: ${JSON.stringify(parameters)}`,
+  );
+  return [
+    'Call one of these tools now. Answer with a JSON object only: {"name": <the tool>, "arguments": {…}}.',
+    ...lines,
+  ].join('\n');
+}
+
+/** Passes thinking on, and gives the text as one tool call. `tool` is undefined when the text names it. */
+async function* readCall(
+  answer: AsyncIterable<ChatChunk>,
+  tool: string | undefined,
+  makeCall: MakeToolCall,
+): AsyncGenerator<ChatChunk> {
+  let text = '';
+  for await (const chunk of answer) {
+    if (chunk.type === 'text') text += chunk.delta;
+    else if (chunk.type !== 'done') yield chunk;
+    else {
+      yield { type: 'tool_call', call: toCall(text, tool, makeCall) };
+      yield { ...chunk, finishReason: chunk.finishReason === 'length' ? 'length' : 'tool_calls' };
+    }
+  }
+}
+
+function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall): ToolCall {
+  const value = objectIn(text);
+  const args = tool === undefined ? (isObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
+  const name = tool ?? value?.['name'];
+  if (typeof name !== 'string') {
+    throw new ProviderError('bad_response', 'The model did not call a tool, though it had to.', {
+      retryable: true,
+    });
+  }
+  const call = makeCall({ name, args });
+  return args === undefined ? { ...call, malformed: text } : call;
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // Cut off by the limit of tokens: the caller gets the text as it came.
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

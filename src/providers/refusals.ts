@@ -1,0 +1,161 @@
+/** What the refusals of model servers have in common: how they are worded, when to come back, what the model cannot do. */
+import { inWords, ProviderError } from '../contracts/errors.ts';
+import type { ProviderErrorCode } from '../contracts/errors.ts';
+import { clip } from './errors.ts';
+import type { Where } from './errors.ts';
+import { fieldsOf, listOf, textOf, wordOf } from './read-fields.ts';
+
+/** An answer that is not 200. */
+export interface Refusal {
+  status: number;
+  /** The body, clipped. */
+  text: string;
+  /** Milliseconds after which the server wants to be asked again, where it says so. */
+  retryAfterMs?: number | undefined;
+}
+
+/** A part of a request that some models or servers refuse, and that can be left out or written in another way. */
+export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
+
+/** A model or its server refused a part of the request; without that part the call may succeed. */
+export class FeatureError extends ProviderError {
+  readonly feature: RefusedFeature;
+
+  constructor(feature: RefusedFeature, message: string) {
+    super('bad_request', message);
+    this.feature = feature;
+  }
+}
+
+/** Prompts that do not fit, in the words of the servers: each word group of a bounded length, so that matching is linear. */
+const OVERFLOWS: readonly RegExp[] = [
+  // llama-server, Ollama
+  /exceed_context_size|exceeds the available context|longer than the context length/i,
+  // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
+  /context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (model's )?context (window|length)/i,
+  // LM Studio
+  /greater than the context length|context (length )?of only|reached context length|context (the )?overflows/i,
+  // Anthropic, Bedrock
+  /prompt is too long|input is too long|input length and .{0,20}max_tokens.{0,20} exceed/i,
+  // Gemini
+  /input token count.{0,40}exceeds the maximum/i,
+  // xAI, Groq, text-generation-inference, Kimi, MiniMax
+  /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
+];
+
+const QUOTA =
+  /insufficient_(quota|balance|credits|funds)|insufficient (balance|credits|funds)|billing_(hard_limit|not_active)|credit balance is too low/i;
+
+/** llama-server says so with a 500. */
+const NO_PICTURES =
+  /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
+
+const FEATURES: readonly { feature: RefusedFeature; words: RegExp }[] = [
+  { feature: 'max_tokens', words: /use .{0,3}max_completion_tokens/i },
+  {
+    feature: 'tools',
+    words:
+      /(does not|doesn't|not) support (the )?(tools?|function)\b|(tools?|tool use|tool calling|function calling) (is|are) not (supported|available|enabled)|support(s)? tool use|--enable-auto-tool-choice|tool-call-parser|--jinja/i,
+  },
+  {
+    feature: 'thinking',
+    words:
+      /(does not|doesn't|not) support (thinking|reasoning)|(thinking|reasoning) (is|are) not supported|chat_template_kwargs/i,
+  },
+  {
+    feature: 'temperature',
+    words:
+      /temperature.{0,5} (does not support|is not supported|is deprecated)|unsupported (value|parameter).{0,5}temperature/i,
+  },
+];
+
+/** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
+export function overflowIn({ model }: Where, said: string): ProviderError | undefined {
+  if (!OVERFLOWS.some((words) => words.test(said))) return undefined;
+  return new ProviderError(
+    'context_overflow',
+    `The prompt does not fit the window of "${model}": ${clip(said)}`,
+  );
+}
+
+/**
+ * The error for a refusal that means the same from every server: too long, a quota, a pause, a feature the model lacks, a
+ * server in trouble. `said` is its text, as `saidIn` reads it. Undefined for any other.
+ */
+export function commonRefusal(
+  where: Where,
+  refusal: Refusal,
+  said: string | undefined,
+): ProviderError | undefined {
+  const { status, text } = refusal;
+  const words = said ?? text;
+  if (status === 402 || QUOTA.test(words)) return failed(where, 'quota_exceeded', refusal, words);
+  if (status === 429) return failed(where, 'rate_limited', refusal, words);
+  const overflow = overflowIn(where, words);
+  if (overflow !== undefined) return overflow;
+  if (said !== undefined && NO_PICTURES.test(said))
+    return new FeatureError('pictures', `${where.host} refused the call (${status}): ${clip(words)}`);
+  if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
+    return failed(where, 'unavailable', refusal, words);
+  const refused = said !== undefined && FEATURES.find((each) => each.words.test(said));
+  if (refused)
+    return new FeatureError(refused.feature, `${where.host} refused the call (${status}): ${clip(words)}`);
+  return undefined;
+}
+
+function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: string): ProviderError {
+  const { status, retryAfterMs } = refusal;
+  const later = retryAfterMs === undefined ? '' : ` It asks to come back in ${inWords(retryAfterMs)}.`;
+  const retryable = code !== 'quota_exceeded';
+  return new ProviderError(
+    code,
+    `The model server at ${where.host} (${where.setting}) answered ${status}: ${clip(words)}${later}`,
+    { retryable, ...(retryable && retryAfterMs !== undefined && { retryAfterMs }) },
+  );
+}
+
+/**
+ * The words of an error body, with type and code where it has them; undefined when the body is no error. Servers write
+ * `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of these
+ * in an array (Gemini).
+ */
+export function saidIn(body: string): string | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    // A proxy's page, or another kind of server. The caller says so.
+    return undefined;
+  }
+  return wordsOfError(json);
+}
+
+/** The words of an error that was read as JSON; undefined when it is none. */
+function wordsOfError(json: unknown): string | undefined {
+  const body = fieldsOf(listOf(json)[0]);
+  if (body === undefined) return undefined;
+  const error = body['error'] ?? body['detail'] ?? body['errors'];
+  if (typeof error === 'string' && error !== '') return error;
+  const inner = fieldsOf(listOf(error)[0]) ?? body;
+  const message = textOf(inner['message'] ?? inner['msg'] ?? body['message']);
+  const kinds = [inner['type'], inner['code'], inner['status']].filter((kind) => typeof kind === 'string');
+  const kind = kinds.map(wordOf).join(', ');
+  if (message !== '') return kind === '' ? message : `${message} (${kind})`;
+  // An object without words of its own still says that this is an error.
+  return error === undefined || error === null ? undefined : JSON.stringify(error);
+}
+
+/** `Retry-After` (RFC 9110 §10.2.3: seconds or a date) or OpenAI's `retry-after-ms`, in milliseconds from `epochNow`. */
+export function readRetryAfter(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  epochNow: number,
+): number | undefined {
+  const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
+  if (Number.isFinite(ms) && ms >= 0) return ms;
+  const given = String(headers['retry-after'] ?? '').trim();
+  if (given === '') return undefined;
+  const seconds = Number(given);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
+  const at = Date.parse(given);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - epochNow);
+}

@@ -1,0 +1,25 @@
+/** The options of a call that every kind of server takes by the same names. */
+import type { ChatRequest } from '../contracts/provider.ts';
+
+/** How tokens are chosen, and which texts end the answer. */
+export interface WireSampling {
+  temperature?: number;
+  top_p?: number;
+  seed?: number;
+  stop?: string[];
+  presence_penalty?: number;
+  frequency_penalty?: number;
+}
+
+/** Only what was asked for: many servers refuse fields they do not know. */
+export function samplingOf(request: ChatRequest): WireSampling {
+  const { temperature, topP, seed, stop, presencePenalty, frequencyPenalty } = request;
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(seed !== undefined && { seed }),
+    ...(stop !== undefined && { stop }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+  };
+}

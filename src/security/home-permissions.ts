@@ -1,0 +1,84 @@
+/** Whether other users of the machine can change what the gateway reads from its home. */
+import { readdirSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import path from 'node:path';
+
+const WRITABLE_BY_OTHERS = 0o022;
+const ENTERED_BY_OTHERS = 0o011;
+const READABLE_BY_OTHERS = 0o044;
+
+/** Files that hold secrets. */
+const SECRET_FILES = ['config.json', 'token'];
+/** Folders whose content is checked by whoever works in them. */
+const UNSEARCHED = ['pg', 'workspace/sessions'];
+/** How deep the home is looked through, and at how many files and folders at most. */
+const MAX_DEPTH = 4;
+const MAX_ENTRIES = 5_000;
+
+/** What is wrong with the permissions of a home, each as one line that names the command which corrects it. */
+export interface HomePermissions {
+  /** Others can change the gateway's instructions or read its secrets: it must not start. */
+  errors: string[];
+  /** Nothing others can use today, because the home keeps them out. */
+  warnings: string[];
+}
+
+/**
+ * Checks the modes of `home` and what lies in it; one that does not exist yet is fine. Inside a home that lets nobody else
+ * in, modes do not matter. On Windows, which has no modes, nothing is checked. Never throws.
+ */
+export function homePermissions(home: string, platform = process.platform): HomePermissions {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  const stats = platform === 'win32' ? undefined : statsOf(home);
+  if (stats === undefined) return { errors, warnings };
+  if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
+    errors.push(`GATEWAY_HOME ${home} can be changed by other users of this machine; run: chmod 700 ${home}`);
+  }
+  const isOpen = (stats.mode & ENTERED_BY_OTHERS) !== 0;
+  for (const file of SECRET_FILES.map((name) => path.join(home, name))) {
+    if (((statsOf(file)?.mode ?? 0) & READABLE_BY_OTHERS) === 0) continue;
+    (isOpen ? errors : warnings).push(
+      `${file} can be read by other users of this machine; run: chmod 600 ${file}`,
+    );
+  }
+  if (isOpen) errors.push(...changeable(home));
+  return { errors, warnings };
+}
+
+function changeable(home: string): string[] {
+  const found: string[] = [];
+  const folders = [{ folder: home, depth: 1 }];
+  let left = MAX_ENTRIES;
+  for (let next = folders.pop(); next !== undefined && left > 0; next = folders.pop()) {
+    for (const name of namesIn(next.folder).slice(0, left)) {
+      left -= 1;
+      const place = path.join(next.folder, name);
+      const stats = statsOf(place);
+      if (stats === undefined || stats.isSocket()) continue;
+      if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
+        found.push(`${place} can be changed by other users of this machine; run: chmod go-w ${place}`);
+      const isSearched = stats.isDirectory() && !UNSEARCHED.includes(path.relative(home, place));
+      if (isSearched && next.depth < MAX_DEPTH) folders.push({ folder: place, depth: next.depth + 1 });
+    }
+  }
+  return found;
+}
+
+/** What a path leads to; undefined when that is nothing, or nothing this user may look at. */
+function statsOf(place: string): Stats | undefined {
+  try {
+    return statSync(place, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whoever needs an unreadable folder says that it is. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,65 @@
+/** The gateway's own connections, to its database and to NATS: what others on the way could do, and their secrets. */
+import { hostsOf, isLoopback } from '../lib/connection-url.ts';
+
+/** The environment variables that name them. */
+export interface Links {
+  DATABASE_URL?: string | undefined;
+  NATS_URL?: string | undefined;
+}
+
+/** One line for each connection that leaves this machine unprotected, with what to write instead. Never throws, repeats no secret. */
+export function linkWarnings({ DATABASE_URL: database, NATS_URL: nats }: Links): string[] {
+  const warnings: string[] = [];
+  if (database !== undefined && leaves(database) && sslModeOf(database) !== 'verify-full') {
+    warnings.push(
+      'DATABASE_URL leads to another machine without verified TLS: whoever sits between can read and change everything. ' +
+        'Add ?sslmode=verify-full (and &sslrootcert=/path/ca.pem for a certificate authority of your own), unless the network between is private.',
+    );
+  }
+  for (const url of natsUrls(nats).filter(leaves)) {
+    const [host = ''] = hostsOf(url);
+    if (!url.startsWith('tls://')) {
+      warnings.push(
+        `NATS_URL leads to ${host} without TLS: its login can be read on the way. Write tls:// in place of nats://, unless the network between is private.`,
+      );
+    }
+    if (!/^[^/]*:\/\/[^/?#]*@/.test(url)) {
+      warnings.push(
+        `NATS_URL has no login for ${host}: anyone who reaches that server can hold live events back, though not read or change them.`,
+      );
+    }
+  }
+  return warnings;
+}
+
+/** The logins in `NATS_URL`, as they are written there and decoded. */
+export function natsSecrets(nats: string | undefined): string[] {
+  return natsUrls(nats).flatMap((url) => {
+    const { username = '', password = '' } = URL.parse(url) ?? {};
+    // Without a password the name is a token.
+    const secret = password === '' ? username : password;
+    return secret === '' ? [] : [...new Set([secret, decoded(secret)])];
+  });
+}
+
+const natsUrls = (nats: string | undefined): string[] =>
+  (nats ?? '')
+    .split(',')
+    .map((url) => url.trim())
+    .filter((url) => url !== '');
+
+const leaves = (url: string): boolean => hostsOf(url).some((host) => !isLoopback(host));
+
+function sslModeOf(url: string): string | null {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
+  const isSystem = query.get('sslrootcert') === 'system';
+  return query.get('sslmode') ?? query.get('ssl') ?? (isSystem ? 'verify-full' : null);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,78 @@
+/** Requests to services that the operator has named, wherever these are: the `fetch` of clients that speak a protocol over HTTP. */
+import { pipeline, Readable, Transform } from 'node:stream';
+import type { TransformCallback } from 'node:stream';
+import { Agent, request as send } from 'undici';
+import { GatewayError } from '../contracts/errors.ts';
+import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Most bytes of an answer's headers. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Most bytes of an answer, and of one event of a stream, which may be endless as a whole. */
+export const MAX_SERVICE_BYTES = 10 * 1024 * 1024;
+const NO_BODY = new Set([101, 103, 204, 205, 304]);
+/** What ends an event of a stream, and how many bytes of it may lie in the chunk before. */
+const EVENT_ENDS = ['\n\n', '\r\n\r\n'];
+const MAX_END_BYTES = 3;
+
+/** Makes a `fetch` with connections of its own. Redirects are given back and not followed; silence is no error. */
+export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  return {
+    async request(url, init = {}) {
+      const { statusCode, headers, body } = await send(url, {
+        dispatcher: agent,
+        method: methodOf(init),
+        // Bounds count what comes in: a packed answer could be any size.
+        headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
+        body: typeof init.body === 'string' ? init.body : null,
+        signal: init.signal ?? null,
+      });
+      const given = new Headers();
+      for (const [name, value] of Object.entries(headers)) {
+        for (const one of [value ?? []].flat()) given.append(name, one);
+      }
+      if (NO_BODY.has(statusCode)) {
+        body.on('error', () => undefined).destroy();
+        return new Response(null, { status: statusCode, headers: given });
+      }
+      const isStream = /^text\/event-stream\b/i.test(given.get('content-type') ?? '');
+      const bound = boundTo(maxBytes, isStream);
+      // Either end takes the other one with it; the reader is told why by its own stream.
+      pipeline(body, bound, () => undefined);
+      return new Response(Readable.toWeb(bound) as ReadableStream, { status: statusCode, headers: given });
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function methodOf({ method = 'GET' }: RequestInit): 'GET' | 'POST' | 'DELETE' {
+  const upper = method.toUpperCase();
+  if (upper === 'GET' || upper === 'POST' || upper === 'DELETE') return upper;
+  throw new GatewayError('bad_request', `Services are not asked with ${upper.slice(0, 20)}.`);
+}
+
+/** Passes bytes on, and fails at more than `max` of them: in all, or in one event. */
+function boundTo(max: number, byEvent: boolean): Transform {
+  let bytes = 0;
+  let tail = Buffer.alloc(0);
+  return new Transform({
+    transform(chunk: Buffer, _encoding: string, done: TransformCallback) {
+      bytes += chunk.length;
+      if (byEvent) {
+        const seen = Buffer.concat([tail, chunk]);
+        const end = Math.max(...EVENT_ENDS.map((mark) => seen.lastIndexOf(mark)));
+        if (end !== -1) bytes = seen.length - end;
+        tail = seen.subarray(-MAX_END_BYTES);
+      }
+      if (bytes <= max) done(null, chunk);
+      else done(new GatewayError('too_large', `The service sent more than ${max} bytes at once.`));
+    },
+  });
+}

@@ -1,0 +1,108 @@
+/** Finds tokens by their digest: cached for a moment, and one query at a time however many are asked for. */
+import type { Caller, TokenStore } from '../contracts/access.ts';
+import { Recent } from '../lib/recent.ts';
+import { hashSecret } from './secrets.ts';
+
+/** How long an answer is cached: a revoked token stops working, and a new one starts, within this time. */
+export const TOKEN_CACHE_MS = 400;
+const MAX_CACHED_TOKENS = 10_000;
+/** Digests of one query. */
+export const MAX_LOOKED_UP = 500;
+/** The use of a token is written at most this often. */
+export const USE_NOTED_EVERY_MS = 5 * 60_000;
+/** Longest `Authorization` value that is read, in UTF-16 units. */
+const MAX_HEADER = 512;
+
+export interface TokenLookup {
+  /** The caller behind an `Authorization` value; only `Bearer <token>` counts. Throws only `StoreError`. */
+  authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
+  /** The callers behind these values as they are now, past the cache; what is not valid is missing. Throws only `StoreError`. */
+  recheck: (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
+}
+
+/**
+ * Makes the look-up; `now` is a steady clock in milliseconds. While one query runs, what is asked meanwhile is collected
+ * for the next: a flood of wrong tokens costs few queries, and the right one in the middle of it is found like any other.
+ */
+export function createTokenLookup(
+  store: Pick<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
+  now: () => number,
+): TokenLookup {
+  const known = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, now);
+  const noted = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, now);
+  const find = collected((hashes) => findCallers(store, hashes));
+
+  return {
+    async authenticate(authorization) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return undefined;
+      const hash = hashSecret(token);
+      const before = known.get(hash);
+      if (before !== undefined) return before === 'unknown' ? undefined : before;
+      const caller = await find(hash);
+      known.set(hash, caller ?? 'unknown');
+      if (caller !== undefined && noted.get(hash) === undefined) {
+        noted.set(hash, true);
+        await store.noteTokenUse(caller.tokenId, USE_NOTED_EVERY_MS);
+      }
+      return caller;
+    },
+    async recheck(authorizations) {
+      const hashes = new Map(
+        authorizations.flatMap((authorization) => {
+          const token = bearerToken(authorization);
+          return token === undefined ? [] : [[authorization, hashSecret(token)] as const];
+        }),
+      );
+      const callers = await findCallers(store, [...hashes.values()]);
+      return new Map(
+        [...hashes].flatMap(([authorization, hash]) => {
+          const caller = callers.get(hash);
+          return caller === undefined ? [] : [[authorization, caller] as const];
+        }),
+      );
+    },
+  };
+}
+
+async function findCallers(
+  store: Pick<TokenStore, 'tokensByHash'>,
+  hashes: readonly string[],
+): Promise<Map<string, Caller>> {
+  const rows = await store.tokensByHash(hashes);
+  return new Map(rows.map(({ hash, tokenId, scopes }) => [hash, { tokenId, scopes }]));
+}
+
+/** One query at a time; what is asked while it runs goes into the next one. */
+function collected(
+  query: (hashes: readonly string[]) => Promise<Map<string, Caller>>,
+): (hash: string) => Promise<Caller | undefined> {
+  let running = false;
+  const asked = new Map<string, PromiseWithResolvers<Caller | undefined>>();
+  const next = async (): Promise<void> => {
+    running = true;
+    while (asked.size > 0) {
+      const batch = [...asked].slice(0, MAX_LOOKED_UP);
+      for (const [hash] of batch) asked.delete(hash);
+      try {
+        const found = await query(batch.map(([hash]) => hash));
+        for (const [hash, answer] of batch) answer.resolve(found.get(hash));
+      } catch (error) {
+        for (const [, answer] of batch) answer.reject(error);
+      }
+    }
+    running = false;
+  };
+  return async (hash) => {
+    const answer = asked.get(hash) ?? Promise.withResolvers<Caller | undefined>();
+    asked.set(hash, answer);
+    if (!running) void next();
+    return await answer.promise;
+  };
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.length > MAX_HEADER) return undefined;
+  // The scheme is case-insensitive (RFC 9110, 11.1).
+  return /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization)?.[1];
+}

@@ -1,0 +1,140 @@
+/** `parley config`: checks `config.json`, shows a setting, and changes one without touching the comments around it. */
+import { existsSync, readFileSync } from 'node:fs';
+import { applyEdits, modify } from 'jsonc-parser';
+import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { FieldPath } from '../contracts/settings.ts';
+import { readJson } from './read-json.ts';
+import { writeWhole } from './write-file.ts';
+
+const USAGE =
+  'Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: npx parley --help';
+
+/** What a check of a content of the file finds. */
+export interface FileCheck {
+  /** `text` without the place tells which error it is; `line` is for people. */
+  problems: readonly { text: string; line: string }[];
+  /** The fields with their defaults; undefined where the content has no meaning. */
+  values: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The file, and how its content is checked. */
+export interface ConfigFile {
+  file: string;
+  check: (text: string) => FileCheck;
+  /** Of the fields that differ between two contents, those that count only after a restart. */
+  needsRestart: (before: string, after: string) => readonly string[];
+}
+
+/** Reads the arguments behind `config`. Throws `GatewayError('usage')`. */
+export function configCommand(args: readonly string[]): (file: ConfigFile) => string {
+  const [action, field, value, ...more] = args;
+  if (more.length > 0) throw new GatewayError('usage', USAGE);
+  if (action === 'validate' && field === undefined) return validate;
+  if (action === 'get' && value === undefined) return (config) => get(config, field);
+  if (action === 'set' && field !== undefined && value !== undefined)
+    return (config) => set(config, field, valuesOf(value));
+  if (action === 'unset' && field !== undefined && value === undefined)
+    return (config) => set(config, field, [undefined]);
+  throw new GatewayError('usage', USAGE);
+}
+
+function validate({ file, check }: ConfigFile): string {
+  const { problems } = check(textOf(file));
+  if (problems.length > 0) throw refusal('The configuration cannot be used:', problems);
+  return existsSync(file) ? `${file} is valid.` : `There is no ${file}: every setting has its default.`;
+}
+
+/** Texts are printed as they are, everything else as JSON. */
+function get({ file, check }: ConfigFile, field: string | undefined): string {
+  const { problems, values } = check(textOf(file));
+  if (values === undefined) throw refusal('The configuration cannot be used:', problems);
+  let value: unknown = values;
+  for (const key of field === undefined ? [] : pathOf(field)) value = childOf(value, key);
+  if (value === undefined)
+    throw new GatewayError(
+      'usage',
+      `${field} is not set, or there is no such field; "npx parley config get" shows all.`,
+    );
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+}
+
+/** Writes the first of the values that the check accepts. Errors that were there before do not count. */
+function set({ file, check, needsRestart }: ConfigFile, field: string, values: readonly unknown[]): string {
+  const before = textOf(file);
+  const { errors } = readJson(before);
+  if (errors.length > 0) {
+    const broken = errors.map(({ place, message }) => ({ line: `${file}${place}: ${message}` }));
+    throw refusal('Nothing was changed; correct the file first:', broken);
+  }
+  const known = new Set(check(before).problems.map(({ text }) => text));
+  let refused: FileCheck['problems'] = [];
+  for (const value of values) {
+    const after = edited(before, field, value);
+    const added = check(after).problems.filter(({ text }) => !known.has(text));
+    if (added.length === 0) {
+      if (after === before) return `${field} stays as it was.`;
+      writeWhole(file, after);
+      return told(field, value, needsRestart(before, after));
+    }
+    if (refused.length === 0) refused = added;
+  }
+  throw refusal('Nothing was changed:', refused);
+}
+
+function told(field: string, value: unknown, restart: readonly string[]): string {
+  const what = value === undefined ? `${field} has its default again.` : `${field} is set.`;
+  return restart.length === 0
+    ? `${what} A gateway that runs takes it over by itself.`
+    : `${what} It needs a restart of the gateway.`;
+}
+
+/** What a word on the command line may mean: JSON where it is some, else the text itself. */
+function valuesOf(word: string): unknown[] {
+  const { value, errors } = readJson(word);
+  return errors.length === 0 ? [value, word] : [word];
+}
+
+function edited(text: string, field: string, value: unknown): string {
+  const content = readJson(text).value;
+  const path: (string | number)[] = [];
+  let parent: unknown = content;
+  for (const key of pathOf(field)) {
+    path.push(Array.isArray(parent) && /^\d+$/.test(key) ? Number(key) : key);
+    parent = childOf(parent, key);
+  }
+  try {
+    const eol = text.includes('\r\n') ? '\r\n' : '\n';
+    const formattingOptions = { insertSpaces: true, tabSize: 2, eol };
+    const after = applyEdits(text, modify(text, path, value, { formattingOptions }));
+    return after.endsWith('\n') ? after : after + eol;
+  } catch (error) {
+    throw new GatewayError('usage', `${field} cannot be changed: ${toGatewayError(error).message}`);
+  }
+}
+
+/** `limits.messagesPerMinute`, or a JSON array of names where one of them has a dot. */
+function pathOf(field: string): string[] {
+  const { value, errors } = field.startsWith('[') ? readJson(field) : { value: field.split('.'), errors: [] };
+  const names = Array.isArray(value) && errors.length === 0 ? value.map(String) : [];
+  if (names.length === 0 || names.includes('')) throw new GatewayError('usage', USAGE);
+  return names;
+}
+
+function childOf(parent: unknown, key: FieldPath[number]): unknown {
+  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined;
+  return Object.getOwnPropertyDescriptor(parent, key)?.value;
+}
+
+/** The content of the file; without one, that of an empty one. Throws `ConfigError` when it cannot be read. */
+function textOf(file: string): string {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
+  } catch (error) {
+    const { message } = toGatewayError(error);
+    throw new ConfigError('bad_config', `${file} cannot be read: ${message}`, { cause: error });
+  }
+}
+
+function refusal(title: string, problems: readonly { line: string }[]): ConfigError {
+  return new ConfigError('bad_config', [title, ...problems.map(({ line }) => `  - ${line}`)].join('\n'));
+}

@@ -1,0 +1,9 @@
+/** Public API of the settings module: files that people write, read and changed, and the settings of the moment. */
+export { configCommand } from './config-command.ts';
+export type { ConfigFile } from './config-command.ts';
+export { differences } from './differences.ts';
+export { readJson } from './read-json.ts';
+export { writeSchemaFile } from './schema-file.ts';
+export { createLiveSettings } from './live-settings.ts';
+export type { LiveSettings } from './live-settings.ts';
+export { watchFolders } from './watch-folders.ts';

@@ -1,0 +1,118 @@
+/** Settings that are read again when their file changes: all of a change counts in one moment, or nothing of it. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError, toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import type {
+  ApplySettings,
+  FolderWatch,
+  Settings,
+  SettingsReport,
+  WatchFolders,
+} from '../contracts/settings.ts';
+
+/** Where settings come from. */
+export interface SettingsSource<Values> {
+  /** Absolute path of the file. */
+  file: string;
+  /** What a content of the file means: settings, or one line per error. */
+  read: (text: string) => { values: Values } | { errors: readonly string[] };
+  /** Of the next settings, what counts in a gateway that runs with `now`. */
+  join: (now: Values, next: Values) => Values;
+  /** The fields in which two settings differ. */
+  changed: (before: Values, after: Values) => readonly string[];
+  /** Of these fields, those that count after a restart only. */
+  waiting: (fields: readonly string[]) => readonly string[];
+}
+
+/** The settings with their life. */
+export interface LiveSettings<Values> extends Settings<Values> {
+  report(): SettingsReport;
+  /** Reads the file now and from now on whenever it changes. Resolves after the first time; never throws. */
+  start(): Promise<void>;
+  /** Ends reading; resolves when none is under way. Never throws; may be called twice. */
+  stop(): Promise<void>;
+}
+
+/** Makes them; `first` counts until the file says otherwise. */
+export function createLiveSettings<Values>(
+  first: Values,
+  source: SettingsSource<Values>,
+  { watch, log }: { watch: WatchFolders; log: Log },
+): LiveSettings<Values> {
+  const { file } = source;
+  const participants: Parameters<Settings<Values>['subscribe']>[0][] = [];
+  /** As it was read: `current` without what waits for a restart. */
+  let written = first;
+  let current = first;
+  let report: SettingsReport = { errors: [], needsRestart: [] };
+  /** Undefined before the first read; null without a file. */
+  let text: string | null | undefined;
+  let watcher: FolderWatch | undefined;
+
+  const refuse = (errors: readonly string[]): void => {
+    if (errors.join('\n') !== report.errors.join('\n'))
+      log.error({ file, errors }, 'settings_invalid: the last valid content of the file stays in use');
+    report = { ...report, errors };
+  };
+  const change = async (next: Values): Promise<void> => {
+    const fields = source.changed(written, next);
+    if (fields.length === 0) {
+      if (report.errors.length > 0) log.info({ file }, 'settings_valid_again');
+      report = { ...report, errors: [] };
+      return;
+    }
+    const joined = source.join(current, next);
+    const applies: ApplySettings[] = [];
+    for (const prepare of participants) applies.push(await prepare(joined));
+    current = joined;
+    written = next;
+    for (const apply of applies) apply();
+    report = { errors: [], needsRestart: source.waiting(source.changed(first, next)) };
+    log.info({ fields }, 'settings_changed');
+    if (source.waiting(fields).length > 0 && report.needsRestart.length > 0)
+      log.warn({ fields: report.needsRestart }, 'settings_need_restart: these fields count after a restart');
+  };
+  const look = async (): Promise<void> => {
+    try {
+      // Before the file is read, so that no change goes unseen; a replaced file ended the watch.
+      watcher?.folders([path.dirname(file)]);
+      const found = contentOf(file);
+      // What was refused is tried again: what it named may be there by now.
+      if (found === text && report.errors.length === 0) return;
+      if (found === null && text !== undefined) return refuse([`${file}: is gone`]);
+      text = found;
+      const read = source.read(found ?? '{}');
+      if ('errors' in read) refuse(read.errors);
+      else await change(read.values);
+    } catch (error) {
+      const { message } = toGatewayError(error);
+      refuse([error instanceof ConfigError ? message : `${file}: cannot be read: ${message}`]);
+    }
+  };
+  let last = Promise.resolve();
+  const lookSoon = (): Promise<void> => (last = last.then(look));
+  return {
+    current: () => current,
+    report: () => report,
+    subscribe: (prepare) => void participants.push(prepare),
+    start() {
+      watcher ??= watch(() => void lookSoon());
+      return lookSoon();
+    },
+    async stop() {
+      watcher?.close();
+      await last;
+    },
+  };
+}
+
+/** The content of a file; null without one. Throws other errors of the file system. */
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}

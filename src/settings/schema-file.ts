@@ -1,0 +1,30 @@
+/** JSON schemas beside the files that people write: editors complete and check with them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+
+/** The JSON schema of a file with these fields. Editors that know them take its comments and trailing commas, too. */
+function jsonSchemaOf(schema: z.ZodObject): string {
+  const { $schema, ...fields } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return `${JSON.stringify({ $schema, allowComments: true, allowTrailingCommas: true, ...fields }, undefined, 2)}\n`;
+}
+
+/** Writes the schema, if it is another than the one there. Never throws: without it only editors lack something. */
+export function writeSchemaFile(file: string, schema: z.ZodObject, log: Log): void {
+  try {
+    const text = jsonSchemaOf(schema);
+    if (contentOf(file) !== text) writeFileSync(file, text, { mode: 0o600 });
+  } catch (error) {
+    log.warn({ err: toGatewayError(error), file }, 'schema_file_not_written');
+  }
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // It is not there yet, or writing it will say why it cannot be used.
+    return undefined;
+  }
+}

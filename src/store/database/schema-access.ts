@@ -1,0 +1,113 @@
+/** The tables of access and usage: grants, pairings, tokens, and what was used. */
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, unique } from './drizzle.ts';
+import { createdAt, moment } from './columns.ts';
+import type { BotTalk } from '../../contracts/store/group-chats.ts';
+
+/** Rights of people to write in private (`dm`) and as an `owner`, and of groups to be answered. */
+export const grant = pgTable(
+  'grant',
+  {
+    channel: text('channel').notNull(),
+    kind: text('kind', { enum: ['dm', 'group', 'owner'] }).notNull(),
+    id: text('id').notNull(),
+    grantedAt: moment('granted_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.channel, t.kind, t.id] })],
+);
+
+/**
+ * A group: whether messages are kept that do not name the bot (null = as configured), and the turns that bots have caused
+ * there, of which at most `BOT_TURNS` are listed.
+ */
+export const groupChat = pgTable(
+  'group_chat',
+  {
+    channel: text('channel').notNull(),
+    chatId: text('chat_id').notNull(),
+    observe: boolean('observe'),
+    bots: jsonb('bots').$type<BotTalk>().notNull().default({ turns: [] }),
+  },
+  (t) => [primaryKey({ columns: [t.channel, t.chatId] })],
+);
+
+/**
+ * Messages of groups that named nobody. `after_seq` is the newest item of the session's lane when one came: the next turn
+ * reads it.
+ */
+export const observed = pgTable(
+  'observed',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    session: text('session').notNull(),
+    messageId: text('message_id').notNull(),
+    channel: text('channel').notNull(),
+    chatId: text('chat_id').notNull(),
+    afterSeq: integer('after_seq').notNull(),
+    senderName: text('sender_name').notNull(),
+    content: text('content').notNull(),
+  },
+  (t) => [
+    unique('observed_message').on(t.session, t.messageId),
+    index('observed_session').on(t.session, t.id),
+    index('observed_chat').on(t.channel, t.chatId),
+  ],
+);
+
+/** One code per stranger and hour, stored as SHA-256. A used code stays until it expires. */
+export const pairing = pgTable(
+  'pairing',
+  {
+    channel: text('channel').notNull(),
+    senderId: text('sender_id').notNull(),
+    senderName: text('sender_name'),
+    codeHash: text('code_hash').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    usedAt: moment('used_at'),
+  },
+  (t) => [primaryKey({ columns: [t.channel, t.senderId] }), unique('pairing_code').on(t.codeHash)],
+);
+
+/** HTTP tokens by their SHA-256. A revoked one of the environment or a file stays as a tombstone, so that a start cannot bring it back. */
+export const token = pgTable('token', {
+  id: text('id').primaryKey(),
+  hash: text('hash').notNull().unique('token_hash'),
+  name: text('name').notNull(),
+  scopes: jsonb('scopes').$type<('chat' | 'approve' | 'commands' | 'admin')[]>().notNull(),
+  origin: text('origin', { enum: ['env', 'file', 'cli'] })
+    .notNull()
+    .default('cli'),
+  createdAt: createdAt(),
+  expiresAt: moment('expires_at'),
+  revokedAt: moment('revoked_at'),
+  lastUsedAt: moment('last_used_at'),
+});
+
+/** Tokens and model time, by turn or by stateless call. */
+export const usage = pgTable(
+  'usage',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    turnId: text('turn_id'),
+    session: text('session'),
+    /** Who the turn answered, as a user id. */
+    userId: text('user_id'),
+    tokenId: text('token_id'),
+    /** What the calls were for. */
+    purpose: text('purpose', { enum: ['turn', 'plan', 'subagent', 'compression', 'stateless'] })
+      .notNull()
+      .default('turn'),
+    model: text('model').notNull(),
+    promptTokens: integer('prompt_tokens').notNull(),
+    completionTokens: integer('completion_tokens').notNull(),
+    modelMs: integer('model_ms').notNull(),
+    /** The tokens are estimates, at least some of them. */
+    estimated: boolean('estimated').notNull().default(false),
+    at: moment('at').notNull().defaultNow(),
+  },
+  (t) => [
+    index('usage_at').on(t.at),
+    index('usage_turn').on(t.turnId),
+    index('usage_session').on(t.session, t.at),
+    index('usage_user').on(t.userId, t.at),
+  ],
+);

@@ -1,0 +1,76 @@
+/** TLS to Postgres as the URL asks for it, with libpq's words; postgres.js alone checks no certificate for `require` and knows no `sslrootcert`. */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type postgres from 'postgres';
+import { StoreError } from '../../contracts/errors.ts';
+import { hostsOf } from '../../lib/connection-url.ts';
+
+/** From nothing to everything; as libpq, `allow`, `prefer` and `require` check no certificate. */
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
+
+/** Codes of Node that say the server's certificate is not the expected one. */
+const UNTRUSTED = /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_SSL_)/;
+
+/** What postgres.js is given. */
+export interface TlsOfUrl {
+  /** Without the parameters of TLS, which the driver would send to the server as settings. */
+  url: string;
+  /** Undefined: the URL says nothing of TLS. */
+  ssl?: postgres.Options<{}>['ssl'];
+}
+
+/**
+ * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. With `sslrootcert` alone or beside `require` the
+ * certificate is checked, but not its name, as libpq does. Throws `StoreError('bad_database_url')`.
+ */
+export function tlsOf(given: string): TlsOfUrl {
+  const at = given.indexOf('?');
+  if (at < 0) return { url: given };
+  const query = new URLSearchParams(given.slice(at + 1));
+  const rootCert = query.get('sslrootcert');
+  const mode = modeOf(query.get('sslmode') ?? query.get('ssl'), rootCert);
+  for (const name of ['sslmode', 'ssl', 'sslrootcert']) query.delete(name);
+  const url = query.size === 0 ? given.slice(0, at) : `${given.slice(0, at)}?${query.toString()}`;
+  if (mode === undefined) return { url };
+  if (mode === 'disable') return { url, ssl: false };
+  if (mode === 'allow' || mode === 'prefer' || mode === 'require') return { url, ssl: mode };
+  const ca = rootCert === null || rootCert === 'system' ? {} : { ca: readCertificates(rootCert) };
+  const checked = { rejectUnauthorized: true, ...ca };
+  if (mode === 'verify-ca') return { url, ssl: { ...checked, checkServerIdentity: () => undefined } };
+  const hosts = hostsOf(given);
+  const [host = ''] = hosts;
+  // The driver names the host only when it is no address; Node would then compare the certificate with "localhost".
+  return { url, ssl: hosts.length === 1 && isIP(host) > 0 ? { ...checked, host } : checked };
+}
+
+function modeOf(named: string | null, rootCert: string | null): SslMode | undefined {
+  if (named === null)
+    return rootCert === null ? undefined : rootCert === 'system' ? 'verify-full' : 'verify-ca';
+  const mode = SSL_MODES.find((known) => known === named);
+  if (mode === undefined && (named === 'true' || named === 'false'))
+    return named === 'true' ? 'require' : 'disable';
+  if (mode === undefined) {
+    throw new StoreError('bad_database_url', `DATABASE_URL: sslmode must be one of ${SSL_MODES.join(', ')}.`);
+  }
+  return mode === 'require' && rootCert !== null ? 'verify-ca' : mode;
+}
+
+function readCertificates(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new StoreError('bad_database_url', `DATABASE_URL: sslrootcert ${file} cannot be read.`, { cause });
+  }
+}
+
+/** What to do about a server whose certificate was refused; undefined for every other error. */
+export function untrusted(error: unknown): StoreError | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !UNTRUSTED.test(String(error.code)))
+    return undefined;
+  return new StoreError(
+    'database_untrusted',
+    `The database's TLS is not what DATABASE_URL asks for (${error.message}): check sslmode, sslrootcert and the name of the host.`,
+    { cause: error },
+  );
+}

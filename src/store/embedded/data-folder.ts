@@ -1,0 +1,35 @@
+/** The folder of the embedded database before it is opened: made anew only where there was none, never over what is there. */
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { StoreError } from '../../contracts/errors.ts';
+
+/** The file that every Postgres data folder has; without it a new database would be made in the folder. */
+const VERSION_FILE = 'PG_VERSION';
+
+export interface DataFolder {
+  path: string;
+  /** Called once the database has opened. Rejects when the home is not writable. */
+  opened(): Promise<void>;
+}
+
+/**
+ * Prepares `pg` in the home. A first start that was cut off begins again: nothing was acknowledged before it was opened.
+ * Throws `StoreError('embedded_failed')` for a folder that holds files but no database.
+ */
+export async function prepareDataFolder(home: string): Promise<DataFolder> {
+  const folder = path.join(home, 'pg');
+  const mark = path.join(home, 'pg.creating');
+  const names = await readdir(home);
+  if (names.includes(path.basename(mark))) await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const files = await readdir(folder);
+  if (files.length > 0 && !files.includes(VERSION_FILE)) {
+    throw new StoreError(
+      'embedded_failed',
+      `${folder} holds ${files.length} files but no ${VERSION_FILE}, so it is no complete database. Restore it from a backup; to begin with an empty database instead, move the folder away.`,
+    );
+  }
+  if (files.length > 0) return { path: folder, opened: () => Promise.resolve() };
+  await writeFile(mark, '', { mode: 0o600 });
+  return { path: folder, opened: () => rm(mark, { force: true }) };
+}

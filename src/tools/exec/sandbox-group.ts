@@ -1,0 +1,112 @@
+/**
+ * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), where the machine lets this process make
+ * one: there the kernel itself bounds the memory and the processes of the whole run. Elsewhere only the watcher does.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { sleep } from '../../lib/sleep.ts';
+import { MAX_PROCESSES } from './sandbox-command.ts';
+
+/** Where the kernel shows its control groups. */
+const HIERARCHY = '/sys/fs/cgroup';
+/** bwrap's own processes, outside and inside of the sandbox. */
+const OWN_PROCESSES = 4;
+/** A group is empty a moment after its last process has ended. */
+const REMOVE_TRIES = 20;
+const REMOVE_AFTER_MS = 25;
+
+/** The group of one run. */
+export interface RunGroup {
+  /**
+   * Takes a process in, with all that it starts from then on. Never throws: false when the kernel refuses, as it does where
+   * the folder above is not this user's to move processes in; then the watcher alone bounds the run.
+   */
+  add(pid: number): Promise<boolean>;
+  /** True when the kernel ended a program of the run because the memory was used up. Never throws. */
+  wasOutOfMemory(): Promise<boolean>;
+  /** Removes it after the run. Never throws: false when it stays, empty, until somebody removes it or the machine ends. */
+  close(): Promise<boolean>;
+}
+
+/**
+ * The folder in which groups of runs may be made: beside that of this process, because a group with processes has no groups
+ * below it. Undefined without cgroup v2. `own` is what /proc/self/cgroup says.
+ */
+export function groupsFolder(own = ownGroups(), hierarchy = HIERARCHY): string | undefined {
+  const [, group] = /^0::(\/.+)$/m.exec(own) ?? [];
+  return group === undefined ? undefined : path.join(hierarchy, path.dirname(group));
+}
+
+function ownGroups(): string {
+  try {
+    return readFileSync('/proc/self/cgroup', 'utf8');
+  } catch {
+    // Not Linux, or no control groups: there is none to be made.
+    return '';
+  }
+}
+
+/**
+ * Makes the group of a run in `folder`. Whether that is allowed shows when it is tried: undefined when the folder is not
+ * this user's to write, or the bounds cannot be set in it. Throws nothing else than unexpected errors of the file system.
+ */
+export async function openRunGroup(
+  folder: string | undefined,
+  memoryBytes: number,
+): Promise<RunGroup | undefined> {
+  if (folder === undefined) return undefined;
+  const place = path.join(folder, `parley-run-${randomUUID()}`);
+  const set = (file: string, value: string | number): Promise<void> =>
+    writeFile(path.join(place, file), String(value));
+  try {
+    await mkdir(place);
+  } catch (error) {
+    return unlessRefused(error);
+  }
+  try {
+    await set('memory.max', memoryBytes);
+    await set('memory.swap.max', 0);
+    await set('memory.oom.group', 1);
+    await set('pids.max', MAX_PROCESSES + OWN_PROCESSES);
+  } catch (error) {
+    await removeGroup(place);
+    return unlessRefused(error);
+  }
+  return {
+    add: (pid) =>
+      set('cgroup.procs', pid).then(
+        () => true,
+        () => false,
+      ),
+    async wasOutOfMemory() {
+      const events = await readFile(path.join(place, 'memory.events'), 'utf8').catch(() => '');
+      return /^oom_kill [1-9]/m.test(events);
+    },
+    close: () => removeGroup(place),
+  };
+}
+
+async function removeGroup(place: string): Promise<boolean> {
+  for (let tried = 0; tried < REMOVE_TRIES; tried += 1) {
+    try {
+      await rmdir(place);
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== 'EBUSY') return false;
+      await sleep(REMOVE_AFTER_MS);
+    }
+  }
+  return false;
+}
+
+/** No right to write, a read-only hierarchy, no such controller: then there are no groups here. */
+function unlessRefused(error: unknown): undefined {
+  if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'EBUSY', 'EOPNOTSUPP'].includes(codeOf(error))) return undefined;
+  throw error;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

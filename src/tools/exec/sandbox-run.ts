@@ -1,0 +1,128 @@
+/** One run of a program inside bubblewrap, from its start to its end. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { Writable } from 'node:stream';
+import { ToolError } from '../../contracts/errors.ts';
+import { limitedCommand, sandboxOptions } from './sandbox-command.ts';
+import { isFiltered, seccompProgram } from './sandbox-filter.ts';
+import { openRunGroup } from './sandbox-group.ts';
+import type { RunGroup } from './sandbox-group.ts';
+import { followSandbox, STATUS_FD } from './sandbox-kill.ts';
+import { keepOutput, MAX_PRINTED_BYTES } from './sandbox-output.ts';
+import { roomFor, tooMuchMemory, watchRun } from './sandbox-watch.ts';
+import type { RunLimits } from './sandbox-watch.ts';
+
+/** What to run. */
+export interface ShutInRequest {
+  /** Absolute path of the only folder the program sees and may change; it is /work inside. */
+  workspace: string;
+  argv: readonly string[];
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface SandboxRun {
+  /** Both streams as they came, head and tail; invalid UTF-8 is replaced. */
+  output: string;
+  /** How it ended: `exit 0`, or why it was ended. */
+  ending: string;
+  /** True when it ended by itself with status 0. */
+  ok: boolean;
+}
+
+/** What runs are shut in by. */
+export interface Shell {
+  /** The program bubblewrap. */
+  bwrap: string;
+  /** The folder in which the control groups of runs are made, where there are any. */
+  groups: string | undefined;
+}
+
+/** Where bwrap reads its options and the filter of system calls; both are closed before the program starts. */
+const OPTIONS_FD = 4;
+const FILTER_FD = 5;
+
+/**
+ * Runs it and waits for its end. Ending the first process of the sandbox ends every other, whatever they detached
+ * themselves from. Throws `ToolError('unavailable')` when the workspace cannot be read.
+ */
+export async function runShutIn(
+  { bwrap, groups }: Shell,
+  request: ShutInRequest,
+  limits: RunLimits,
+): Promise<SandboxRun> {
+  const room = await roomFor(request.workspace, limits).catch((cause: unknown) => {
+    throw new ToolError('unavailable', 'The workspace cannot be read: check GATEWAY_HOME.', { cause });
+  });
+  const group = await openRunGroup(groups, limits.memoryBytes);
+  const child = await start(bwrap, request, group);
+  const { kill, firstPid } = followSandbox(child);
+  const over = new AbortController();
+  const kept = keepOutput();
+  let ended: string | undefined;
+  const end = (why: string): void => {
+    ended ??= `ended: ${why}`;
+    kill();
+  };
+  const take = (chunk: Buffer): void => {
+    if (!kept.add(chunk)) end(`it printed more than ${MAX_PRINTED_BYTES} bytes`);
+  };
+  const stop = (): void => end('it was stopped');
+  const timer = setTimeout(() => end(`it ran longer than ${request.timeoutMs / 1_000} s`), request.timeoutMs);
+  request.signal.addEventListener('abort', stop, { once: true });
+  if (request.signal.aborted) stop();
+  child.stdout?.on('data', take);
+  child.stderr?.on('data', take);
+  child.once('error', (error) => (ended ??= `not started: ${error.message}`));
+  const watching = firstPid
+    .then((pid) => watchRun({ firstPid: pid, workspace: request.workspace, over: over.signal }, room, limits))
+    .then((why) => why !== undefined && !over.signal.aborted && end(why))
+    .catch((error: unknown) => end(`it cannot be watched: ${error instanceof Error ? error.message : ''}`));
+  const closed = Promise.withResolvers<string>();
+  child.once('close', (code, signal) =>
+    closed.resolve(code === null ? `ended by ${signal}` : `exit ${code}`),
+  );
+  const byItself = await closed.promise;
+  clearTimeout(timer);
+  request.signal.removeEventListener('abort', stop);
+  over.abort();
+  await watching;
+  if ((await group?.wasOutOfMemory()) === true) ended ??= `ended: ${tooMuchMemory(limits)}`;
+  await group?.close();
+  return { output: kept.text(), ending: ended ?? byItself, ok: ended === undefined && byItself === 'exit 0' };
+}
+
+/** The outer environment and command line say nothing: bwrap's own are readable inside, at /proc/1. */
+async function start(
+  bwrap: string,
+  { workspace, argv }: ShutInRequest,
+  group: RunGroup | undefined,
+): Promise<ChildProcess> {
+  if (!isFiltered(process.arch)) throw new ToolError('unavailable', 'No filter fits this processor.');
+  const descriptors = { '--json-status-fd': STATUS_FD, '--args': OPTIONS_FD, '--seccomp': FILTER_FD };
+  const options = Object.entries(descriptors).flatMap(([name, fd]) => [name, String(fd)]);
+  const child = spawn(bwrap, [...options, '--', ...limitedCommand(argv)], {
+    env: {},
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  // bwrap starts nothing before it has read its options: so all of the run is in the group.
+  if (child.pid !== undefined) await group?.add(child.pid);
+  give(
+    child,
+    OPTIONS_FD,
+    sandboxOptions(workspace)
+      .map((option) => `${option}\0`)
+      .join(''),
+  );
+  give(child, FILTER_FD, seccompProgram(process.arch));
+  return child;
+}
+
+function give(child: ChildProcess, fd: number, bytes: string | Buffer): void {
+  const stream: unknown = child.stdio[fd];
+  if (!(stream instanceof Writable)) return;
+  // A bwrap that ended before it read is told of by its exit.
+  stream.on('error', () => undefined);
+  stream.end(bytes);
+}

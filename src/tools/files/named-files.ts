@@ -1,0 +1,160 @@
+/** The files of a workspace that a call names, and those that these name in turn: what a person is shown and approves. */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../contracts/approvals.ts';
+import type { NamedFile } from '../../contracts/approvals.ts';
+import { ToolError } from '../../contracts/errors.ts';
+import { openInside, pathParts } from './workspace.ts';
+
+/** Folders named by one call below which its other names are looked for, too. */
+const MAX_NAMED_FOLDERS = 4;
+/** Paths that are looked for in the workspace because files may name them, for one call. */
+export const MAX_FOLLOWED_PATHS = 2_000;
+/** Bytes read at a time. */
+const READ_BYTES = 256 * 1024;
+
+/** Gives the words of a text that may name files. */
+type WordsIn = (text: string) => readonly string[];
+
+/** A file that was found, and its text, in which further names may be looked for; undefined for what is no text. */
+interface FoundFile {
+  file: NamedFile;
+  script: { text: string } | 'too long' | undefined;
+}
+
+/**
+ * See `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, however far. A text
+ * that cannot be followed, because it or what it names is too much, says so. Throws `ToolError`.
+ */
+export async function namedFiles(
+  workspace: string,
+  words: readonly string[],
+  wordsIn?: WordsIn,
+): Promise<NamedFile[]> {
+  const found = new Map<string, FoundFile>();
+  const tried = new Set<string>();
+  const folders: string[] = [];
+  let followed = 0;
+  const unique = [...new Set(words)];
+  const look = async (word: string, namedIn?: string): Promise<void> => {
+    const given = plainPath(word);
+    if (given === undefined || tried.has(given)) return;
+    if (namedIn !== undefined) {
+      if (followed >= MAX_FOLLOWED_PATHS) throw tooMany();
+      followed += 1;
+    }
+    tried.add(given);
+    const named = await readNamed(workspace, given, namedIn);
+    if (named === undefined) return;
+    if (named === 'folder') {
+      if (namedIn === undefined) folders.push(given);
+      return;
+    }
+    if (found.size >= MAX_NAMED_FILES) throw tooMany();
+    found.set(given, named);
+  };
+  for (const word of unique) await look(word);
+  // `cd sub && sh run.sh` names sub/run.sh.
+  const inside = folders.slice(0, MAX_NAMED_FOLDERS);
+  for (const folder of inside) {
+    for (const word of unique) await look(`${folder}/${word}`);
+  }
+  // A map is walked in the order of its growth: what a file names is followed, too.
+  for (const each of wordsIn === undefined ? [] : found.values()) {
+    await follow(each, wordsIn ?? (() => []), inside, look);
+  }
+  return [...found.values()].map(({ file }) => file).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Looks for the words of a file, in the workspace, in the folders of the call and beside the file itself. */
+async function follow(
+  { file, script }: FoundFile,
+  wordsIn: WordsIn,
+  folders: readonly string[],
+  look: (word: string, namedIn: string) => Promise<void>,
+): Promise<void> {
+  if (script === undefined) return;
+  const beside = file.path.includes('/') ? [file.path.slice(0, file.path.lastIndexOf('/'))] : [];
+  try {
+    if (script === 'too long') throw tooMany();
+    for (const word of new Set(wordsIn(script.text))) {
+      await look(word, file.path);
+      for (const folder of new Set([...folders, ...beside])) await look(`${folder}/${word}`, file.path);
+    }
+  } catch (error) {
+    if (!(error instanceof ToolError) || error.code !== 'too_many_files') throw error;
+    if (!('problem' in file)) file.mayNameMore = true;
+  }
+}
+
+function tooMany(): ToolError {
+  const text = `The call names more than ${MAX_NAMED_FILES} files of the workspace, more than a person can be asked about: make it smaller.`;
+  return new ToolError('too_many_files', text);
+}
+
+/** The path without empty parts; undefined for a word that is no path below the workspace, or the workspace itself. */
+function plainPath(word: string): string | undefined {
+  try {
+    return pathParts(word).join('/') || undefined;
+  } catch (error) {
+    if (error instanceof ToolError) return undefined;
+    throw error;
+  }
+}
+
+async function readNamed(
+  workspace: string,
+  given: string,
+  namedIn: string | undefined,
+): Promise<FoundFile | 'folder' | undefined> {
+  const place = { path: given, ...(namedIn !== undefined && { namedIn }) };
+  try {
+    await using file = await openInside(workspace, given);
+    if (file.stats.isDirectory()) return 'folder';
+    const { script, ...content } = await contentOf(file.handle);
+    return { file: { ...place, ...content }, script };
+  } catch (error) {
+    if (!(error instanceof ToolError) || error.code === 'unreadable') throw error;
+    if (error.code !== 'refused') return undefined;
+    return { file: { ...place, problem: error.message }, script: undefined };
+  }
+}
+
+/** What is known of a file's content. */
+interface Content {
+  bytes: number;
+  sha256: string;
+  /** The text where it is short enough to be shown. */
+  text?: string;
+}
+
+/** Size and digest of what is read, and the text where it is short; in pieces, so that no file blocks the gateway. */
+async function contentOf(handle: FileHandle): Promise<Content & Pick<FoundFile, 'script'>> {
+  const hash = createHash('sha256');
+  const piece = Buffer.alloc(READ_BYTES);
+  let bytes = 0;
+  let first = Buffer.alloc(0);
+  for (;;) {
+    const { bytesRead } = await handle.read(piece, 0, piece.length, bytes);
+    if (bytesRead === 0) break;
+    const read = piece.subarray(0, bytesRead);
+    if (bytes === 0) first = Buffer.from(read);
+    hash.update(read);
+    bytes += bytesRead;
+  }
+  const content = { bytes, sha256: hash.digest('hex') };
+  if (first.includes(0)) return { ...content, script: undefined };
+  if (bytes > MAX_SCRIPT_BYTES) return { ...content, script: 'too long' };
+  const text = utf8Text(first);
+  if (text === undefined) return { ...content, script: undefined };
+  return { ...content, ...(text.length <= MAX_SHOWN_FILE && { text }), script: { text } };
+}
+
+function utf8Text(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // Not UTF-8: its digest is shown.
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+/** Files that go out: a copy of each as it was when it was sent, and private copies of exactly those bytes for the platforms. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ToolError } from '../../contracts/errors.ts';
+import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
+import type { FileTypeOf } from '../../contracts/file-api.ts';
+import type { OutgoingFiles } from '../../contracts/media.ts';
+import type { SessionFiles } from '../../contracts/tool.ts';
+import { safeFileName } from '../../lib/file-name.ts';
+
+/** Folder of the copies in the session's folder. */
+const OUTBOX = 'outbox';
+
+/** Largest file that is sent, in bytes; most platforms take less. */
+export const MAX_SENT_BYTES = 50_000_000;
+
+/** Digits of its digest that the name of a copy begins with: the same content has one copy. */
+const DIGEST_CHARS = 16;
+
+/** Makes the `OutgoingFiles` over the folders of sessions. */
+export function createOutgoingFiles(
+  files: Pick<SessionFiles, 'read' | 'put'>,
+  fileTypeOf: FileTypeOf,
+): OutgoingFiles {
+  return {
+    async keep(folder, given) {
+      await using source = await files.read(folder, given);
+      const name = safeFileName(given);
+      const type = await fileTypeOf(await source.head(TYPE_HEAD_BYTES), name);
+      const { path: file, ...content } = await files.put(folder, {
+        chunks: source.chunks(),
+        maxBytes: MAX_SENT_BYTES,
+        pathOf: ({ sha256 }) => `${OUTBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
+      });
+      return { ...type, name, ...content, file };
+    },
+    async copy(folder, { file, sha256, name }) {
+      await using source = await files.read(folder, file);
+      const place = await mkdtemp(path.join(tmpdir(), 'parley-sending-'));
+      const remove = () => rm(place, { recursive: true, force: true });
+      try {
+        const copy = path.join(place, 'content');
+        if ((await writeTo(copy, source.chunks())) !== sha256)
+          throw new ToolError('changed', `${name} has changed since it was sent.`);
+        return { path: copy, [Symbol.asyncDispose]: remove };
+      } catch (error) {
+        await remove();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Writes a new file; gives the digest of its content. */
+async function writeTo(place: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  await using target = await open(place, 'wx', 0o600);
+  const hash = createHash('sha256');
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    await target.writeFile(chunk);
+  }
+  return hash.digest('hex');
+}

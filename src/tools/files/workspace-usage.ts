@@ -1,0 +1,80 @@
+/** How much a session's folder holds, also while a program changes it. */
+import { constants } from 'node:fs';
+import type { Dir } from 'node:fs';
+import { chmod, lstat, open, opendir } from 'node:fs/promises';
+import path from 'node:path';
+
+/** All files of a session's folder together, in bytes. */
+export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
+/** Files and folders of a session's folder. */
+export const MAX_WORKSPACE_ENTRIES = 10_000;
+
+export interface WorkspaceUsage {
+  /** On the disk, so that a sparse file counts what it costs. */
+  bytes: number;
+  entries: number;
+}
+
+/** What may be held; more is not counted. */
+export const WORKSPACE_LIMITS: WorkspaceUsage = {
+  bytes: MAX_WORKSPACE_BYTES,
+  entries: MAX_WORKSPACE_ENTRIES,
+};
+
+/**
+ * Counts everything below a folder, links themselves but not what they name, and stops once `enough` is passed. What
+ * vanishes meanwhile counts nothing. A folder whose mode keeps its owner out is opened again, so that nothing hides in it.
+ * Throws the errors of the file system.
+ */
+export async function workspaceUsage(
+  root: string,
+  enough: WorkspaceUsage = WORKSPACE_LIMITS,
+): Promise<WorkspaceUsage> {
+  const used = { bytes: 0, entries: 0 };
+  const folders = [root];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const entries = await unlessGone(readable(folder), folder === root);
+    if (entries === undefined) continue;
+    for await (const entry of entries) {
+      const place = path.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(place);
+      used.entries += 1;
+      used.bytes += ((await unlessGone(lstat(place)))?.blocks ?? 0) * 512;
+      if (used.bytes > enough.bytes || used.entries > enough.entries) return used;
+    }
+  }
+  return used;
+}
+
+async function readable(folder: string): Promise<Dir> {
+  try {
+    return await opendir(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') throw error;
+    await makeReadable(folder);
+    return await opendir(folder);
+  }
+}
+
+/** Linux's O_PATH: a descriptor of what lies there, which needs no right to read it. */
+const O_PATH = 0o10000000;
+
+/** Through a descriptor, because a link put in the folder's place would be followed. */
+async function makeReadable(folder: string): Promise<void> {
+  const flags = O_PATH | (constants.O_NOFOLLOW ?? 0) | (constants.O_DIRECTORY ?? 0);
+  await using handle = await open(folder, flags);
+  await chmod(`/proc/self/fd/${handle.fd}`, 0o700);
+}
+
+async function unlessGone<T>(work: Promise<T>, mustExist = false): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!mustExist && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

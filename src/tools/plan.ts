@@ -1,0 +1,29 @@
+/** The tool `plan`: the model asks for a plan, which is made after the call and stands in its context from the next step on (N-14). */
+import { z } from 'zod';
+import { MAX_GOAL_CHARS } from '../contracts/plan.ts';
+import { PLAN_TOOL } from '../contracts/profile.ts';
+import { defineTool } from '../contracts/tool.ts';
+
+const parameters = z.strictObject({
+  goal: z
+    .string()
+    .trim()
+    .min(1)
+    .max(MAX_GOAL_CHARS)
+    .describe('What the user wants to have in the end, in one or two sentences.'),
+});
+
+export const plan = defineTool({
+  name: PLAN_TOOL,
+  description:
+    'Make a plan before a task of several steps (research, work on files, anything with parts that build on each other). ' +
+    'The user sees its steps tick off. Not for a question that you can answer at once or with one or two tool calls.',
+  parameters,
+  // Not pure, because a completion without a session has nowhere to keep a plan.
+  effect: 'idempotent',
+  risk: () => 'safe',
+  results: 'operator',
+  reach: () => 'session',
+  execute: () =>
+    Promise.resolve({ content: 'The plan is made now. If the task needs none, go on without one.' }),
+});

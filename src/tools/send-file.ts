@@ -1,0 +1,68 @@
+/** The tool `send_file`: a file of the session's folder as a message of its own. */
+import { z } from 'zod';
+import { ToolError } from '../contracts/errors.ts';
+import { MAX_POST_CHARS, MAX_POSTS, SEND_FILE_TOOL } from '../contracts/delivery.ts';
+import type { Post } from '../contracts/delivery.ts';
+import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
+import { parseAddress } from '../contracts/message.ts';
+import { defineTool } from '../contracts/tool.ts';
+import type { Tool } from '../contracts/tool.ts';
+import { inMegabytes } from '../lib/text.ts';
+import { notSent, postAddress } from './message.ts';
+
+const parameters = z.strictObject({
+  path: z.string().min(1).describe('File relative to the workspace.'),
+  caption: z.string().trim().max(MAX_POST_CHARS).optional().describe('Words under it. Markdown.'),
+  as: z
+    .enum(['photo', 'document', 'voice'])
+    .optional()
+    .describe(
+      'How it is shown; usually left out: a picture is shown as a photo, any other file as a document.',
+    ),
+  address: postAddress,
+});
+
+type Args = z.infer<typeof parameters>;
+
+export function createSendFile(post: Post, outgoing: Pick<OutgoingFiles, 'keep'>): Tool {
+  return defineTool({
+    name: SEND_FILE_TOOL,
+    description:
+      'Send the user a file of the workspace, such as a picture, a table or a document that you have made. ' +
+      `With the messages at most ${MAX_POSTS} in a turn.`,
+    parameters,
+    effect: 'idempotent',
+    risk: () => 'caution',
+    results: 'operator',
+    // As for `message`: the chat it was asked in sees it; another address may be read by others.
+    reach: (args) => (args.address === undefined ? 'session' : 'outside'),
+    files: ({ path }) => [path],
+    async execute({ path, caption = '', as, address: asked }: Args, ctx) {
+      if (ctx.agentId !== undefined) {
+        throw new ToolError('unavailable', 'A subagent sends nothing: name the file in your result.');
+      }
+      const to = asked ?? ctx.address;
+      parseAddress(to);
+      const file = shownAs(await outgoing.keep(ctx.folder, path), as);
+      const { callKey: ref, turnId, folder } = ctx;
+      const result = await post({ ref, turnId, address: to, content: caption, file, folder });
+      if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, to);
+      if (result.kind === 'posted')
+        ctx.emit({ type: 'message_sent', seq: result.seq, content: caption, attachments: [file] });
+      return { content: `Sent ${file.name} (${inMegabytes(file.bytes)}).` };
+    },
+  });
+}
+
+/** The file as the call asks to show it. Throws `ToolError('wrong_kind')` for what cannot be shown so. */
+function shownAs(file: Attachment, as: Args['as']): Attachment {
+  if (as === undefined) return file;
+  if (as === 'document') return { ...file, kind: 'file' };
+  if (as === 'photo') {
+    if (file.kind === 'image') return file;
+    throw new ToolError('wrong_kind', `${file.name} is no picture: leave "as" out, or use "document".`);
+  }
+  if (/^audio\/(ogg|mpeg|mp4|x-m4a)\b/.test(file.mimeType)) return { ...file, kind: 'voice' };
+  const text = `${file.name} is no sound that a voice message can be made of (OGG with Opus, MP3 or M4A): leave "as" out.`;
+  throw new ToolError('wrong_kind', text);
+}

@@ -1,0 +1,94 @@
+/** The first part of the composition root: access control, the two buses, and delivery to the channels. */
+import path from 'node:path';
+import { accessOf } from './config.ts';
+import type { Config } from './config.ts';
+import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
+import type { Channel } from './contracts/channel.ts';
+import type { Log } from './contracts/log.ts';
+import type { Settings } from './contracts/settings.ts';
+import { createDelivery } from './delivery/index.ts';
+import { bindTurns, createFollowChatMigration } from './intake/index.ts';
+import { newId } from './lib/ids.ts';
+import { fileTypeOf } from './media/index.ts';
+import { meterUsage, startLoopMonitor } from './ops/index.ts';
+import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
+import type { HomeStore } from './store/open-store.ts';
+import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
+
+/** How the process around the gateway logs and prints. */
+export interface ProcessOutput {
+  log: Log;
+  /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
+  announceToken?: ((token: string) => void) | undefined;
+}
+
+export type Security = Awaited<ReturnType<typeof openSecurity>>;
+export type Transport = Awaited<ReturnType<typeof openTransport>>;
+
+/** Access control; prints or writes the first token. */
+export async function openSecurity(
+  settings: Settings<Config>,
+  { log, announceToken }: ProcessOutput,
+  { access, groupChats }: HomeStore,
+) {
+  const { env, home } = settings.current();
+  const first = { access, home, fromEnvironment: env.GATEWAY_TOKEN, announce: announceToken };
+  const { file, revoked } = await ensureFirstToken(first);
+  if (file !== undefined) log.info({ file }, 'first_token_written');
+  if (revoked !== undefined) log.warn({ token: revoked }, 'token_stays_revoked');
+  const channelAccess = (channel: string) => accessOf(settings.current(), channel);
+  const accessPolicy = createAccessPolicy({
+    access,
+    groupChats,
+    now: () => performance.now(),
+    channelAccess,
+  });
+  return { channelAccess, accessPolicy };
+}
+
+/** The two buses, and delivery to the channels, which are loaded last. */
+export async function openTransport(
+  settings: Settings<Config>,
+  log: Log,
+  store: HomeStore,
+  { channelAccess }: Security,
+) {
+  const config = settings.current();
+  const { lanes, instance } = store;
+  const channels = new Map<string, Channel>();
+  const loop = startLoopMonitor();
+  const fanout = await chooseFanout(config.env.NATS_URL, store, log);
+  const loopDelayMs = () => loop.recentMs();
+  const events = createEventBus({ ...(fanout && { fanout }), nodeId: newId(), log, loopDelayMs });
+  const bus = createMessageBus({ lanes, instance, log, stopNotifier: events.stopNotifier });
+  const usageMeter = meterUsage(store.ledger);
+  const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
+  const sessions = path.join(config.home, 'workspace', 'sessions');
+  const files = createSessionFiles(sessions, log, store.files);
+  const outgoing = createOutgoingFiles(files, fileTypeOf);
+  const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
+  const delivery = createDelivery({
+    channels,
+    ledger,
+    lanes,
+    plans: store.plans,
+    events,
+    bus,
+    files: outgoing,
+    followMigration,
+    log,
+  });
+  return {
+    channels,
+    fanout,
+    events,
+    loop,
+    bus,
+    usageMeter,
+    ledger,
+    files,
+    outgoing,
+    followMigration,
+    delivery,
+  };
+}

@@ -1,0 +1,169 @@
+/** Files on the page: chosen, pasted and dropped, shown before and after they are sent, refused in words. */
+import type { Page } from 'playwright-core';
+import { expect, it, vi } from 'vitest';
+import { FILE_LIMITS } from '../fakes/gateway/files.ts';
+import { WAIT } from './browser.ts';
+import { describePageOnFakeGateway, PHONE } from './describe-page.ts';
+
+/** A picture that can be seen: 160 × 100 pixels, made by the browser itself. */
+async function picture(page: Page): Promise<Buffer> {
+  const base64 = await page.evaluate(() => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [160, 100];
+    const pen = canvas.getContext('2d');
+    if (pen === null) return '';
+    pen.fillStyle = '#24625d';
+    pen.fillRect(0, 0, 160, 100);
+    pen.fillStyle = '#e3b36b';
+    pen.fillRect(20, 20, 60, 60);
+    return canvas.toDataURL('image/png').split(',')[1] ?? '';
+  });
+  return Buffer.from(base64, 'base64');
+}
+
+/** Chooses files with the button. */
+async function choose(
+  page: Page,
+  ...files: { name: string; mimeType: string; buffer: Buffer }[]
+): Promise<void> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.getByRole('button', { name: 'Add files' }).click(),
+  ]);
+  await chooser.setFiles(files);
+}
+
+/** Pastes or drops files, as a person does with the mouse or the keyboard. */
+async function bring(page: Page, how: 'paste' | 'drop', name: string, text: string): Promise<void> {
+  await page.evaluate(
+    ([event, fileName, content]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([content ?? ''], fileName ?? ''));
+      const target = document.getElementById('draft');
+      const init = { bubbles: true, cancelable: true };
+      target?.dispatchEvent(
+        event === 'paste'
+          ? new ClipboardEvent('paste', { ...init, clipboardData: data })
+          : new DragEvent('drop', { ...init, dataTransfer: data }),
+      );
+    },
+    [how, name, text],
+  );
+}
+
+const tray = (page: Page) => page.getByRole('list', { name: 'Files of the message' });
+const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true });
+
+describePageOnFakeGateway('files', (tab, fixture) => {
+  it('are sent with a message, and shown in it, also after a reload', async () => {
+    const page = await fixture.open();
+    const png = await picture(page);
+    await choose(
+      page,
+      { name: 'holiday.png', mimeType: 'image/png', buffer: png },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('milk') },
+    );
+    await tray(page).locator('.sent').nth(1).waitFor();
+    await page.getByLabel('Message', { exact: true }).fill('What is this?');
+    await tab.screenshot('files-tray');
+    await page.keyboard.press('Enter');
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    expect(fixture.turns[0]?.message.media.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+      'image holiday.png',
+      'file notes.txt',
+    ]);
+    expect(await tray(page).isHidden()).toBe(true);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    fixture.turns[0]?.say('A boat on the sea.');
+    fixture.turns[0]?.end();
+    const shown = async (): Promise<void> => {
+      const image = page.getByRole('img', { name: 'holiday.png' });
+      await image.waitFor();
+      await vi.waitFor(
+        async () => expect(await image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(160),
+        WAIT,
+      );
+      await page.getByTitle('Download notes.txt').waitFor();
+      await page.locator('.answer').getByText('A boat on the sea.').waitFor();
+    };
+    await shown();
+    await tab.screenshot('files-sent');
+    await page.reload();
+    await shown();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByTitle('Download notes.txt').click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('notes.txt');
+    await page.getByRole('button', { name: 'Enlarge holiday.png' }).press('Enter');
+    await page.getByRole('dialog', { name: 'Picture' }).waitFor();
+    await tab.screenshot('files-enlarged');
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('dialog', { name: 'Picture' }).isVisible()).toBe(false);
+  });
+
+  it('can be pasted and dropped, removed before they are sent, and need no words', async () => {
+    const page = await fixture.open(PHONE);
+    await bring(page, 'paste', 'pasted.txt', 'one');
+    await bring(page, 'drop', 'dropped.txt', 'two');
+    await tray(page).locator('.sent').nth(1).waitFor();
+    await tab.screenshot('files-phone');
+    await page.getByRole('button', { name: 'Remove pasted.txt' }).press('Enter');
+    await vi.waitFor(async () => expect(await tray(page).getByRole('listitem').count()).toBe(1), WAIT);
+    await send(page).click();
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    const { content, media } = fixture.turns[0]!.message;
+    expect([content, media.map(({ name }) => name)]).toEqual(['', ['dropped.txt']]);
+    fixture.turns[0]?.end();
+    await page.getByTitle('Download dropped.txt').waitFor();
+    await tab.screenshot('files-phone-sent');
+  });
+
+  it('that are too large, empty or too many are refused in words; the others can be sent', async () => {
+    const page = await fixture.open({ ...PHONE, colorScheme: 'light' });
+    const { maxFileBytes, maxFilesPerMessage } = FILE_LIMITS;
+    const file = (name: string, bytes: number) => ({ name, mimeType: '', buffer: Buffer.alloc(bytes) });
+    await choose(
+      page,
+      file('huge.bin', maxFileBytes + 1),
+      file('empty.bin', 0),
+      file('small.bin', 9),
+      file('more', 9),
+    );
+    await page.getByText('This file is too large: 200 kB, at most 200 kB.').waitFor();
+    await page.getByText('This file is empty.').waitFor();
+    await page
+      .getByText(`A message brings at most ${maxFilesPerMessage} files; the rest was left out.`)
+      .waitFor();
+    await tab.screenshot('files-refused');
+    expect(await send(page).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Remove huge.bin' }).click();
+    await page.getByRole('button', { name: 'Remove empty.bin' }).click();
+    await send(page).click();
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    expect(fixture.turns[0]?.message.media.map(({ name }) => name)).toEqual(['small.bin']);
+  });
+
+  it('that the gateway refuses stay in the tray with its words, and can be sent again', async () => {
+    const page = await fixture.open();
+    fixture.api.gateway.storeDown = true;
+    await bring(page, 'drop', 'a.txt', 'x');
+    await page.getByText('The database cannot be reached.').first().waitFor();
+    fixture.api.gateway.storeDown = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await tray(page).locator('.sent').waitFor();
+    expect(await tray(page).getByRole('alert').count()).toBe(0);
+  });
+
+  it('with scripts in them never run, whatever they are called', async () => {
+    const page = await fixture.open();
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+    await bring(page, 'drop', 'logo.svg', svg);
+    await bring(page, 'drop', 'photo.png', `<!doctype html>${svg}`);
+    await tray(page).locator('.sent').nth(1).waitFor();
+    await send(page).click();
+    await page.getByTitle('Download logo.svg').waitFor();
+    await page.getByTitle('Download photo.png').waitFor();
+    expect(await page.locator('.shown-file img').count()).toBe(0);
+  });
+});

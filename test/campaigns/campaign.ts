@@ -1,0 +1,46 @@
+/** What a named campaign is, and the sizes it runs in. */
+import type { CampaignOptions, Outcome } from '../crash/campaign.ts';
+import type { Verdict } from '../crash/checker.ts';
+
+export type DatabaseKind = 'postgres' | 'embedded';
+
+/** How a campaign is run this time. */
+export interface Setup {
+  database: DatabaseKind;
+  /** A Postgres server on which databases may be made; undefined = there is none. */
+  postgresUrl: string | undefined;
+  /** The share of the full size, above 0 and at most 1. */
+  share: number;
+  seed: number;
+  /** Told what happens, for people who wait. */
+  progress?: ((line: string) => void) | undefined;
+}
+
+export interface Campaign {
+  name: string;
+  /** One sentence for the list. */
+  about: string;
+  databases: readonly DatabaseKind[];
+  /** Kinds of violation that its failures are meant to cause, such as failures that people are told. */
+  expected?: readonly (keyof Verdict)[];
+  run(setup: Setup): Promise<Outcome>;
+}
+
+/** So many of `full` at this share, at least `least`. */
+export function scaled(full: number, share: number, least = 1): number {
+  return Math.min(full, Math.max(least, Math.round(full * share)));
+}
+
+/** So many entries, in the order of `cycle`, again and again. */
+export function repeated<T>(cycle: readonly T[], count: number): T[] {
+  return Array.from({ length: count }, (_, at) => cycle[at % cycle.length]!);
+}
+
+/** What every campaign passes on to its run. Throws where Postgres is asked for and there is none. */
+export function runOptions(setup: Setup): Pick<CampaignOptions, 'seed' | 'postgresUrl' | 'progress'> {
+  const { database, postgresUrl, seed, progress } = setup;
+  if (database === 'embedded') return { seed, progress };
+  if (postgresUrl === undefined)
+    throw new Error('Set DATABASE_URL to a Postgres server on which a database may be made.');
+  return { seed, progress, postgresUrl };
+}

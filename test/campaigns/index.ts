@@ -1,0 +1,12 @@
+/** Every campaign, in the order of `npm run test:campaign -- --help`. */
+import type { Campaign } from './campaign.ts';
+import { embedded } from './embedded.ts';
+import { kills } from './kills.ts';
+import { nodes } from './nodes.ts';
+import { outages } from './outages.ts';
+import { points } from './points.ts';
+import { postgres } from './postgres.ts';
+import { soak } from './soak.ts';
+import { work } from './work.ts';
+
+export const campaigns: readonly Campaign[] = [kills, points, nodes, postgres, embedded, outages, work, soak];

@@ -1,0 +1,25 @@
+/** kill -9 at any time and as each transaction is due, with sessions on every channel and a third of the turns with effects. */
+import { runCampaign } from '../crash/campaign.ts';
+import { killAt } from '../crash/failure.ts';
+import type { Moment } from '../crash/moments.ts';
+import type { Campaign } from './campaign.ts';
+import { repeated, runOptions, scaled } from './campaign.ts';
+
+const MOMENTS: Moment[] = ['busy', 'T4', 'any', 'busy', 'T1', 'T7', 'busy', 'T2', 'any', 'T5', 'T3', 'T6'];
+
+export const kills: Campaign = {
+  name: 'kills',
+  about: '200 times kill -9 while 50 people write 5,000 messages over HTTP, Telegram and Discord',
+  databases: ['postgres', 'embedded'],
+  run: (setup) =>
+    runCampaign({
+      ...runOptions(setup),
+      messages: scaled(5_000, setup.share, 48),
+      sessions: {
+        http: scaled(24, setup.share, 8),
+        telegram: scaled(13, setup.share, 2),
+        discord: scaled(13, setup.share, 2),
+      },
+      failures: repeated(MOMENTS, scaled(200, setup.share, 2)).map(killAt),
+    }),
+};

@@ -1,0 +1,115 @@
+/** A Postgres of the run's own that is restarted, loses connections, is read-only, full, or has no connection left. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { runCampaign } from '../crash/campaign.ts';
+import { postgresBinaries, startCluster } from '../crash/cluster.ts';
+import type { Cluster } from '../crash/cluster.ts';
+import type { Failure } from '../crash/failure.ts';
+import { fillDisk } from '../crash/small-disk.ts';
+import { arrive } from '../crash/moments.ts';
+import { connect } from '../crash/rows.ts';
+import type { Campaign } from './campaign.ts';
+import { repeated, scaled } from './campaign.ts';
+
+const MAX_CONNECTIONS = 25;
+/** Of the tables' disk: room for them, and for the run. */
+const DISK_MB = 160;
+/** The least time a state lasts, in milliseconds, and up to twice as long. */
+const LASTS_MS = 6_000;
+const KILLED_BACKENDS = 3;
+
+/** What is done to the cluster; it is over when it resolves. */
+type Harm = (cluster: Cluster, forMs: number) => Promise<void>;
+
+/** Statements from outside, on a connection that may write whatever the default is. */
+async function command(cluster: Cluster, ...statements: string[]): Promise<number[]> {
+  const sql = connect(cluster);
+  try {
+    await sql`set default_transaction_read_only = off`;
+    const pids: number[] = [];
+    for (const statement of statements) {
+      const rows = await sql.unsafe<{ pid?: number }[]>(statement);
+      pids.push(...rows.flatMap(({ pid }) => pid ?? []));
+    }
+    return pids;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+const OTHERS = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+
+const harms: Record<string, Harm> = {
+  'restart fast': (cluster) => cluster.restart('fast'),
+  'restart immediate': (cluster) => cluster.restart('immediate'),
+  async 'ended connections'(cluster) {
+    await command(cluster, `select pg_terminate_backend(pid) ${OTHERS} limit ${KILLED_BACKENDS}`);
+  },
+  async 'killed backend'(cluster) {
+    const [pid] = await command(cluster, `select pid ${OTHERS} limit 1`);
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    await cluster.ready();
+  },
+  async 'read-only'(cluster, forMs) {
+    const set = (state: string): Promise<unknown> =>
+      command(
+        cluster,
+        `alter system set default_transaction_read_only = ${state}`,
+        'select pg_reload_conf()',
+      );
+    await set('on');
+    await pause(forMs);
+    await set('off');
+  },
+  async 'no connection left'(cluster, forMs) {
+    const taken = Array.from({ length: MAX_CONNECTIONS * 2 }, () => connect(cluster));
+    await command(cluster, `select pg_terminate_backend(pid) ${OTHERS}`);
+    await Promise.allSettled(taken.map((sql) => sql`select 1`));
+    await pause(forMs);
+    await Promise.all(taken.map((sql) => sql.end({ timeout: 0 })));
+  },
+  async 'full disk'(cluster, forMs) {
+    const free = await fillDisk(cluster.dataFolder);
+    await pause(forMs);
+    await free();
+  },
+};
+
+function failureOf(cluster: Cluster, name: string, harm: Harm): Failure {
+  return {
+    name,
+    async strike(stage) {
+      await arrive('busy', stage);
+      await harm(cluster, LASTS_MS * (1 + stage.random()));
+      return { since: performance.now(), measure: 'resume' };
+    },
+  };
+}
+
+export const postgres: Campaign = {
+  name: 'postgres',
+  about:
+    '50 times a Postgres that restarts, loses connections, is read-only, full, or has no connection left',
+  databases: ['postgres'],
+  async run({ share, seed, progress }) {
+    const binaries = postgresBinaries();
+    if (binaries === undefined) throw new Error('This machine has no initdb; install a Postgres server.');
+    const isRoot = process.getuid?.() === 0;
+    if (!isRoot) process.stderr.write('SKIPPED: the full disk, because only root can make a small one.\n');
+    const settings = ["listen_addresses=''", `max_connections=${MAX_CONNECTIONS}`];
+    const cluster = await startCluster(binaries, async () => settings, isRoot ? DISK_MB : undefined);
+    try {
+      const chosen = Object.entries(harms).filter(([name]) => isRoot || name !== 'full disk');
+      const count = scaled(50, share, 3);
+      return await runCampaign({
+        seed,
+        progress,
+        cluster,
+        messages: count * 24,
+        sessions: { http: 12, telegram: 4, discord: 4 },
+        failures: repeated(chosen, count).map(([name, harm]) => failureOf(cluster, name, harm)),
+      });
+    } finally {
+      await cluster.close();
+    }
+  },
+};

@@ -1,0 +1,104 @@
+/** The campaigns by name: `npm run test:campaign -- --help`. Exits 1 when a zero of a campaign's table row is not zero. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { detailLine, TABLE_HEAD, tableRow, violations } from '../crash/report.ts';
+import type { Campaign, DatabaseKind } from './campaign.ts';
+import { campaigns } from './index.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The tests of many random steps that `test/campaign.ts` sizes, run whole by vitest. */
+const STEPS = 'steps';
+
+const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--quiet]
+
+${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(10)}${about}`).join('\n')}
+  all       all of them
+
+--on      only on this database; default: on each that the campaign knows
+--size    percent of the full size, default 100; a campaign keeps a least size
+--seed    of everything random, default 1
+--quiet   no line for each failure
+
+Postgres is the server of DATABASE_URL: databases are made there and dropped. Each campaign ends in a table row for
+each database; exit code 1 when anything was lost, reordered, doubled, left over, or failed where it should not.
+How to read the row: docs/campaigns.md.
+`;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+process.exitCode = (await main()) ? 0 : 1;
+
+/** True when there was no violation. */
+async function main(): Promise<boolean> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      on: { type: 'string' },
+      size: { type: 'string', default: '100' },
+      seed: { type: 'string', default: '1' },
+      quiet: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const names = positionals.includes('all') ? [...campaigns.map(({ name }) => name), STEPS] : positionals;
+  const unknown = names.filter((name) => name !== STEPS && !campaigns.some((one) => one.name === name));
+  if (values.help || names.length === 0) say(USAGE);
+  if (unknown.length > 0) {
+    say(`There is no campaign ${unknown.join(', ')}; --help lists them.`);
+    return false;
+  }
+  const share = Number(values.size) / 100;
+  if (!(share > 0 && share <= 1)) throw new Error('--size is a percentage above 0, at most 100.');
+  const rows: string[] = [];
+  let clean = true;
+  for (const name of names) {
+    if (name === STEPS) clean = (await runSteps()) && clean;
+    const campaign = campaigns.find((one) => one.name === name);
+    for (const database of campaign === undefined ? [] : databasesOf(campaign, values.on)) {
+      const setup = { database, share, seed: Number(values.seed) };
+      clean = (await runOne(campaign!, { ...setup, quiet: values.quiet }, rows)) && clean;
+    }
+  }
+  if (rows.length > 1) say(['', ...TABLE_HEAD, ...rows].join('\n'));
+  return clean;
+}
+
+function databasesOf({ name, databases }: Campaign, only: string | undefined): DatabaseKind[] {
+  const chosen = databases.filter((database) => only === undefined || database === only);
+  if (chosen.length === 0) say(`${name} does not run on ${only}; it knows ${databases.join(' and ')}.`);
+  return chosen;
+}
+
+async function runOne(
+  campaign: Campaign,
+  { quiet, ...setup }: { database: DatabaseKind; share: number; seed: number; quiet: boolean },
+  rows: string[],
+): Promise<boolean> {
+  const { name, expected } = campaign;
+  say(`\n${name} on ${setup.database}, seed ${setup.seed}`);
+  const postgresUrl = process.env['DATABASE_URL'];
+  const outcome = await campaign.run({ ...setup, postgresUrl, progress: quiet ? undefined : say });
+  const row = tableRow({ campaign: name, ...setup }, outcome);
+  say(['', ...TABLE_HEAD, row, '', detailLine(outcome)].join('\n'));
+  rows.push(row);
+  const found = violations(outcome.verdict, expected);
+  found.forEach(say);
+  return found.length === 0;
+}
+
+async function runSteps(): Promise<boolean> {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) =>
+    readFileSync(`${ROOT}/${file}`, 'utf8').includes('/campaign.ts'),
+  );
+  const child = spawn('npm', ['test', '--', ...files], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, CAMPAIGN: 'all' },
+  });
+  const [code]: unknown[] = await once(child, 'exit');
+  return code === 0;
+}

@@ -1,0 +1,101 @@
+/** The part of the channel contract about files that come with messages. */
+import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import type { Channel } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { Media } from '../../src/contracts/media.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
+import type { ChannelHarness } from './channel-harness.ts';
+
+const WAIT = { timeout: 5_000, interval: 5 };
+/** More than a socket holds, so that a stream can break off in the middle. */
+const CONTENT = Buffer.alloc(3 * 1024 * 1024, 'a file of many bytes. ');
+
+/** Runs the part over the harness of each test. */
+export function downloadContract({
+  harness,
+  receive,
+  received,
+}: {
+  harness: () => ChannelHarness;
+  receive: Receive;
+  received: () => InboundMessage[];
+}): void {
+  /** A file that came with a message. */
+  const arrived = async (name = 'report.txt'): Promise<Media> => {
+    await harness().channel.start(receive);
+    harness().sendsFile?.(harness().chats[0], name, CONTENT);
+    await vi.waitFor(() => expect(received()).toHaveLength(1), WAIT);
+    const media = received()[0]?.media ?? [];
+    expect(media).toMatchObject([{ name, bytes: CONTENT.length }]);
+    expect(inspect(media)).not.toContain(harness().secret);
+    return media[0] ?? { kind: 'file', url: '' };
+  };
+  const read = async (
+    channel: Channel,
+    media: Media,
+    signal = new AbortController().signal,
+  ): Promise<string> => {
+    const hash = createHash('sha256');
+    for await (const chunk of (await channel.download?.(media, signal)) ?? []) hash.update(chunk);
+    return hash.digest('hex');
+  };
+  const failure = async (reading: Promise<string>): Promise<ChannelError> => {
+    const error: unknown = await reading.catch((thrown: unknown) => thrown);
+    if (!(error instanceof ChannelError)) throw new Error(`no ChannelError but ${inspect(error)}`);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(harness().secret);
+    return error;
+  };
+  const sha256 = createHash('sha256').update(CONTENT).digest('hex');
+
+  describe('files of messages', () => {
+    it('are read byte by byte, as often as wanted, also once the channel has stopped', async () => {
+      const media = await arrived();
+      const { channel } = harness();
+      expect(await read(channel, media)).toBe(sha256);
+      await channel.stop();
+      expect(await read(channel, media)).toBe(sha256);
+    });
+
+    it.each(['cut', 500, 503, 429] as const)(
+      'can be read again after a download that failed (%s)',
+      async (kind) => {
+        const media = await arrived();
+        const { channel } = harness();
+        harness().failsDownload?.(kind);
+        expect(await failure(read(channel, media))).toMatchObject({ retryable: true });
+        expect(await read(channel, media)).toBe(sha256);
+      },
+    );
+
+    it('that the platform no longer has are refused for good', async () => {
+      const media = await arrived();
+      const { channel } = harness();
+      for (let n = 0; n < 2; n += 1) harness().failsDownload?.(404);
+      expect(await failure(read(channel, media))).toMatchObject({ code: 'rejected', retryable: false });
+    });
+
+    it('are read no further when the caller aborts or turns away', async () => {
+      const media = await arrived();
+      const { channel } = harness();
+      const stop = new AbortController();
+      const bytes = (await channel.download?.(media, stop.signal)) ?? [];
+      let length = 0;
+      const reading = (async () => {
+        for await (const chunk of bytes) {
+          length += chunk.length;
+          stop.abort();
+        }
+      })();
+      await expect(reading).rejects.toBeInstanceOf(ChannelError);
+      expect(length).toBeLessThan(CONTENT.length);
+      for await (const chunk of (await channel.download?.(media, AbortSignal.timeout(5_000))) ?? []) {
+        expect(chunk.length).toBeGreaterThan(0);
+        break;
+      }
+      expect(await read(channel, media)).toBe(sha256);
+    });
+  });
+}

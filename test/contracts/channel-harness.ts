@@ -1,0 +1,68 @@
+/** What the channel contract needs of a channel's test: the channel in front of a fake of its platform, and control of that. */
+import type { Channel } from '../../src/contracts/channel.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
+
+/** A private chat of the fake platform and the person in it, with the ids the channel must give. */
+export interface ContractChat {
+  chatId: string;
+  senderId: string;
+}
+
+/** A channel in front of its fake platform, and the test's control of that platform. Optional methods belong to the requirement of the same name. */
+export interface ChannelHarness {
+  channel: Channel;
+  /** Two private chats that exist on the platform. */
+  chats: [ContractChat, ContractChat];
+  /** Must be in no error the channel throws: the bot token, or any text when there is none. */
+  secret: string;
+  /** The chat's person writes. Does not wait for the channel. */
+  says(chat: ContractChat, text: string): void;
+  /** Texts visible in the chat now, oldest first, markup applied. */
+  screen(chatId: string): string[];
+  /** The files visible in the chat now, oldest first. Present where the channel sends files. */
+  files?(chatId: string): { name: string; bytes: Buffer; caption: string }[];
+  /** What the platform makes of a text in the channel's markup; throws when the platform would refuse it. */
+  reads(text: string): { visible: string; length: number };
+  /** Connections the platform holds open for the channel's receiving: long polls, gateway sockets, streams. */
+  receiving(): number;
+  /** True when the channel has acknowledged every message so far to the platform. */
+  acknowledged?(): boolean;
+  /** The platform delivers the newest message once more, as it does after a lost acknowledgement or a restart. */
+  redelivers?(receive: Receive): void | Promise<void>;
+  /** The bot's own message, or another bot's, arrives as an update. */
+  echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
+  /** The chat's person sends a file. Does not wait for the channel. */
+  sendsFile?(chat: ContractChat, name: string, bytes: Uint8Array): void;
+  /** The next download is cut off in the middle, or answered with this status. */
+  failsDownload?(failure: 'cut' | number): void;
+  /** The next call is refused with the platform's "wait this long". */
+  rateLimits?(retryAfterMs: number): void;
+  /** The person blocks the bot. */
+  blocks?(chatId: string): void;
+  /** The next call is applied, then its connection dies before the answer. */
+  losesAnswer?(): void;
+  /** The same for the next file. */
+  losesFileAnswer?(): void;
+  /** The next call gets this status and a page in place of the platform's answer, as from a proxy. */
+  fails?(status: number): void;
+  /** The next call is refused as if the token were wrong. */
+  refusesToken?(): void;
+  close(): Promise<void>;
+}
+
+/** Requirements that a channel may be exempt from, each with the reason. */
+export type ChannelRequirement =
+  /** `send` and `edit` show something to people. */
+  | 'sends'
+  | 'acknowledged'
+  | 'redelivers'
+  | 'echoes'
+  /** Messages bring files that `download` reads, and the fake can let downloads fail. */
+  | 'sendsFile'
+  | 'rateLimits'
+  | 'blocks'
+  | 'losesAnswer'
+  | 'fails'
+  | 'refusesToken'
+  /** The same nonce twice shows one message. */
+  | 'nonce';

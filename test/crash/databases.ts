@@ -1,0 +1,119 @@
+/** The databases of a crash run: a fresh one on a server, one of a cluster of its own, or the embedded one of a home. */
+import { cp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type postgres from 'postgres';
+import { newId } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/ops/log.ts';
+import { openEmbedded } from '../../src/store/embedded/embedded.ts';
+import { openTcpProxy } from '../fakes/tcp-proxy.ts';
+import type { TcpProxy } from '../fakes/tcp-proxy.ts';
+import type { Cluster } from './cluster.ts';
+import { connect } from './rows.ts';
+import type { TablePlace } from './rows.ts';
+
+export type Look<T> = (sql: postgres.Sql) => Promise<T>;
+
+/** One database, as the run and its gateways reach it. */
+export interface RunDatabase {
+  /** Environment of the gateways; `at` counts them. */
+  environment(at: number): Record<string, string>;
+  /** Between each gateway and the server; empty without proxies. */
+  proxies: TcpProxy[];
+  read<T>(look: Look<T>): Promise<T>;
+  /** Keeps the state the tables have now, for reading it later. */
+  keep<T>(look: Look<T>): Promise<() => Promise<T>>;
+  close(): Promise<void>;
+}
+
+const silent = createLog({ level: 'silent', redact: (text) => text });
+
+/** The database of a home; its process is dead when its state is kept, so the files are copied and opened when asked for. */
+export function embeddedDatabase(folder: string): RunDatabase {
+  const home = path.join(folder, 'home0');
+  return {
+    environment: () => ({}),
+    proxies: [],
+    read: (look) => readOnce({ socketPath: path.join(home, 'pg.sock') }, look),
+    async keep(look) {
+      const copy = path.join(folder, `copy-${newId()}`);
+      await cp(path.join(home, 'pg'), path.join(copy, 'pg'), { recursive: true });
+      return () => readCopy(copy, look);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The database of a cluster that the run started. */
+export function clusterDatabase({ environment, socketPath }: Cluster): RunDatabase {
+  return postgresDatabase({ socketPath }, () => environment);
+}
+
+/** A fresh database on a server, gone with the run; behind `proxies` proxies, one for each gateway. */
+export async function serverDatabase(serverUrl: string, proxies: number): Promise<RunDatabase> {
+  const name = `crash_${newId().replaceAll('-', '')}`;
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  await readOnce({ url: serverUrl }, (sql) => sql.unsafe(`create database ${name}`));
+  const target =
+    url.hostname === ''
+      ? { path: path.join(process.env['PGHOST'] ?? '/var/run/postgresql', '.s.PGSQL.5432') }
+      : { host: url.hostname, port: Number(url.port || 5432) };
+  const opened = await Promise.all(Array.from({ length: proxies }, () => openTcpProxy(target)));
+  const urls = opened.map(({ port }) => {
+    const proxied = new URL(url);
+    proxied.host = `127.0.0.1:${port}`;
+    return proxied.href;
+  });
+  const database = postgresDatabase({ url: url.href }, (at) => ({
+    DATABASE_URL: urls[at] ?? url.href,
+    ...socketOfPostgres(),
+  }));
+  return {
+    ...database,
+    proxies: opened,
+    async close() {
+      await Promise.all(opened.map((proxy) => proxy.close()));
+      await readOnce({ url: serverUrl }, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+/** On Postgres what is kept is read at once. */
+function postgresDatabase(place: TablePlace, environment: RunDatabase['environment']): RunDatabase {
+  const read = <T>(look: Look<T>): Promise<T> => readOnce(place, look);
+  return {
+    environment,
+    proxies: [],
+    read,
+    async keep(look) {
+      const seen = await read(look);
+      return () => Promise.resolve(seen);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+async function readOnce<T>(place: TablePlace, look: Look<T>): Promise<T> {
+  const sql = connect(place);
+  try {
+    return await look(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function readCopy<T>(home: string, look: Look<T>): Promise<T> {
+  const embedded = await openEmbedded(home, silent);
+  try {
+    return await readOnce(embedded, look);
+  } finally {
+    await embedded.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** A URL cannot hold a socket's folder: the driver takes it from the environment. */
+function socketOfPostgres(): Record<string, string> {
+  const { PGHOST, PGUSER } = process.env;
+  return { ...(PGHOST !== undefined && { PGHOST }), ...(PGUSER !== undefined && { PGUSER }) };
+}

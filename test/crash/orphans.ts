@@ -1,0 +1,59 @@
+/** What is left of dead processes: their children, and lanes that nobody works on any more. */
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { abandonedLanes } from './rows.ts';
+import type { Scenario } from './scenario.ts';
+
+/** A child may outlive its parent this long, in milliseconds. */
+const GRACE_MS = 2_000;
+
+/** Processes that name the run's folder and are no gateway of it, and lanes with messages whose owner is dead. */
+export async function orphansOf(scenario: Scenario): Promise<string[]> {
+  const end = performance.now() + GRACE_MS;
+  let processes = await strayProcesses(scenario);
+  while (processes.length > 0 && performance.now() < end) {
+    await pause(100);
+    processes = await strayProcesses(scenario);
+  }
+  const lanes = await scenario.read(abandonedLanes);
+  return [...processes, ...lanes.map((key) => `lane ${key} belongs to a dead node`)];
+}
+
+/** Those that have a living gateway, or this process, above them have an owner. */
+async function strayProcesses({ folder, gateways }: Scenario): Promise<string[]> {
+  const owners = new Set([String(process.pid), ...gateways.map(({ pid }) => String(pid))]);
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(pids.map((pid) => describe(pid, folder)));
+  const parents = new Map(found.map(({ pid, parent }) => [pid, parent]));
+  const isOwned = (pid: string): boolean => {
+    let at: string | undefined = pid;
+    while (at !== undefined && !owners.has(at)) at = parents.get(at);
+    return at !== undefined;
+  };
+  return found
+    .filter(({ pid, isOurs }) => isOurs && !isOwned(pid))
+    .map(({ pid, command }) => `process ${pid}: ${command}`);
+}
+
+async function describe(
+  pid: string,
+  folder: string,
+): Promise<{ pid: string; parent: string | undefined; command: string; isOurs: boolean }> {
+  const files = ['cmdline', 'environ', 'status'].map((file) => read(`/proc/${pid}/${file}`));
+  const [command = '', environment = '', status = ''] = await Promise.all(files);
+  return {
+    pid,
+    parent: /^PPid:\s+(\d+)$/m.exec(status)?.[1],
+    command: command.replaceAll('\0', ' ').trim(),
+    isOurs: command.includes(folder) || environment.includes(folder),
+  };
+}
+
+/** Empty for a process that ended meanwhile, or whose memory is not ours to read. */
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

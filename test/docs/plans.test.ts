@@ -1,0 +1,44 @@
+/** What the pages say about changes of plans, done word by word. */
+import { expect, it } from 'vitest';
+import type { StepEdit } from '../../src/contracts/plan.ts';
+import { MAX_PLAN_STEPS } from '../../src/contracts/plan.ts';
+import { editPlan, MAX_STEP_EDITS } from '../../src/contracts/plans/plan-edits.ts';
+import { MAX_TODO_CHARS } from '../../src/contracts/store/notes.ts';
+import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/contracts/store/plan-store.ts';
+import { readEdits } from '../../src/intake/plans/edit-text.ts';
+import { classifyByName, testPlan } from '../fakes/agent/plans.ts';
+import { codeBlocks, proseOf, tableRows } from './pages.ts';
+
+const PLAN = testPlan(3, { state: 'stored' });
+const context = { version: 2, classify: classifyByName };
+const PROFILES = 'docs/profiles-and-planning.md';
+
+const written = tableRows(PROFILES).flatMap(([first = '']) =>
+  /^\d|^add/.test(first) ? first.split(', ').map((text) => text.replace('words', 'words of a step')) : [],
+);
+
+it('lists every way to write a change', () => {
+  expect(written.length).toBeGreaterThan(6);
+});
+
+it.each(written)('takes the change %j', (text) => {
+  const read = readEdits(text, PLAN);
+  if ('problem' in read) throw new Error(read.problem);
+  expect(editPlan(PLAN, read.edits, context)).toHaveProperty('plan');
+});
+
+it('takes the edits of the page about the HTTP API, all of them at once', () => {
+  const block = codeBlocks('docs/http-api.md').find(({ text }) => text.includes('"op": "drop"'));
+  const edits: StepEdit[] = JSON.parse(block?.text ?? '[]');
+  expect(new Set(edits.map(({ op }) => op)).size).toBe(4);
+  expect(editPlan(PLAN, edits, context)).toHaveProperty('plan');
+});
+
+it.each([
+  [PROFILES, `1 to ${MAX_PLAN_STEPS} steps, each of at most ${MAX_TODO_CHARS} characters`],
+  [PROFILES, `at most ${MAX_PENDING_EDITS} changes at a time`],
+  [PROFILES, `${MAX_PLAN_RUNS} times at most`],
+  ['docs/http-api.md', `At most ${MAX_STEP_EDITS} edits`],
+])('%s names the limit: %s', (page, text) => {
+  expect(proseOf(page).replaceAll(/\s+/g, ' ')).toContain(text);
+});

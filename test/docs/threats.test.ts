@@ -1,0 +1,25 @@
+/** The table of threats names tests that exist, and no threat is left out. */
+import { describe, expect, it } from 'vitest';
+import { readText } from './pages.ts';
+
+const ROW = /^\| (\d+) \| ([^|]+) \| (\w+) \| ([^|]+) \| `([^`]+)`: `+(.+?)`+ \|/gm;
+const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
+  ([, number = '', threat = '', verdict = '', , file = '', title = '']) => ({
+    number: Number(number),
+    threat,
+    verdict,
+    file,
+    title,
+  }),
+);
+
+describe('the table of threats', () => {
+  it('numbers every threat, each with a verdict', () => {
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
+    expect(new Set(rows.map(({ verdict }) => verdict))).toEqual(new Set(['holds', 'absent']));
+  });
+
+  it.each(rows)('names a test of $threat that exists', ({ file, title }) => {
+    expect(readText(file)).toContain(title);
+  });
+});

@@ -1,0 +1,62 @@
+/** What the fake gateway answers unless a test says otherwise: its health, its models, a new session. */
+import { GatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayApi, HealthReport } from '../../../src/contracts/gateway-api.ts';
+import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { SessionRecord } from '../../../src/contracts/store/records.ts';
+
+/** Everything is up. */
+export const READY: HealthReport = {
+  ready: true,
+  store: 'up',
+  model: { state: 'up' },
+  channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'up', label: 'Telegram' } },
+  mcp: {},
+  profiles: { state: 'up' },
+  settings: { state: 'up', errors: [], needsRestart: [] },
+  pending: 0,
+  running: 0,
+  version: '0.1.0',
+  demo: false,
+};
+
+/** One model, and the profile that uses it. */
+export function listModels(): Promise<string[]> {
+  return Promise.resolve(['default', 'tiny:1b']);
+}
+
+/** Throws `GatewayError('unknown_model')` for any other. */
+export function resolveModel(model: string): Promise<{ profileId?: string; model?: string }> {
+  if (model === 'default') return Promise.resolve({});
+  if (model === 'tiny:1b') return Promise.resolve({ model });
+  return Promise.reject(
+    new GatewayError('unknown_model', `There is no model "${model}"; see GET /v1/models.`),
+  );
+}
+
+/** One counter, as Prometheus text. */
+export function metrics(): Promise<string> {
+  return Promise.resolve('# TYPE parley_turns_total counter\nparley_turns_total 3\n');
+}
+
+/** A file without errors. */
+export function settings(): ReturnType<GatewayApi['settings']> {
+  return { file: '/home/config.json', values: { persona: 'Polly' }, errors: [], needsRestart: [] };
+}
+
+/** A session without messages. */
+export function newRecord(key: SessionKey, ownerTokenId: string | undefined): SessionRecord {
+  return {
+    key,
+    profileId: 'default',
+    profileChosen: false,
+    mode: 'planner',
+    queueMode: 'queue',
+    ownerTokenId,
+    folder: key,
+    sources: [],
+    freshAt: new Date(),
+    createdAt: new Date(),
+    updatedAt: new Date(),
+    messageCount: 0,
+  };
+}

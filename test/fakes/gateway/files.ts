@@ -1,0 +1,78 @@
+/** The file API over folders in memory: the real one, without a disk. */
+import { createHash } from 'node:crypto';
+import { ToolError } from '../../../src/contracts/errors.ts';
+import type { FileApi } from '../../../src/contracts/file-api.ts';
+import type { Attachment, Media } from '../../../src/contracts/media.ts';
+import type { SessionFiles } from '../../../src/contracts/tool.ts';
+import { createFileApi } from '../../../src/intake/file-api.ts';
+import type { FileApiDeps } from '../../../src/intake/file-api.ts';
+import { fileTypeOf } from '../../../src/media/index.ts';
+
+/** Bounds that a test reaches soon. */
+export const FILE_LIMITS = { maxFileBytes: 200_000, maxFilesPerMessage: 3 };
+/** What the files of a token may take up together. */
+export const PERSON_LIMIT = { maxBytes: 1_000_000, days: 30 };
+
+/** The API for the sessions that `visible` and `make` know. */
+export function fakeFileApi(sessions: Pick<FileApiDeps, 'visible' | 'make'>): FileApi {
+  return createFileApi({
+    ...sessions,
+    files: memoryFiles(),
+    limits: FILE_LIMITS,
+    personLimit: PERSON_LIMIT,
+    kept: memoryOfKept(),
+    typeOf: fileTypeOf,
+  });
+}
+
+function memoryOfKept(): FileApiDeps['kept'] {
+  const kept = new Map<string, { userId: string; bytes: number }>();
+  return {
+    keptBytes: async (userId) =>
+      [...kept.values()].reduce((sum, file) => sum + (file.userId === userId ? file.bytes : 0), 0),
+    keep: async ({ folder, path, userId, bytes }) => void kept.set(`${folder}/${path}`, { userId, bytes }),
+    drop: async (folder, path) => void kept.delete(`${folder}/${path}`),
+  };
+}
+
+/** What is stored of a message's files; their bytes are not read again. */
+export function attachmentsOf(media: readonly Media[]): Attachment[] {
+  return media.map(({ kind, name = '', mimeType = '', bytes = 0, url }) => {
+    return { kind, name, mimeType, bytes, sha256: '', file: url.replace('session:', '') };
+  });
+}
+
+function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'discard'> {
+  const kept = new Map<string, Buffer>();
+  return {
+    async put(folder, file) {
+      const { chunks, maxBytes } = file;
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of chunks) {
+        parts.push(chunk);
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw new ToolError('too_large', `A file may have at most ${maxBytes} bytes.`);
+      }
+      if (bytes === 0) throw new ToolError('empty', 'The file is empty: it has 0 bytes.');
+      const whole = Buffer.concat(parts);
+      const sha256 = createHash('sha256').update(whole).digest('hex');
+      const path = file.pathOf({ bytes, sha256 });
+      kept.set(`${folder}/${path}`, whole);
+      return { path, bytes, sha256 };
+    },
+    async read(folder, path) {
+      const whole = kept.get(`${folder}/${path}`);
+      if (whole === undefined) throw new ToolError('not_found', `There is no "${path}".`);
+      return {
+        bytes: whole.length,
+        head: async (length) => whole.subarray(0, length),
+        async *chunks() {
+          yield whole;
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
+    },
+    discard: async (folder, path) => kept.delete(`${folder}/${path}`),
+  };
+}

@@ -1,0 +1,80 @@
+/** Settings of servers for tests: the scripted one as a program, and real ones. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished, vi } from 'vitest';
+import { createMcp } from '../../../src/mcp/index.ts';
+import type { Mcp, McpOptions } from '../../../src/mcp/index.ts';
+import { configureMcpServers, mcpRule } from '../../../src/mcp/settings.ts';
+import { createServiceFetch } from '../../../src/security/index.ts';
+import { testLog } from '../agent/tool-context.ts';
+
+/** What a test waits with. */
+export const WAIT = { timeout: 15_000, interval: 20 };
+
+const SCRIPT = fileURLToPath(new URL('./scripted-server.ts', import.meta.url));
+
+/** The scripted server as `mcp.servers.<name>` has it, with these tools. */
+export function scripted(tools: readonly string[], env: Record<string, string> = {}) {
+  return { command: process.execPath, args: [SCRIPT], env: { FAKE_TOOLS: tools.join(','), ...env } };
+}
+
+/** A file for FAKE_LOG, and the lines in it; removed by `cleanup`, at the end of the test unless given. */
+export function seenBy(cleanup: (end: () => void) => void = onTestFinished): {
+  file: string;
+  lines(): string[];
+} {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'parley-mcp-'));
+  cleanup(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'seen');
+  return {
+    file,
+    lines: () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []),
+  };
+}
+
+export interface OpenMcp extends Mcp {
+  /** Lines of the log. */
+  logged: string[];
+  folder: string;
+}
+
+/** Makes a client of these servers that is closed after the test; not started. */
+export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptions> = {}): OpenMcp {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'parley-mcp-'));
+  const { servers: settings, errors } = configureMcpServers(mcpRule.parse({ servers }), process.env);
+  if (errors.length > 0) throw new Error(errors.join('\n'));
+  const logged: string[] = [];
+  const environment = { PATH: process.env['PATH'], HOME: folder, GATEWAY_TOKEN: 'a-token-of-the-gateway' };
+  const service = createServiceFetch();
+  const log = testLog(logged);
+  const save = async (): Promise<void> => undefined;
+  const own = { servers: settings, version: '0', environment, folder, service, log, save };
+  const mcp = createMcp({ ...own, ...over });
+  onTestFinished(async () => {
+    await mcp.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { ...mcp, logged, folder };
+}
+
+/** Starts the client and waits until every server is up. */
+export async function startMcp(
+  servers: Record<string, unknown>,
+  over: Partial<McpOptions> = {},
+): Promise<OpenMcp> {
+  const mcp = openMcp(servers, over);
+  mcp.start();
+  await allUp(mcp);
+  return mcp;
+}
+
+/** Waits until every server is up. */
+export async function allUp(mcp: Mcp): Promise<void> {
+  await vi.waitFor(() => {
+    const status = mcp.status();
+    if (status.length === 0 || status.some(({ state }) => state !== 'up'))
+      throw new Error(JSON.stringify(status));
+  }, WAIT);
+}

@@ -1,0 +1,36 @@
+/** Failures that a test announces for the next calls of the fake Bot API. */
+import type { Outage } from './outage.ts';
+
+/** How the next matching call fails; `drop` loses the answer of a call that was applied. */
+export interface Failure {
+  kind: Outage | 'drop' | 'delay' | 'status';
+  /** Only calls of this method; default any but `getUpdates`. */
+  method?: string;
+  /** How many calls; default 1. */
+  times?: number;
+  /** Of `delay`, and of `status` 429: milliseconds. */
+  ms?: number;
+  /** Of `status`: the HTTP status, with the server's body for it; default 500. Of `page`; default 502. */
+  status?: number;
+  /** Of `status`: the description in that body. */
+  description?: string;
+}
+
+export class Failures {
+  #failures: Failure[] = [];
+
+  add(failure: Failure): void {
+    this.#failures.push({ times: 1, ...failure });
+  }
+
+  /** The failure of this call, if it has one. */
+  next(method: string): Failure | undefined {
+    const failure = this.#failures.find(
+      (entry) => (entry.method ?? (method === 'getUpdates' ? '' : method)) === method,
+    );
+    if (!failure) return undefined;
+    failure.times = (failure.times ?? 1) - 1;
+    if (failure.times <= 0) this.#failures = this.#failures.filter((entry) => entry !== failure);
+    return failure;
+  }
+}

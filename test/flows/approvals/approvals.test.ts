@@ -1,0 +1,225 @@
+/** A dangerous tool through a whole gateway: asked in the chat, decided on any channel, run once. */
+import { beforeAll, expect, it, vi } from 'vitest';
+import { hashSecret } from '../../../src/security/index.ts';
+import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+
+const people = FRIENDS.toReversed().values();
+const ran: string[] = [];
+const GROUP = '-1009001';
+const BOSS = '6001';
+const file = {
+  access: {
+    telegram: { allow: FRIENDS, groups: { [GROUP]: { mention: false } } },
+    owners: { telegram: [BOSS] },
+  },
+};
+
+interface Waiting {
+  id: string;
+  session: string;
+  tool: string;
+  args: unknown;
+  warning: string;
+}
+
+describeGatewayOnEachDatabase(
+  'approvals',
+  { telegram: true, discord: true, file, tools: riskyTools(ran) },
+  (fixture) => {
+    beforeAll(() => void ran.splice(0));
+
+    /** The model answers `said` with a call of `wipe`, then with words. */
+    const dangerous = (said: string): void => {
+      fixture().ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: said } }] }, { when: said });
+    };
+    const runsOf = (said: string): number => ran.filter((run) => run === `wipe ${said}`).length;
+    const waiting = async (session: string, token = OWNER): Promise<Waiting | undefined> => {
+      const answer = await fixture().call('/v1/approvals', { token });
+      const { approvals }: { approvals: Waiting[] } = await answer.json();
+      return approvals.find((approval) => approval.session === session);
+    };
+    const asked = (session: string): Promise<Waiting> =>
+      vi.waitFor(async () => {
+        const found = await waiting(session);
+        if (found === undefined) throw new Error(`${session} waits for nothing`);
+        return found;
+      }, WAIT);
+    const decide = (id: string, decision: string, token = OWNER): Promise<Response> =>
+      fixture().call(`/v1/approvals/${id}`, { json: { decision }, token });
+    const shows = (chat: string, text: string | RegExp): Promise<void> =>
+      vi.waitFor(() => expect(fixture().telegram.screen(chat).join('\n')).toMatch(text), WAIT);
+    const buttons = (chat: string): string[] =>
+      fixture()
+        .telegram.messages(chat)
+        .flatMap((message) => message.buttons.map(({ text }) => text));
+    const pressed = async (chat: string, label: string, from: string): Promise<string> => {
+      const press = fixture().telegram.press(chat, label, from);
+      return await answerTo(fixture(), press);
+    };
+    /** A friend's chat where `said` was said, and the question is on screen with its buttons. */
+    async function askOnTelegram(said: string): Promise<string> {
+      const chat = people.next().value ?? '';
+      dangerous(said);
+      fixture().telegram.says(chat, said, chat);
+      await shows(chat, /May I do this/);
+      return chat;
+    }
+
+    it('asks with buttons, runs once when they are pressed, and says by whom (S-37, B-20)', async () => {
+      const chat = await askOnTelegram('wipe it all');
+      expect(buttons(chat)).toEqual(['Approve', 'Deny']);
+      await shows(chat, /"word": "wipe it all"[\s\S]*It wipes a disk\./);
+      const press = fixture().telegram.press(chat, 'Approve', chat);
+      fixture().telegram.presses(chat, chat, 'approve:nobody-knows-this-one');
+      expect(await answerTo(fixture(), press)).toBe('Approved.');
+      await shows(chat, /echo: wipe it all/);
+      await shows(chat, new RegExp(`Approved by Person ${chat}`));
+      expect(buttons(chat)).toEqual([]);
+      expect(runsOf('wipe it all')).toBe(1);
+    });
+
+    it('loses the buttons of both questions when the first one was sent without an answer', async () => {
+      const { telegram } = fixture();
+      telegram.failure({ kind: 'drop', method: 'sendMessage' });
+      const chat = await askOnTelegram('wipe it twice');
+      await vi.waitFor(() => expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Approve', 'Deny']), WAIT);
+      const [first] = telegram.messages(chat);
+      const { id } = await asked(`telegram:${chat}`);
+      const press = telegram.presses(chat, chat, `approve:${id}`, first);
+      expect(await answerTo(fixture(), press)).toBe('Approved.');
+      await shows(chat, /echo: wipe it twice/);
+      await vi.waitFor(() => expect(buttons(chat)).toEqual([]), WAIT);
+      expect(telegram.messages(chat).map((message) => message.id)).not.toContain(first?.id);
+      await shows(chat, new RegExp(`Approved by Person ${chat}`));
+      expect(runsOf('wipe it twice')).toBe(1);
+    });
+
+    it('is asked before, and decided after, a restart: on another channel, and only once', async () => {
+      const chat = await askOnTelegram('wipe after lunch');
+      const { id } = await asked(`telegram:${chat}`);
+      await fixture().restart();
+      const first = await decide(id, 'approved');
+      expect([first.status, await first.json()]).toEqual([200, { id, decision: 'approved' }]);
+      const second = await decide(id, 'denied');
+      expect(second.status).toBe(409);
+      await shows(chat, /echo: wipe after lunch/);
+      expect(runsOf('wipe after lunch')).toBe(1);
+      const late = fixture().telegram.presses(chat, chat, `approve:${id}`);
+      expect(await answerTo(fixture(), late)).toContain('already');
+      expect(runsOf('wipe after lunch')).toBe(1);
+    });
+
+    it('answers a press of the wrong person, from another chat, or with other data, and changes nothing', async () => {
+      const said = 'wipe the group';
+      dangerous(said);
+      fixture().telegram.says(GROUP, said, FRIENDS[0] ?? '');
+      await shows(GROUP, /May I do this/);
+      const { id } = await asked(`telegram:${GROUP}`);
+      expect(await pressed(GROUP, 'Approve', FRIENDS[0] ?? '')).toContain('Only an owner');
+      expect(await pressed(GROUP, 'Approve', FRIENDS[1] ?? '')).toContain('Only an owner');
+      const elsewhere = fixture().telegram.presses(BOSS, BOSS, `approve:${id}`);
+      expect(await answerTo(fixture(), elsewhere)).toContain('another chat');
+      const edited = fixture().telegram.presses(GROUP, BOSS, `approve:${id}x`);
+      expect(await answerTo(fixture(), edited)).toContain('no longer exists');
+      const odd = fixture().telegram.presses(GROUP, BOSS, 'approve everything');
+      expect(await answerTo(fixture(), odd)).toContain('unknown');
+      const stranger = fixture().telegram.presses('555', '555', `approve:${id}`);
+      expect(await answerTo(fixture(), stranger)).not.toContain('Approved');
+      expect(await waiting(`telegram:${GROUP}`)).toBeDefined();
+      expect(await pressed(GROUP, 'Deny', BOSS)).toContain('Denied');
+      await shows(GROUP, new RegExp(`Denied by Person ${BOSS}`));
+      expect(runsOf(said)).toBe(0);
+    });
+
+    it('takes /approve and /deny where it was asked, and from owners anywhere', async () => {
+      const chat = await askOnTelegram('wipe by word');
+      fixture().telegram.says(chat, '/deny', chat);
+      await shows(chat, /Denied: it will not be run/);
+      await shows(chat, /echo: wipe by word/);
+      const other = await askOnTelegram('wipe by the boss');
+      const { id } = await asked(`telegram:${other}`);
+      const outsider = people.next().value ?? '';
+      fixture().telegram.says(outsider, `/approve ${id}`, outsider);
+      await shows(outsider, /Only an owner/);
+      fixture().telegram.says(outsider, '/approve', outsider);
+      await shows(outsider, /no pending request/);
+      fixture().telegram.says(BOSS, `/approve ${id}`, BOSS);
+      await shows(BOSS, /Approved\./);
+      await shows(other, /echo: wipe by the boss/);
+      expect([runsOf('wipe by word'), runsOf('wipe by the boss')]).toEqual([0, 1]);
+    });
+
+    it('lets a token with "approve" decide in its own sessions, and see no others', async () => {
+      const token = 'a-friend-of-the-owner-1';
+      const friend = await fixture().store.access.putToken({
+        hash: hashSecret(token),
+        name: 'friend',
+        scopes: ['chat', 'approve'],
+      });
+      expect(friend.scopes).toEqual(['chat', 'approve']);
+      dangerous('wipe over http');
+      const chat = await askOnTelegram('wipe for another');
+      const foreign = await asked(`telegram:${chat}`);
+      await fixture().call('/v1/sessions/http:mine/messages', { json: { content: 'wipe over http' }, token });
+      const { id, tool, args, warning } = await asked('http:mine');
+      expect({ tool, args, warning }).toEqual({
+        tool: 'wipe',
+        args: { word: 'wipe over http' },
+        warning: 'It wipes a disk.',
+      });
+      expect(await waiting(`telegram:${chat}`, token)).toBeUndefined();
+      expect((await decide(foreign.id, 'approved', token)).status).toBe(404);
+      expect((await decide(id, 'maybe', token)).status).toBe(400);
+      expect((await decide(id, 'approved', token)).status).toBe(200);
+      await vi.waitFor(() => expect(runsOf('wipe over http')).toBe(1), WAIT);
+      await decide(foreign.id, 'denied');
+      await shows(chat, /Denied by the HTTP API/);
+      expect(runsOf('wipe for another')).toBe(0);
+    });
+
+    it('says once to whoever writes meanwhile what it waits for; /stop denies and ends it', async () => {
+      const chat = await askOnTelegram('wipe and wait');
+      for (const more of ['and then?', 'hello?']) fixture().telegram.says(chat, more, chat);
+      await shows(chat, /first I wait for an answer about wipe/);
+      fixture().telegram.says(chat, '/stop', chat);
+      await shows(chat, /Stopped\. 2 queued messages were dropped/);
+      await shows(chat, /Not run: stopped/);
+      await fixture().idle(`telegram:${chat}`);
+      const told = fixture()
+        .telegram.screen(chat)
+        .filter((text) => text.includes('first I wait'));
+      expect(told).toHaveLength(1);
+      expect(buttons(chat)).toEqual([]);
+      expect(runsOf('wipe and wait')).toBe(0);
+    });
+
+    it('asks on Discord with components, and shows the answer to a press only to who pressed', async () => {
+      const { discord, store } = fixture();
+      const { channel, person } = discord.dm('Grace');
+      await store.access.addGrant('discord', 'dm', person.id);
+      dangerous('wipe on discord');
+      discord.says(channel, 'wipe on discord', person);
+      await vi.waitFor(() => expect(discord.screen(channel).join()).toContain('May I do this'), WAIT);
+      const stranger = discord.person('Mallory');
+      discord.press(channel, 'Approve', stranger);
+      discord.press(channel, 'Approve', person);
+      await vi.waitFor(() => expect(discord.screen(channel, person)).toContain('Approved.'), WAIT);
+      expect(discord.screen(channel)).not.toContain('Approved.');
+      await vi.waitFor(() => expect(discord.screen(channel).join()).toContain('Approved by Grace'), WAIT);
+      expect(discord.visible(channel).flatMap(({ buttons: left }) => left)).toEqual([]);
+      await vi.waitFor(() => expect(discord.screen(channel)).toContain('echo: wipe on discord'), WAIT);
+      expect(runsOf('wipe on discord')).toBe(1);
+    });
+  },
+);
+
+/** What who pressed reads. */
+function answerTo({ telegram }: GatewayFixture, press: string): Promise<string> {
+  return vi.waitFor(() => {
+    const text = telegram.pressed.answers.get(press);
+    if (text === undefined) throw new Error('the press is not answered yet');
+    return text;
+  }, WAIT);
+}

@@ -1,0 +1,91 @@
+/** A real process killed between the making of a plan, its card, the press on Run and the first step: everything happens once. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { GatewayProcess } from '../../crash/gateways.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { lastUserText } from '../../fakes/ollama/request.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FRIENDS, OWNER } from '../setup.ts';
+
+const LONG_WAIT = { timeout: 60_000, interval: 20 };
+const [CHAT = ''] = FRIENDS;
+const TAG = 'the cellar';
+
+async function makeHome(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-plan-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const home = path.join(folder, 'home');
+  await mkdir(home, { recursive: true });
+  const config = { access: { telegram: { allow: FRIENDS } } };
+  await writeFile(path.join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  return home;
+}
+
+it('plans once, shows one card and runs each step once, wherever it is killed', async () => {
+  const [telegram, ollama, home] = await Promise.all([FakeTelegram.start(), startFakeOllama(), makeHome()]);
+  const gateway = new GatewayProcess(home, {
+    PORT: '0',
+    GATEWAY_TOKEN: OWNER,
+    OLLAMA_HOST: ollama.url,
+    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+    TELEGRAM_API_ROOT: telegram.root,
+  });
+  onTestFinished(async () => {
+    await gateway.kill();
+    await Promise.all([telegram.close(), ollama.close()]);
+  });
+  const killAndStart = async (): Promise<void> => {
+    await gateway.kill();
+    gateway.start();
+    await gateway.url();
+  };
+  const cards = () => telegram.messages(CHAT).filter(({ text }) => text.startsWith('Plan: '));
+  const asked = (what: string): number =>
+    ollama.calls.filter(({ body }) => lastUserText(body).includes(what)).length;
+  const until = (check: () => void): Promise<void> => vi.waitFor(check, LONG_WAIT);
+
+  await killAndStart();
+  ollama.answer('Two things.\nREFLECT: no', { when: TAG });
+  ollama.answer({ text: `Steps\n1. [SELF] Sweep ${TAG}\n2. [SELF] Mop ${TAG}`, hold: true }, { when: TAG });
+  telegram.says(CHAT, `/plan clean ${TAG}`, CHAT);
+  await until(() => expect(asked(TAG)).toBe(2));
+  // The process dies when the plan is stored and nothing of it is on screen yet.
+  telegram.outage = 'cut';
+  ollama.calls.at(-1)?.release();
+  await vi.waitFor(async () => {
+    const route = `${await gateway.url()}/v1/plans?session=telegram:${CHAT}`;
+    const listed = await fetch(route, { headers: { authorization: `Bearer ${OWNER}` } });
+    expect(await listed.text()).toContain('"stored"');
+  }, LONG_WAIT);
+  await gateway.kill();
+  expect(cards()).toEqual([]);
+  telegram.outage = undefined;
+  gateway.start();
+  await until(() => {
+    expect(telegram.screen(CHAT).join('\n')).toContain('Nothing of this plan has run yet');
+    expect(cards()).toEqual([expect.objectContaining({ text: expect.stringContaining('not begun') })]);
+  });
+  expect(cards()[0]?.buttons.map(({ text }) => text)).toEqual(['Run', 'Step by step', 'Edit', 'Cancel']);
+  expect(asked(TAG)).toBe(2);
+  expect(asked('this step now')).toBe(0);
+
+  // The first step is asked for and not answered when the process dies; so the press was committed.
+  ollama.answer({ text: 'Never said.', hold: true }, { when: 'this step now' });
+  telegram.press(CHAT, 'Run', CHAT);
+  await gateway.kill();
+  gateway.start();
+  await until(() => expect(asked('this step now')).toBe(1));
+  ollama.answer(`Swept ${TAG}.`, { when: 'this step now' });
+  ollama.answer(`Mopped ${TAG}.`, { when: 'this step now' });
+  await killAndStart();
+  await until(() => {
+    expect(cards()).toHaveLength(2);
+    expect(cards()[1]?.text).toMatch(/Completed · 2 of 2 steps done/);
+    expect(cards()[0]?.text).toContain('run once');
+  });
+  // The step that was under way is asked for again; no other is, and the plan was not started twice.
+  expect(asked('this step now')).toBe(3);
+  expect(telegram.screen(CHAT).filter((text) => text.startsWith('echo: Run the plan'))).toHaveLength(1);
+}, 240_000);

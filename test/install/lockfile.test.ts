@@ -1,0 +1,104 @@
+/** What may be installed: the lockfile, and the Node.js among the packages. */
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { describe, expect, it } from 'vitest';
+import lockfile from '../../package-lock.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
+import { ROOT } from '../imports.ts';
+import { problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
+
+const DIGEST = `sha512-${'A'.repeat(86)}==`;
+
+/** What is wrong with a lockfile of this one entry. */
+function told(place: string, entry: object): string {
+  return problemsOf({ lockfileVersion: 3, packages: { '': {}, [place]: entry } }, {}).join('\n');
+}
+
+describe('the lockfile', () => {
+  it('installs only what the registry published, each with its digest', () => {
+    expect(problemsOf(lockfile, manifest)).toEqual([]);
+  });
+
+  it('names no package without a digest that it could have one for', () => {
+    const packages: Record<string, { integrity?: string; version?: string }> = lockfile.packages;
+    const without = Object.keys(packages).filter(
+      (place) => place !== '' && packages[place]?.integrity === undefined,
+    );
+    expect(without.map((place) => place.replace('node_modules/', '')).toSorted()).toEqual(
+      [...WITHOUT_DIGEST].toSorted(),
+    );
+  });
+
+  it.each([
+    [
+      'another host',
+      { resolved: 'https://evil.example/a.tgz', version: '1.0.0', integrity: DIGEST },
+      'not from the registry',
+    ],
+    ['git', { resolved: 'git+ssh://git@github.com/a/a.git#0123', version: '1.0.0' }, 'not from the registry'],
+    ['a file', { resolved: 'file:../a', version: '1.0.0', integrity: DIGEST }, 'not from the registry'],
+    ['a folder', { resolved: '../a', link: true }, 'is a folder'],
+    ['an alias', { name: 'b', version: '1.0.0', integrity: DIGEST }, 'installs another package, b'],
+    ['no digest', { version: '1.0.0' }, 'has no sha512 digest'],
+    [
+      'a weak digest',
+      { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+      'has no sha512 digest',
+    ],
+    ['no version', { integrity: DIGEST }, 'has no exact version'],
+  ])('is refused with an entry from %s', (_, entry, problem) => {
+    expect(told('node_modules/a', entry)).toContain(problem);
+    expect(told('node_modules/a', { version: '1.0.0', integrity: DIGEST })).toBe('');
+  });
+
+  it('lets the parts without a digest be nothing but optional parts of development tools', () => {
+    const [name = ''] = WITHOUT_DIGEST;
+    expect(told(`node_modules/${name}`, { version: '1.0.0', dev: true, optional: true })).toBe('');
+    expect(told(`node_modules/${name}`, { version: '1.0.0', optional: true })).toContain(
+      'more than an optional part',
+    );
+    expect(told(`node_modules/x/node_modules/${name}`, { version: '1.0.0' })).toContain('more than');
+  });
+
+  it('is refused beside a package.json with ranges, tags or addresses, and when it names nothing', () => {
+    for (const version of ['^1.0.0', 'latest', 'github:a/b', 'npm:b@1.0.0', '*'])
+      expect(problemsOf(lockfile, { devDependencies: { a: version } }).join()).toContain(
+        'is not an exact version',
+      );
+    expect(problemsOf({ lockfileVersion: 3, packages: { '': {} } }, {}).join()).toContain(
+      'names no packages',
+    );
+  });
+});
+
+describe('the Node.js among the packages', () => {
+  const published = readFileSync(path.join(ROOT, '.ci/runtime.sha256'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split('  ') as [digest: string, file: string]);
+
+  it('is new enough on every machine it is for, and has a published digest there', () => {
+    const optional: Record<string, string> = manifest.optionalDependencies;
+    expect(published.map(([, file]) => file.split('/')[1] ?? '').toSorted()).toEqual(
+      Object.keys(optional).toSorted(),
+    );
+    const [, minor = 0, patch = 0] = manifest.engines.node.replace('>=', '').split('.').map(Number);
+    for (const version of Object.values(optional)) {
+      const [major, ownMinor = 0, ownPatch = 0] = version.split('.').map(Number);
+      expect(major).toBe(24);
+      expect(ownMinor * 1_000 + ownPatch).toBeGreaterThanOrEqual(minor * 1_000 + patch);
+    }
+  });
+
+  const installed = published.filter(([, file]) => existsSync(path.join(ROOT, file)));
+
+  it.skipIf(installed.length === 0)('is the one whose digest is published', async () => {
+    for (const [digest, file] of installed) {
+      const hash = createHash('sha256');
+      await pipeline(createReadStream(path.join(ROOT, file)), hash);
+      expect(hash.digest('hex')).toBe(digest);
+    }
+  });
+});

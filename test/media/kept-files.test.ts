@@ -1,0 +1,60 @@
+/** Files of messages in the database: what a person keeps, and what is removed when its time is over. */
+import { expect, it } from 'vitest';
+import type { Attachment } from '../../src/contracts/media.ts';
+import { sweepKeptFiles } from '../../src/media/kept-files.ts';
+import { describeEachDatabase, silentLog } from '../database.ts';
+import { inboundMessage } from '../fakes/agent/turn-setup.ts';
+
+const never = new AbortController().signal;
+
+describeEachDatabase('files that are kept', (databases) => {
+  it('count for their person, end with their session, and are removed on every node when they are old', async () => {
+    const store = await databases.open();
+    const message = inboundMessage('look', { media: [{ kind: 'image', url: 'x' }] });
+    const node = await store.lanes.register('instance', 60_000);
+    const accepted = await store.ledger.accept({ message, address: 'telegram:42', entry: 'run', node });
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const [head] = accepted.heads;
+    if (head === undefined) throw new Error('no head');
+    const file = (name: string, bytes: number): Attachment => {
+      const sha256 = '0'.repeat(64);
+      return { kind: 'image', name, mimeType: 'image/png', bytes, sha256, file: `inbox/${name}` };
+    };
+    const files = { folder: 'f', userId: 'telegram:7', attachments: [file('a', 700), file('b', 300)] };
+    await store.ledger.noteFiles(head, accepted.turnId, files);
+    await store.ledger.noteFiles(head, accepted.turnId, files);
+    expect(await store.keptFiles.keptBytes('telegram:7', 30)).toBe(1_000);
+    expect(await store.keptFiles.keptBytes('telegram:8', 30)).toBe(0);
+    const [row] = await store.ledger.messages(accepted.session, { limit: 1 });
+    expect(row?.attachments?.map(({ file: at }) => at)).toEqual(['inbox/a', 'inbox/b']);
+
+    const sent = { folder: 'f', path: 'inbox/sent', userId: 'token:1', bytes: 500 };
+    for (let n = 0; n < 2; n += 1) await store.keptFiles.keep(sent);
+    expect(await store.keptFiles.keptBytes('token:1', 30)).toBe(500);
+    await store.keptFiles.drop('f', 'inbox/sent');
+    expect(await store.keptFiles.keptBytes('token:1', 30)).toBe(0);
+
+    const gone: string[] = [];
+    const sweep = (keepDays: number) =>
+      sweepKeptFiles(
+        {
+          keptFiles: store.keptFiles,
+          files: {
+            discard: async (folder, at) => gone.push(`${folder}/${at}`) > 0,
+            share: async () => [],
+          },
+          keepDays,
+          log: silentLog,
+        },
+        never,
+      );
+    expect(await sweep(1)).toBe(0);
+    expect(await sweep(0)).toBe(2);
+    expect(gone).toEqual(['f/inbox/a', 'f/inbox/.pictures/a.jpg', 'f/inbox/b', 'f/inbox/.pictures/b.jpg']);
+    expect(await sweep(0)).toBe(2);
+    expect(await store.keptFiles.keptBytes('telegram:7', 0)).toBe(0);
+    expect(await store.keptFiles.forget(0, 1)).toBe(1);
+    const fenced = store.ledger.noteFiles({ ...head, epoch: head.epoch + 1 }, accepted.turnId, files);
+    await expect(fenced).rejects.toMatchObject({ code: 'fenced' });
+  });
+});

@@ -1,0 +1,172 @@
+/** Speech to text over HTTP: what is sent, what is made of each answer, and where it ends. */
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { GatewayError } from '../../../src/contracts/errors.ts';
+import { MAX_ANSWER_BYTES } from '../../../src/media/transcription/post-form.ts';
+import { transcriptionRule } from '../../../src/media/transcription/settings.ts';
+import {
+  createTranscriber,
+  MAX_RECORDING_BYTES,
+  MAX_SPOKEN_CHARS,
+} from '../../../src/media/transcription/transcriber.ts';
+import { silentLog } from '../../database.ts';
+import { startFakeTranscription } from '../../fakes/transcription.ts';
+import type { FakeTranscription } from '../../fakes/transcription.ts';
+import { startRawServer } from '../../fakes/raw-server.ts';
+
+const KEY = 'key-of-the-speech-server';
+const VOICE = Buffer.from('OggS and some sound');
+
+let server: FakeTranscription;
+let folder: string;
+let voice: string;
+
+beforeEach(async () => {
+  server = await startFakeTranscription(KEY);
+  folder = await mkdtemp(path.join(tmpdir(), 'parley-speech-'));
+  voice = path.join(folder, 'voice');
+  await writeFile(voice, VOICE);
+});
+afterEach(async () => {
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Asked {
+  settings?: object;
+  apiKey?: string;
+  totalMs?: number;
+  mimeType?: string;
+  seconds?: number;
+  signal?: AbortSignal;
+}
+
+/** The text of the recording. */
+async function ask({ settings, apiKey = KEY, totalMs = 5_000, ...asked }: Asked = {}): Promise<string> {
+  const transcriber = createTranscriber({
+    settings: transcriptionRule.parse({ baseUrl: server.url, ...settings }),
+    apiKey,
+    log: silentLog,
+    limits: { totalMs, retryMs: 1 },
+  });
+  const { mimeType = 'audio/ogg', seconds, signal = new AbortController().signal } = asked;
+  return await transcriber.transcribe({ path: voice, name: 'my secret.exe', mimeType, seconds }, signal);
+}
+
+/** The error of a recording that cannot be heard; it tells neither key nor address. */
+async function failure(asked: Asked = {}): Promise<GatewayError> {
+  const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
+  if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
+  expect(error.message).toMatch(/^[A-Z].*\.$/);
+  expect(error.message).not.toContain(KEY);
+  expect(error.message).not.toContain('127.0.0.1');
+  return error;
+}
+
+describe('a recording', () => {
+  it('is sent whole with model and language, under a name that tells only its format', async () => {
+    server.says(VOICE, 'Good morning');
+    expect(await ask({ settings: { model: 'large', language: 'de' } })).toBe('Good morning');
+    expect(server.heard).toEqual([{ model: 'large', language: 'de', name: 'recording.ogg', bytes: VOICE }]);
+  });
+
+  it('is known by its format, whatever its codec', async () => {
+    await writeFile(voice, 'fLaC and some sound');
+    await ask({ mimeType: 'audio/flac; codecs=flac' });
+    expect(server.heard[0]?.name).toBe('recording.flac');
+  });
+
+  it('of several megabytes is sent as a stream, up to 25 MB', async () => {
+    await truncate(voice, MAX_RECORDING_BYTES);
+    await ask();
+    expect(server.heard[0]?.bytes).toHaveLength(MAX_RECORDING_BYTES);
+    await truncate(voice, MAX_RECORDING_BYTES + 1);
+    expect(await failure()).toMatchObject({ code: 'too_large', retryable: false });
+    expect(server.heard).toHaveLength(1);
+  });
+
+  it('longer than is allowed is not sent', async () => {
+    const settings = { maxMinutes: 1 };
+    await ask({ settings, seconds: 60 });
+    const { code, message } = await failure({ settings, seconds: 61 });
+    expect([code, message]).toEqual(['too_large', expect.stringContaining('transcription.maxMinutes')]);
+    expect(server.heard).toHaveLength(1);
+  });
+
+  it('with very much speech is cut in the middle, which the text says', async () => {
+    server.says(VOICE, 'x'.repeat(MAX_SPOKEN_CHARS));
+    expect(await ask()).toHaveLength(MAX_SPOKEN_CHARS);
+    server.says(VOICE, 'x'.repeat(MAX_SPOKEN_CHARS + 1));
+    expect(await ask()).toContain('[… 1 characters left out …]');
+  });
+});
+
+describe('a speech-to-text server', () => {
+  it('that is away or busy for a moment is asked again', async () => {
+    server.fails(503);
+    server.fails(429, '', { 'retry-after': '0.01' });
+    expect(await ask()).toBe('(nothing)');
+  });
+
+  it.each([
+    [500, '', 'unavailable', /failed with status 500\.$/],
+    [429, '', 'rate_limited', /too much to do/],
+    [404, '{"detail":"Not Found"}', 'not_found', /check transcription in config\.json: "Not Found"/],
+    [413, '<html>', 'too_large', /too large/],
+    [415, '{"error":"unknown\\ncodec"}', 'unreadable', /cannot read this recording: "unknown codec"/],
+    [302, '', 'bad_response', /transcription\.baseUrl/],
+    [200, '<html>', 'bad_response', /transcription\.baseUrl/],
+    [200, '{"text":1}', 'bad_response', /transcription\.baseUrl/],
+    [200, `{"text":"${'x'.repeat(MAX_ANSWER_BYTES)}"}`, 'bad_response', /without end/],
+  ])('that answers with status %i and %.30s is %s', async (status, body, code, message) => {
+    for (let n = 0; n < 3; n += 1) server.fails(status, body);
+    expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it('is told apart by its refusals: the key, and a format that it does not know', async () => {
+    expect((await failure({ apiKey: 'wrong' })).message).toContain('TRANSCRIPTION_API_KEY');
+    await writeFile(voice, 'no sound at all');
+    expect(await failure()).toMatchObject({
+      code: 'unreadable',
+      message: expect.stringContaining('Supported formats'),
+    });
+  });
+
+  it('that falls silent is given up, and at once when the turn is stopped', async () => {
+    server.fails('silence');
+    expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
+    server.fails('silence');
+    const stop = new AbortController();
+    const asked = ask({ signal: stop.signal });
+    stop.abort(new Error('stopped'));
+    await expect(asked).rejects.toThrow('stopped');
+  });
+
+  it('that cannot be reached, or hangs up, names the setting', async () => {
+    await server.close();
+    expect(await failure()).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+    const raw = await startRawServer();
+    onTestFinished(() => raw.close());
+    raw.reply = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"text"');
+    expect((await failure({ settings: { baseUrl: raw.url } })).message).toContain('transcription.baseUrl');
+    server = await startFakeTranscription();
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [{ baseUrl: 'ftp://x' }],
+    [{ baseUrl: 'http://x', language: 'German' }],
+    [{ baseUrl: 'http://x', maxMinutes: 0 }],
+    [{ baseUrl: 'http://x', url: 'y' }],
+    [{}],
+  ])('refuse %j', (settings) => {
+    expect(transcriptionRule.safeParse(settings).success).toBe(false);
+  });
+});

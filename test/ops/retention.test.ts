@@ -1,0 +1,23 @@
+/** The sweep that removes the folders of deleted sessions. */
+import { expect, it } from 'vitest';
+import { sweepFolders } from '../../src/ops/retention.ts';
+
+it('removes all folders that the store noted, page by page, and says whether one is left', async () => {
+  const names = Array.from({ length: 1_234 }, (_, n) => String(n).padStart(5, '0'));
+  const sweep = async (stuck: string): Promise<[boolean, string[]]> => {
+    const tried: string[] = [];
+    const folders = {
+      removedFolders: async ({ after, limit }: { after: string; limit: number }) =>
+        names.filter((name) => name > after).slice(0, limit),
+    };
+    const files = {
+      remove: async (name: string) => {
+        tried.push(name);
+        return name !== stuck;
+      },
+    };
+    return [await sweepFolders({ folders, files }, 1, new AbortController().signal), tried];
+  };
+  expect(await sweep('none')).toEqual([true, names]);
+  expect(await sweep('00007')).toEqual([false, names]);
+});

@@ -1,0 +1,51 @@
+/** Finds every regular expression of the sources by parsing them: literals, and `new RegExp` of a text. */
+import { parse } from '@babel/parser';
+import {
+  isIdentifier,
+  isNewExpression,
+  isRegExpLiteral,
+  isStringLiteral,
+  isTaggedTemplateExpression,
+  isTemplateLiteral,
+  traverseFast,
+} from '@babel/types';
+import type { Node } from '@babel/types';
+import { readSources } from '../imports.ts';
+
+/** A pattern and where it stands. */
+export interface FoundPattern {
+  /** Path from the top of the repository and line: `src/ops/log.ts:8`. */
+  place: string;
+  pattern: RegExp;
+}
+
+/** Stands for whatever the code puts into the text of a pattern. */
+const INSERTED = 'x1';
+
+/** All patterns in `src` and `channels`. `copies` are those made of another pattern's source, by place. */
+export function findPatterns(): { found: FoundPattern[]; copies: string[] } {
+  const found: FoundPattern[] = [];
+  const copies: string[] = [];
+  for (const { path, text } of readSources(['src', 'channels'])) {
+    const tree = parse(text, { sourceType: 'module', plugins: path.endsWith('.ts') ? ['typescript'] : [] });
+    traverseFast(tree, (node) => {
+      const place = `${path}:${node.loc?.start.line}`;
+      if (isRegExpLiteral(node)) found.push({ place, pattern: new RegExp(node.pattern, node.flags) });
+      if (!isNewExpression(node) || !isIdentifier(node.callee, { name: 'RegExp' })) return;
+      const [source, flags] = node.arguments;
+      const written = source === undefined ? undefined : writtenText(source);
+      if (written === undefined) copies.push(place);
+      else found.push({ place, pattern: new RegExp(written, isStringLiteral(flags) ? flags.value : '') });
+    });
+  }
+  return { found, copies };
+}
+
+/** The text of a string or template; undefined for any other expression. */
+function writtenText(node: Node): string | undefined {
+  if (isStringLiteral(node)) return node.value;
+  const isRaw = isTaggedTemplateExpression(node);
+  const template = isRaw ? node.quasi : node;
+  if (!isTemplateLiteral(template)) return undefined;
+  return template.quasis.map(({ value }) => (isRaw ? value.raw : (value.cooked ?? ''))).join(INSERTED);
+}

@@ -1,0 +1,139 @@
+/** Every way in which model servers were seen to answer otherwise than their API says: what each provider makes of it. */
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
+import type { LLMProvider, LLMResponse } from '../../../src/contracts/provider.ts';
+import { createOllama } from '../../../src/providers/ollama/ollama.ts';
+import { createOpenai } from '../../../src/providers/openai/openai.ts';
+import { collectChat } from '../../fakes/agent/collect-chat.ts';
+import { startScriptedUpstream } from '../../fakes/scripted-upstream.ts';
+import type { ScriptedUpstream } from '../../fakes/scripted-upstream.ts';
+import { TOOLS } from '../filter/setup.ts';
+import { never, question } from '../request.ts';
+import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';
+import { CALL_CASES } from './call-cases.ts';
+import { MARKUP_CASES } from './markup-cases.ts';
+import { REFUSAL_CASES } from './refusal-cases.ts';
+import { SHAPE_CASES } from './shape-cases.ts';
+import { INNER_WORDS, MARKUP, VALIDATOR_WORDS } from './seen.ts';
+import type { Case, Outcome } from './wire.ts';
+
+const ALL = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES, ...REFUSAL_CASES];
+/** How many ways of failing the first version was tried with. */
+const TRIED = 172;
+
+let upstream: ScriptedUpstream;
+let current: Case;
+const providers: LLMProvider[] = [];
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((_body, nth) => {
+    const answer = current.answers[Math.min(nth, current.answers.length - 1)];
+    if (answer === undefined) throw new Error('a case has an answer');
+    return answer;
+  });
+});
+afterAll(async () => {
+  for (const provider of providers) await provider.close();
+  await upstream.close();
+});
+
+function providerFor({ kind, whole }: Case): LLMProvider {
+  const provider =
+    kind === 'openai'
+      ? createOpenai({ ...OPENAI_SERVER, baseUrl: upstream.openaiUrl, stream: whole !== true })
+      : createOllama({ ...OLLAMA_SERVER, baseUrl: upstream.ollamaUrl });
+  providers.push(provider);
+  return provider;
+}
+
+/** Asks once, as an agent with tools would. */
+async function ask(tried: Case): Promise<LLMResponse | ProviderError> {
+  current = tried;
+  const request = question(`${tried.kind} ${tried.name}`, {
+    tools: TOOLS,
+    think: true,
+    temperature: 0.7,
+    maxTokens: 500,
+  });
+  try {
+    return await collectChat(providerFor(tried).streamChat(request, never));
+  } catch (error) {
+    if (error instanceof ProviderError) return error;
+    throw error;
+  }
+}
+
+/** What is not as the case says, a line each. */
+function problemsOf(tried: Case, got: LLMResponse | ProviderError, requests: number): string[] {
+  const { outcome } = tried;
+  const isError = got instanceof ProviderError;
+  const same = (what: string, wanted: unknown, found: unknown): string[] =>
+    wanted === undefined || isDeepStrictEqual(wanted, found)
+      ? []
+      : [`${what} is ${inspect(found)} instead of ${inspect(wanted)}`];
+  return [
+    ...same('the number of calls', outcome.requests, requests),
+    ...(isError === (outcome.code !== undefined) ? [] : [`it was ${isError ? got.message : 'an answer'}`]),
+    ...(isError ? errorProblems(outcome, got, same) : answerProblems(tried, got, same)),
+  ];
+}
+
+type Same = (what: string, wanted: unknown, found: unknown) => string[];
+
+function errorProblems(outcome: Outcome, error: ProviderError, same: Same): string[] {
+  const words = wordError(error, 'person');
+  return [
+    ...same('the code', outcome.code, error.code),
+    ...same('the pause', outcome.retryAfterMs, error.retryAfterMs),
+    ...(VALIDATOR_WORDS.test(error.message) ? [`a validator speaks: ${error.message}`] : []),
+    ...(words.includes(outcome.words ?? '') ? [] : [`people read: ${words}`]),
+    ...(INNER_WORDS.test(words) ? [`people read inner words: ${words}`] : []),
+  ];
+}
+
+function answerProblems(tried: Case, got: LLMResponse, same: Same): string[] {
+  const { text, thinking, calls, finish, usage } = tried.outcome;
+  const read = calls?.map(({ args, malformed }, index) => {
+    const call = got.toolCalls[index];
+    return {
+      name: call?.name,
+      ...(args !== undefined && { args: call?.args }),
+      ...(malformed !== undefined && { malformed: call?.malformed?.slice(0, malformed.length) }),
+    };
+  });
+  const valid = calls?.map(({ malformed }) => malformed === undefined);
+  const speaksOfMarkup = /not there|in code/.test(tried.name);
+  return [
+    ...same('the text', text, got.content),
+    ...same('the thinking', thinking, got.thinking),
+    ...same('the end', finish, got.finishReason),
+    ...same(
+      'the usage',
+      usage,
+      usage && { promptTokens: got.usage.promptTokens, completionTokens: got.usage.completionTokens },
+    ),
+    ...same('the calls', calls, read),
+    ...same(
+      'which calls can be read',
+      valid,
+      got.toolCalls.map(({ malformed }) => malformed === undefined),
+    ),
+    ...(MARKUP.test(got.content) && !speaksOfMarkup ? [`markup is shown: ${got.content}`] : []),
+  ];
+}
+
+describe('a model server that answers otherwise', () => {
+  it(`was tried in at least ${TRIED} ways, each with a name of its own`, () => {
+    expect(ALL.length).toBeGreaterThanOrEqual(TRIED);
+    expect(new Set(ALL.map(({ kind, name }) => `${kind} ${name}`)).size).toBe(ALL.length);
+  });
+
+  it.each(ALL.map((tried): [string, string, Case] => [tried.kind, tried.name, tried]))(
+    '(%s) with %s gives what it means',
+    async (_kind, _name, tried) => {
+      const before = upstream.calls.length;
+      const got = await ask(tried);
+      expect(problemsOf(tried, got, upstream.calls.length - before)).toEqual([]);
+    },
+  );
+});

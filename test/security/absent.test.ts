@@ -1,0 +1,52 @@
+/** What the gateway does not have, so that nothing can attack it: whoever adds a part learns here that it needs its own tests. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import lock from '../../package-lock.json' with { type: 'json' };
+import { openApi } from '../channels/http/client.ts';
+import { rawRequest } from '../channels/http/raw-http.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+
+it('answers a request for a WebSocket without changing the protocol', async () => {
+  const api = await openApi();
+  const asked = ['/healthz', '/', '/v1/sessions/http:a/events'].map(async (at) => {
+    const lines = [
+      `GET ${at} HTTP/1.1`,
+      `Host: ${new URL(api.url).host}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    return (await rawRequest(api.url, lines)).status;
+  });
+  expect(await Promise.all(asked)).toEqual([200, 200, 401]);
+  await api.close();
+});
+
+it('takes no updates of a platform by HTTP', () => {
+  const paths = [...read('channels/http/app.ts').matchAll(/path: '([^']+)'/g)].map(([, at = '']) => at);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((at) => /hook|telegram|discord|interaction|update/i.test(at))).toEqual([]);
+});
+
+it('depends on nothing that unpacks archives', () => {
+  const shipped = Object.entries(lock.packages).filter(([, entry]) => !('dev' in entry));
+  const names = shipped.map(([at]) => at.slice(at.lastIndexOf('node_modules/') + 'node_modules/'.length));
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => /(^|[/-])(tar|unzip|zip|adm-zip|archiver|rar)\b/.test(name))).toEqual([]);
+});
+
+it('puts no text into SQL but by parameters', () => {
+  const places = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) =>
+    [...read(file).matchAll(/\bsql\.(?:raw|identifier)\(|\.unsafe\(/g)].map(() => file),
+  );
+  // Both name the schema that the configuration gives.
+  expect(places.toSorted()).toEqual([
+    'src/store/database/migrate.ts',
+    'src/store/database/migrate.ts',
+    'src/store/database/notify-fanout.ts',
+  ]);
+});

@@ -1,0 +1,151 @@
+/** `parley config`: what it prints, what it writes, and what it refuses to write. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { editableConfig } from '../../src/live-config.ts';
+import { GatewayError } from '../../src/contracts/errors.ts';
+import { writeWhole } from '../../src/settings/write-file.ts';
+import { configCommand } from '../../src/settings/index.ts';
+
+let home = '';
+let file = '';
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'parley-config-'));
+  file = path.join(home, 'config.json');
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const write = (text: string): void => writeFileSync(file, text, { mode: 0o600 });
+const read = (): string => readFileSync(file, 'utf8');
+const run = (...args: string[]): string => configCommand(args)(editableConfig({ GATEWAY_HOME: home }));
+
+function refusal(...args: string[]): string {
+  try {
+    run(...args);
+  } catch (error) {
+    if (error instanceof GatewayError) return error.message;
+    throw error;
+  }
+  throw new Error('expected a refusal');
+}
+
+const COMMENTED = `{
+  // Who it is.
+  "persona": "Polly", /* the parrot */
+  "access": {
+    "telegram": {
+      "allow": [1], // a friend
+    },
+  },
+}
+`;
+
+describe('parley config set', () => {
+  it('changes one field and keeps the comments, the order and the trailing commas', () => {
+    write(COMMENTED);
+    expect(run('set', 'persona', 'Jack')).toContain('persona is set.');
+    expect(read()).toBe(COMMENTED.replace('Polly', 'Jack'));
+    run('set', 'access.telegram.dm', 'open');
+    run('set', 'access.telegram.allow', '[1, 22]');
+    expect(read()).toContain('// a friend');
+    expect(read()).toContain('/* the parrot */');
+    expect(JSON.parse(run('get', 'access.telegram.allow'))).toEqual(['1', '22']);
+    expect(run('get', 'access.telegram.dm')).toBe('open');
+  });
+
+  it('makes the file, readable by its owner only, and leaves nothing beside it', () => {
+    run('set', 'limits.messagesPerMinute', '20');
+    expect(JSON.parse(read())).toEqual({ limits: { messagesPerMinute: 20 } });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(home)).toEqual(['config.json']);
+  });
+
+  it('writes through a link', () => {
+    const real = path.join(home, 'real.json');
+    writeFileSync(real, '{}', { mode: 0o600 });
+    symlinkSync(real, file);
+    run('set', 'persona', 'Jack');
+    expect(JSON.parse(readFileSync(real, 'utf8'))).toEqual({ persona: 'Jack' });
+  });
+
+  it('takes a number for a text where only a text is allowed', () => {
+    run('set', 'persona', '42');
+    expect(run('get', 'persona')).toBe('42');
+  });
+
+  it('writes nothing that the gateway would refuse', () => {
+    write(COMMENTED);
+    expect(refusal('set', 'limits.messagesPerMinute', 'many')).toMatch(
+      /Nothing was changed[^]*limits\.messagesPerMinute: /,
+    );
+    expect(refusal('set', 'acces.telegram.dm', 'open')).toContain('acces: there is no such field');
+    expect(refusal('set', 'access.telegram.allow', '["@alice"]')).toContain('numeric');
+    expect(refusal('set', 'persona.name', 'x')).toContain('persona');
+    expect(read()).toBe(COMMENTED);
+  });
+
+  it('may correct one error of several', () => {
+    write('{"persona": 1, "turns": {"concurrency": 0}}');
+    run('set', 'persona', 'Polly');
+    expect(refusal('validate')).toMatch(/turns\.concurrency/);
+    run('unset', 'turns.concurrency');
+    expect(run('validate')).toContain('is valid');
+  });
+
+  it('does not touch a file that is no JSON', () => {
+    write('{ "persona": ');
+    expect(refusal('set', 'persona', 'Jack')).toMatch(/config\.json:1:14: a value is expected here/);
+    expect(read()).toBe('{ "persona": ');
+  });
+
+  it('says so where the file cannot be written, and leaves it as it was', () => {
+    const target = path.join(home, 'a-folder');
+    mkdirSync(target);
+    writeFileSync(path.join(target, 'kept'), '');
+    expect(() => writeWhole(target, '{}')).toThrow(/a-folder cannot be written/);
+    expect(readdirSync(home)).toEqual(['a-folder']);
+  });
+});
+
+describe('parley config get and validate', () => {
+  it('show what counts, defaults included', () => {
+    expect(run('get', 'access.telegram.dm')).toBe('pairing');
+    expect(JSON.parse(run('get')).limits).toEqual({ messagesPerMinute: 10, messagesAtOnce: 5 });
+    expect(refusal('get', 'access.pigeon')).toContain('no such field');
+    expect(run('validate')).toContain('every setting has its default');
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('tell every error, with line and column', () => {
+    write('{\n  "persona": 1,\n  "acess": {},\n  "turns": { "mode": "fast" },\n}');
+    expect(refusal('validate').split('\n')).toEqual([
+      'The configuration cannot be used:',
+      expect.stringContaining('config.json:2:3: persona: '),
+      expect.stringContaining('config.json:3:3: acess: there is no such field'),
+      expect.stringContaining('config.json:4:14: turns.mode: '),
+    ]);
+  });
+
+  it.each([
+    ['nothing'],
+    ['set', 'a'],
+    ['validate', 'x'],
+    ['get', 'a', 'b'],
+    ['unset'],
+    ['set', 'a', 'b', 'c'],
+    ['get', 'a..b'],
+  ])('refuse %s %s %s %s with the usage', (...args) => {
+    expect(refusal(...args.filter((arg) => arg !== undefined))).toContain('Expected: config');
+  });
+});

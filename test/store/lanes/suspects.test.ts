@@ -1,0 +1,134 @@
+/** Which message ended a node: what had begun is counted, and suspects run apart until it is known. */
+import { expect, it } from 'vitest';
+import { SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
+import type { LaneHead, LaneKey } from '../../../src/contracts/store/lanes.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { request } from '../requests.ts';
+import { accepted, IN_ROOM, LEASE_MS } from './turns.ts';
+
+const HOME = 'home';
+const ROOM = [
+  { class: 'in' as const, free: 100 },
+  { class: 'out' as const, free: 100 },
+];
+
+/** The next process of the home, after the one before it has died; gives its id. */
+const boot = ({ lanes }: TestStore): Promise<string> => lanes.register(HOME, LEASE_MS);
+
+const keys = (heads: LaneHead[]): LaneKey[] => heads.map(({ lane }) => lane).toSorted();
+
+/** Deliveries in lanes of their own that were under way at two deaths; gives the third process. */
+async function suspects(store: TestStore, count: number): Promise<string> {
+  for (let at = 0; at < count; at += 1) await store.lanes.append(`out:t:${at}`, 'm', {});
+  for (let death = 0; death < 2; death += 1) {
+    const node = await boot(store);
+    expect(await store.lanes.sweep(node, ROOM)).toHaveLength(count);
+  }
+  return await boot(store);
+}
+
+describeEachDatabase('the death of a node', (databases) => {
+  it('counts against the turns that had begun, not against what was still queued', async () => {
+    const store = await databases.open();
+    const node = await boot(store);
+    const ask = (id: string, chatId: string) => request(id, { chatId }, node);
+    const begun = accepted(await store.ledger.accept(ask('m1', '1')));
+    accepted(await store.ledger.accept(ask('m2', '2')));
+    await store.lanes.append('poll:telegram:7', 'hold', {}, node);
+    await store.ledger.openTurn(begun.heads[0]!, begun.turnId, 10);
+    const heads = await store.lanes.sweep(await boot(store), [...ROOM, { class: 'poll', free: 1 }]);
+    const crashes = Object.fromEntries(heads.map((head) => [head.lane, head.crashes]));
+    expect(crashes).toEqual({ 'in:telegram:1': 1, 'in:telegram:2': 0, 'poll:telegram:7': 0 });
+  });
+
+  it('makes suspects of what was under way at two: they run one at a time, everything else beside them', async () => {
+    const store = await databases.open();
+    const node = await suspects(store, 3);
+    await store.lanes.append('out:t:new', 'm', {});
+    const [suspect, ...others] = (await store.lanes.sweep(node, ROOM)).toSorted(
+      (a, b) => b.crashes - a.crashes,
+    );
+    expect(suspect).toMatchObject({ crashes: 2, loneCrashes: 0 });
+    expect(keys(others)).toEqual(['out:t:new']);
+    expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
+    await store.lanes.finish(suspect!);
+    expect(await store.lanes.sweep(node, ROOM)).toMatchObject([{ crashes: 2 }]);
+  });
+
+  it('blames the one suspect that was running, and runs it after all others', async () => {
+    const store = await databases.open();
+    const [guilty] = await store.lanes.sweep(await suspects(store, 3), ROOM);
+    const node = await boot(store);
+    const order: LaneHead[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const [head] = await store.lanes.sweep(node, ROOM);
+      order.push(head!);
+      await store.lanes.finish(head!);
+    }
+    expect(order.map(({ crashes, loneCrashes }) => [crashes, loneCrashes])).toEqual([
+      [2, 0],
+      [2, 0],
+      [3, 1],
+    ]);
+    expect(order[2]?.lane).toBe(guilty?.lane);
+  });
+
+  it('runs one in eight of many, and blames none of them alone, not even the last that is left', async () => {
+    const store = await databases.open();
+    const node = await suspects(store, 3 * SUSPECT_SHARE);
+    const group = await store.lanes.sweep(node, ROOM);
+    expect(group).toHaveLength(3);
+    for (const head of group.slice(1)) await store.lanes.finish(head);
+    await boot(store);
+    const [row] = await store.sql`select crashes, lone_crashes from lane_item where lane = ${group[0]!.lane}`;
+    expect(row).toEqual({ crashes: 3, lone_crashes: 0 });
+  });
+
+  it('keeps no suspect waiting for one that has run for a minute without harm, whatever the clock does', async () => {
+    const store = await databases.open();
+    const node = await suspects(store, 3);
+    const [long] = await store.lanes.sweep(node, ROOM);
+    const startedAgo = (ms: number) =>
+      store.sql`update lane set wake_at = now() - ${ms}::int * interval '1 millisecond' where key = ${long!.lane}`;
+    await startedAgo(SUSPECT_ALONE_MS - 5_000);
+    expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
+    await startedAgo(SUSPECT_ALONE_MS + 1);
+    const [second] = await store.lanes.sweep(node, ROOM);
+    await store.lanes.finish(second!);
+    await startedAgo(-7_200_000);
+    expect(await store.lanes.sweep(node, ROOM)).toHaveLength(1);
+  });
+
+  it('starts a suspect neither by a further message, nor keeps it from being stopped', async () => {
+    const store = await databases.open();
+    for (const chatId of ['1', '2']) accepted(await store.ledger.accept(request(`m${chatId}`, { chatId })));
+    for (let death = 0; death < 2; death += 1) {
+      for (const head of await store.lanes.sweep(await boot(store), IN_ROOM)) {
+        await store.ledger.openTurn(head, (head.payload as { turnId: string }).turnId, 10);
+      }
+    }
+    const node = await boot(store);
+    const [running] = await store.lanes.sweep(node, IN_ROOM);
+    const chatId = running?.lane === 'in:telegram:1' ? '2' : '1';
+    expect(accepted(await store.ledger.accept(request('next', { chatId }, node))).heads).toEqual([]);
+    expect(await store.lanes.stop(`telegram:${chatId}`, { fresh: false })).toMatchObject({ cancelled: 2 });
+    expect(accepted(await store.ledger.accept(request('last', { chatId }, node))).heads).toHaveLength(1);
+  });
+
+  it('counts lone deaths from zero again when a tool call has succeeded, not when it failed', async () => {
+    const store = await databases.open();
+    const { turnId } = accepted(await store.ledger.accept(request('m1')));
+    const loneCrashes = async (): Promise<number> => {
+      const [head] = await store.lanes.sweep(await boot(store), IN_ROOM);
+      await store.ledger.openTurn(head!, turnId, 10);
+      const result = { kind: 'tool_result', toolCallId: 'c', toolName: 'probe', callIndex: 0 } as const;
+      const count = head!.loneCrashes;
+      await store.ledger.toolResult(head!, turnId, count, { ...result, content: '', isError: count < 2 }, 1);
+      return count;
+    };
+    const seen: number[] = [];
+    for (let life = 0; life < 6; life += 1) seen.push(await loneCrashes());
+    expect(seen).toEqual([0, 0, 0, 1, 2, 1]);
+  });
+});

@@ -1,0 +1,25 @@
+/** What the gateway has chosen by itself: one choice for all nodes, replaced only by whoever knows the one that stands. */
+import { expect, it } from 'vitest';
+import { describeEachDatabase } from '../../database.ts';
+
+describeEachDatabase('a choice', (databases) => {
+  it('is that of the first node, for every node', async () => {
+    const store = await databases.open();
+    const beside = await databases.open({ beside: store });
+    expect(await store.choices.chosen('model')).toBeUndefined();
+    const given = await Promise.all([
+      store.choices.choose('model', 'a', undefined),
+      beside.choices.choose('model', 'b', undefined),
+    ]);
+    expect(new Set(given).size).toBe(1);
+    expect(await beside.choices.chosen('model')).toBe(given[0]);
+  });
+
+  it('is replaced once by two nodes that both find it gone', async () => {
+    const store = await databases.open();
+    await store.choices.choose('model', 'gone', undefined);
+    expect(await store.choices.choose('model', 'new', 'gone')).toBe('new');
+    expect(await store.choices.choose('model', 'newer', 'gone')).toBe('new');
+    expect(await store.choices.chosen('other')).toBeUndefined();
+  });
+});

@@ -1,0 +1,87 @@
+/** A sandbox to run programs in, for a process that becomes a user without rights, as a gateway would. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { createExec } from '../../../src/tools/exec/exec.ts';
+import { createSandbox } from '../../../src/tools/exec/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../../src/tools/exec/sandbox.ts';
+import type { ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import { toolContext } from '../../fakes/agent/tool-context.ts';
+
+export const CANARY = 'canary-of-the-gateway';
+
+export const hasSandbox = existsSync('/usr/bin/bwrap');
+if (!hasSandbox)
+  process.stderr.write('SKIPPED: the sandbox of exec is not tested, bubblewrap is not installed\n');
+
+export const wasRoot = process.getuid?.() === 0;
+
+/** A home with secrets, a workspace beside them, and the sandbox over both. */
+export interface ExecFixture {
+  home: string;
+  workspace: string;
+  sandbox: Sandbox;
+  /** What exec says to root; empty when the tests do not run as root. */
+  toldRoot: string;
+}
+
+/** Makes it before the tests of the file and removes it after them. The file must have a process of its own. */
+export function execFixture(): ExecFixture {
+  const fixture = { home: '', workspace: '', toldRoot: '' } as ExecFixture;
+  beforeAll(async () => {
+    if (wasRoot) {
+      const options = { home: os.tmpdir(), hidden: [] };
+      fixture.toldRoot = await runIn(createSandbox(options), os.tmpdir(), { command: 'true' }).then(
+        ({ content }) => content,
+        String,
+      );
+      // Limits on processes do not bind root, so exec refuses to work for it.
+      process.setgroups?.([]);
+      process.setgid?.(65_534);
+      process.setuid?.(65_534);
+    }
+    process.env['PARLEY_CANARY'] = CANARY;
+    fixture.home = await mkdtemp(path.join(os.tmpdir(), 'parley-exec-'));
+    await writeFile(path.join(fixture.home, 'secret'), CANARY);
+    fixture.workspace = await makeWorkspace(fixture);
+    fixture.sandbox = sandboxOf(fixture);
+  });
+  afterAll(async () => {
+    delete process.env['PARLEY_CANARY'];
+    await rm(fixture.home, { recursive: true, force: true });
+  });
+  return fixture;
+}
+
+/** A sandbox for the fixture's home, with what a test wants different. */
+export function sandboxOf({ home }: ExecFixture, over: Partial<SandboxOptions> = {}): Sandbox {
+  return createSandbox({ home, hidden: [path.join(home, 'workspace')], ...over });
+}
+
+/** An empty workspace of its own. */
+export async function makeWorkspace({ home }: ExecFixture): Promise<string> {
+  await mkdir(path.join(home, 'workspace'), { recursive: true });
+  return await mkdtemp(path.join(home, 'workspace', 'session-'));
+}
+
+/** Calls the tool. */
+export async function runIn(
+  sandbox: Sandbox | undefined,
+  workspace: string,
+  args: Record<string, unknown>,
+  over: Partial<ToolContext> = {},
+): Promise<ToolResult> {
+  const tool = createExec(() => sandbox);
+  return await tool.execute(tool.parameters.parse(args), toolContext({ workspace, ...over }));
+}
+
+/** Command lines of processes of this machine that hold `mark`. */
+export async function alive(mark: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return lines.filter((line) => line.includes(mark));
+}

@@ -1,0 +1,188 @@
+/** The folders of sessions: made for their owner only, removed for good, and read for questions to people. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../../src/contracts/approvals.ts';
+import type { SessionFiles } from '../../../src/contracts/tool.ts';
+import { MAX_FOLLOWED_PATHS } from '../../../src/tools/files/named-files.ts';
+import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
+import { testLog } from '../../fakes/agent/tool-context.ts';
+
+let root = '';
+let files: SessionFiles;
+const lines: string[] = [];
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'parley-files-'));
+  files = createSessionFiles(path.join(root, 'sessions'), testLog(lines));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('the folder of a session', () => {
+  it('is made once, for its owner only', async () => {
+    const made = await files.open('abc-1');
+    expect(await files.open('abc-1')).toBe(made);
+    expect((await stat(made)).mode & 0o777).toBe(0o700);
+  });
+
+  it.each(['', '.', '..', '../x', 'a/b', '.removed-x', 'x\0', 'x'.repeat(101)])(
+    'is never one of the name %j',
+    async (name) => {
+      await expect(files.open(name)).rejects.toMatchObject({ code: 'workspace' });
+      expect(await files.remove(name)).toBe(false);
+      expect(lines.splice(0).join()).toContain('folder_not_removed');
+      expect(await readdir(root)).toEqual([]);
+    },
+  );
+
+  it('is removed with everything in it, also what an earlier removal left when it was killed', async () => {
+    const made = await files.open('gone');
+    await mkdir(path.join(made, 'deep', 'er'), { recursive: true });
+    await writeFile(path.join(made, 'deep', 'er', 'x'), 'x');
+    await symlink(root, path.join(made, 'up'));
+    await writeFile(path.join(root, 'outside'), 'stays');
+    await mkdir(path.join(root, 'sessions', '.removed-gone'));
+    await writeFile(path.join(root, 'sessions', '.removed-gone', 'half'), 'x');
+    await files.open('stays');
+    expect([await files.remove('gone'), await files.remove('gone')]).toEqual([true, true]);
+    expect(await readdir(path.join(root, 'sessions'))).toEqual(['stays']);
+    expect(await readFile(path.join(root, 'outside'), 'utf8')).toBe('stays');
+  });
+});
+
+describe('the files that a call names', () => {
+  it('are shown with their size, digest and short text, each once, by path', async () => {
+    const made = await files.open('s');
+    await mkdir(path.join(made, 'sub'));
+    await writeFile(path.join(made, 'build.sh'), 'echo hi\n');
+    await writeFile(path.join(made, 'sub', 'a.py'), 'pass');
+    await writeFile(path.join(made, 'image'), Buffer.from([0x89, 0x50, 0, 1]));
+    await writeFile(path.join(made, 'empty'), '');
+    const words = [
+      'sh',
+      './build.sh',
+      'build.sh',
+      'sub',
+      'a.py',
+      'image',
+      'empty',
+      '/etc/passwd',
+      '..',
+      'missing',
+    ];
+    expect(await files.named('s', words)).toEqual([
+      { path: 'build.sh', bytes: 8, sha256: sha256('echo hi\n'), text: 'echo hi\n' },
+      { path: 'empty', bytes: 0, sha256: sha256(''), text: '' },
+      {
+        path: 'image',
+        bytes: 4,
+        sha256: createHash('sha256')
+          .update(Buffer.from([0x89, 0x50, 0, 1]))
+          .digest('hex'),
+      },
+      { path: 'sub/a.py', bytes: 4, sha256: sha256('pass'), text: 'pass' },
+    ]);
+  });
+
+  it(`have a text of up to ${MAX_SHOWN_FILE} characters; longer ones have their digest, whatever their length`, async () => {
+    const made = await files.open('s');
+    const texts = ['é'.repeat(MAX_SHOWN_FILE), 'é'.repeat(MAX_SHOWN_FILE + 1), 'x'.repeat(3_000_000)];
+    for (const [n, text] of texts.entries()) await writeFile(path.join(made, `f${n}`), text);
+    const named = await files.named('s', ['f0', 'f1', 'f2']);
+    expect(named.map((file) => 'sha256' in file && file.sha256)).toEqual(texts.map(sha256));
+    expect(named.map((file) => 'text' in file)).toEqual([true, false, false]);
+  });
+
+  it('are told as what they are when they are no plain files', async () => {
+    const made = await files.open('s');
+    await symlink('/etc/passwd', path.join(made, 'link'));
+    execFileSync('mkfifo', [path.join(made, 'pipe')]);
+    expect(await files.named('s', ['link', 'pipe'])).toEqual([
+      { path: 'link', problem: expect.stringContaining('link') },
+      { path: 'pipe', problem: expect.stringContaining('pipe') },
+    ]);
+  });
+
+  it(`are at most ${MAX_NAMED_FILES}`, async () => {
+    const made = await files.open('s');
+    const names = Array.from({ length: MAX_NAMED_FILES + 1 }, (_, n) => `f${n}`);
+    for (const name of names) await writeFile(path.join(made, name), name);
+    expect(await files.named('s', names.slice(1))).toHaveLength(MAX_NAMED_FILES);
+    await expect(files.named('s', names)).rejects.toMatchObject({ code: 'too_many_files' });
+  });
+
+  it('include those that their texts name, however far, beside them and in the folders of the call', async () => {
+    const made = await files.open('s');
+    await mkdir(path.join(made, 'sub'));
+    const texts = {
+      'build.sh': 'sh ./step.sh && sh sub/deep.sh',
+      'step.sh': 'cat build.sh unseen',
+      'sub/deep.sh': 'sh last.sh',
+      'sub/last.sh': 'echo END',
+      'other.txt': 'nobody names it',
+    };
+    for (const [name, text] of Object.entries(texts)) await writeFile(path.join(made, name), text);
+    const named = await files.named('s', ['build.sh'], (text) => text.split(' '));
+    expect(named.map(({ path: at, namedIn }) => [at, namedIn])).toEqual([
+      ['build.sh', undefined],
+      ['step.sh', 'build.sh'],
+      ['sub/deep.sh', 'build.sh'],
+      ['sub/last.sh', 'sub/deep.sh'],
+    ]);
+    expect(named.some((file) => 'mayNameMore' in file)).toBe(false);
+    expect(await files.named('s', ['build.sh'])).toHaveLength(1);
+  });
+
+  it(`are looked for among at most ${MAX_FOLLOWED_PATHS} paths that files may name, each once`, async () => {
+    const made = await files.open('s');
+    const unseen = Array.from({ length: MAX_FOLLOWED_PATHS - 2 }, (_, n) => `w${n}`).join(' ');
+    const words = (text: string): string[] => text.split(' ');
+    const named = async (last: string) => {
+      await writeFile(path.join(made, 'a.sh'), `b.sh ${unseen}`);
+      await writeFile(path.join(made, 'b.sh'), `a.sh ${unseen} ${last}`);
+      await writeFile(path.join(made, 'c.sh'), '');
+      const all = await files.named('s', ['a.sh'], words);
+      return all.map((file) => [file.path, 'mayNameMore' in file]);
+    };
+    expect(await named('c.sh')).toEqual([
+      ['a.sh', false],
+      ['b.sh', false],
+      ['c.sh', false],
+    ]);
+    expect(await named('d.sh c.sh')).toEqual([
+      ['a.sh', false],
+      ['b.sh', true],
+    ]);
+  });
+
+  it('say so when their texts name more than there is room for, or are too long to be looked through', async () => {
+    const made = await files.open('s');
+    const names = Array.from({ length: MAX_NAMED_FILES }, (_, n) => `f${n}`);
+    for (const name of names) await writeFile(path.join(made, name), '');
+    await writeFile(path.join(made, 'few.sh'), names.slice(1).join(' '));
+    await writeFile(path.join(made, 'many.sh'), names.join(' '));
+    const words = (text: string): string[] => text.split(' ');
+    const few = await files.named('s', ['few.sh'], words);
+    expect(few).toHaveLength(MAX_NAMED_FILES);
+    expect(few.find(({ path: at }) => at === 'few.sh')).not.toHaveProperty('mayNameMore');
+    const many = await files.named('s', ['many.sh'], words);
+    expect(many).toHaveLength(MAX_NAMED_FILES);
+    expect(many.find(({ path: at }) => at === 'many.sh')).toHaveProperty('mayNameMore', true);
+    for (const [bytes, mayNameMore] of [
+      [MAX_SCRIPT_BYTES, undefined],
+      [MAX_SCRIPT_BYTES + 1, true],
+    ] as const) {
+      await writeFile(path.join(made, 'long.sh'), `sh f0 ${'#'.repeat(bytes - 6)}`);
+      const long = await files.named('s', ['long.sh'], words);
+      expect(long.find(({ path: at }) => at === 'long.sh')).toMatchObject({ bytes });
+      expect(long.map((file) => 'mayNameMore' in file && file.mayNameMore).includes(true)).toBe(
+        mayNameMore ?? false,
+      );
+    }
+  });
+});
