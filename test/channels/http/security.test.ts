@@ -3,7 +3,12 @@ import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OpenSockets } from '../../../channels/http/limits/open-sockets.ts';
 import { WrongTokens } from '../../../channels/http/limits/wrong-tokens.ts';
-import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
+import {
+  MAX_JSON_VALUES,
+  MAX_LIMITED_ADDRESSES,
+  MAX_MESSAGES,
+  WRONG_TOKENS_PER_MINUTE,
+} from '../../../channels/http/config.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
@@ -177,6 +182,23 @@ describe('a body', () => {
     expect(await code(await send(nested(63)))).toEqual([400, 'invalid_body']);
     expect(await code(await send(nested(64)))).toEqual([400, 'body_too_deep']);
     expect((await send('['.repeat(20_000))).status).toBe(400);
+  });
+
+  it(`holds at most ${MAX_JSON_VALUES} values and ${MAX_MESSAGES} messages or items, counted before they are read`, async () => {
+    const numbers = (count: number) => `{"media":[${Array(count).fill(1).join(',')}]}`;
+    expect(await code(await send(numbers(MAX_JSON_VALUES)))).toEqual([400, 'invalid_body']);
+    expect(await code(await send(numbers(MAX_JSON_VALUES + 1)))).toEqual([413, 'body_too_many_values']);
+    const list = (name: string, count: number) => ({ [name]: Array(count).fill({}) });
+    const answer = async (route: string, json: object) =>
+      (await (await api.call(route, { json })).json()).error.message;
+    for (const [route, name, word] of [
+      ['/v1/chat/completions', 'messages', 'messages'],
+      ['/v1/responses', 'input', 'items'],
+    ] as const) {
+      expect(await answer(route, list(name, MAX_MESSAGES))).not.toContain('at most');
+      const refusal = `at most ${MAX_MESSAGES} ${word} are accepted`;
+      expect(await answer(route, list(name, MAX_MESSAGES + 1))).toContain(refusal);
+    }
   });
 
   it('cannot set a prototype or an unknown field', async () => {
