@@ -3,7 +3,10 @@ import { ApiError, errorOf, pathOf, reach, sendFile } from './requests.js';
 
 export { ApiError };
 
-/** @typedef {import('../wire.ts').WireSession} Session */
+/** @typedef {import('../wire.ts').WireListed} Session */
+/** @typedef {import('../wire.ts').WireSession} SessionSettings */
+/** @typedef {import('../wire.ts').WireFound} FoundSession */
+/** @typedef {{ title?: string | null, mode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -49,13 +52,23 @@ export class Api {
   }
 
   /**
-   * @param {number} limit
+   * @param {{ limit: number, archived?: boolean, before?: string | undefined }} page
    * @returns {Promise<Session[]>}
    */
-  async sessions(limit) {
+  async sessions({ limit, archived = false, before }) {
+    const older = before === undefined ? '' : `&before=${encodeURIComponent(before)}`;
     /** @type {{ sessions: Session[] }} */
-    const { sessions } = await this.#json('GET', `/v1/sessions?limit=${limit}`);
+    const { sessions } = await this.#json('GET', `/v1/sessions?limit=${limit}&archived=${archived}${older}`);
     return sessions;
+  }
+
+  /**
+   * @param {string} text
+   * @param {number} limit
+   * @returns {Promise<{ found: FoundSession[], more: boolean }>}
+   */
+  search(text, limit) {
+    return this.#json('GET', `/v1/search?limit=${limit}&q=${encodeURIComponent(text)}`);
   }
 
   /**
@@ -136,7 +149,7 @@ export class Api {
 
   /**
    * @param {string} key
-   * @returns {Promise<Session>}
+   * @returns {Promise<SessionSettings>}
    */
   session(key) {
     return this.#json('GET', pathOf(key));
@@ -144,11 +157,11 @@ export class Api {
 
   /**
    * @param {string} key
-   * @param {string} mode
-   * @returns {Promise<Session>}
+   * @param {SessionChange} change
+   * @returns {Promise<SessionSettings>}
    */
-  setMode(key, mode) {
-    return this.#json('PATCH', pathOf(key), { mode });
+  changeSession(key, change) {
+    return this.#json('PATCH', pathOf(key), change);
   }
 
   /**
@@ -213,11 +226,11 @@ export class Api {
   }
 
   /**
-   * @param {string} key
-   * @returns {Promise<{ key: string, deleted: boolean }>}
+   * @param {string[]} keys at most 100
+   * @returns {Promise<{ deleted: string[] }>}
    */
-  deleteSession(key) {
-    return this.#json('DELETE', pathOf(key));
+  deleteSessions(keys) {
+    return this.#json('POST', '/v1/sessions/delete', { keys });
   }
 
   /** @returns {Promise<CommandListing[]>} */
@@ -255,10 +268,32 @@ export class Api {
    * @param {string | undefined} lastEventId
    * @param {AbortSignal} signal
    */
-  async openEvents(key, lastEventId, signal) {
-    /** @type {Record<string, string>} */
-    const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-    const response = await this.#send('GET', `${pathOf(key)}/events`, undefined, resume, signal);
+  openEvents(key, lastEventId, signal) {
+    return this.#stream(`${pathOf(key)}/events`, lastEventId === undefined ? {} : { 'last-event-id': lastEventId }, signal);
+  }
+
+  /**
+   * The stream of what happens in all sessions, without texts.
+   * @param {AbortSignal} signal
+   */
+  openListEvents(signal) {
+    return this.#stream('/v1/events', {}, signal);
+  }
+
+  /** A name for this token, by which tabs that have the same one find each other; it tells nothing of the token. */
+  async tokenDigest() {
+    if (!('subtle' in crypto)) return 'any';
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`tabs of ${this.#token}`));
+    return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  /**
+   * @param {string} path
+   * @param {Record<string, string>} headers
+   * @param {AbortSignal} signal
+   */
+  async #stream(path, headers, signal) {
+    const response = await this.#send('GET', path, undefined, headers, signal);
     if (response.body === null) throw new ApiError(0, 'unreachable', 'The stream has no body.');
     return response.body;
   }

@@ -165,6 +165,12 @@ export const session = pgTable(
       .default(sql`gen_random_uuid()::text`),
     /** Sources of everything the model has read in it since `/new` or `/trust`. */
     sources: jsonb('sources').$type<Source[]>().notNull().default([]),
+    /** Stands first in lists. */
+    pinned: boolean('pinned').notNull().default(false),
+    /** Is left out of lists. */
+    archived: boolean('archived').notNull().default(false),
+    /** The last message that was read on the page. */
+    readSeq: integer('read_seq').notNull().default(0),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
     /** When that was; null = never. */
@@ -175,6 +181,9 @@ export const session = pgTable(
   (t) => [
     index('session_recent').on(t.updatedAt.desc().nullsFirst(), t.key),
     index('session_owner').on(t.ownerTokenId, t.updatedAt.desc().nullsFirst()),
+    index('session_pinned')
+      .on(t.updatedAt)
+      .where(sql`pinned`),
   ],
 );
 
@@ -216,7 +225,10 @@ export const message = pgTable(
     attachments: jsonb('attachments').$type<Attachment[]>(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.session, t.seq] })],
+  (t) => [
+    primaryKey({ columns: [t.session, t.seq] }),
+    index('message_words').using('gin', sql`to_tsvector('simple', ${t.content})`),
+  ],
 );
 
 /** What the model sees, and the journal of a turn; (turn, iteration, kind, part) makes a repeated row a no-op. */

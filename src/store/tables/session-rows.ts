@@ -15,6 +15,9 @@ export interface SessionRow {
   ownerTokenId: string | null;
   folder: string;
   sources: Source[];
+  pinned: boolean;
+  archived: boolean;
+  readSeq: number;
   messageSeq: number;
   freshAt: Date | string | null;
   createdAt: Date | string;
@@ -33,6 +36,9 @@ export function toSession(row: SessionRow): SessionRecord {
     ownerTokenId: row.ownerTokenId ?? undefined,
     folder: row.folder,
     sources: row.sources,
+    pinned: row.pinned,
+    archived: row.archived,
+    readSeq: row.readSeq,
     freshAt: new Date(row.freshAt ?? row.createdAt),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),
