@@ -133,7 +133,11 @@ export async function openAgentRuntime(
     return () => undefined;
   });
   settings.subscribe((next) => profiles.prepare(profileRules(next)));
-  const forTurns = partOf(settings, (now) => ({ limits: limitsOf(now), timeZone: zoneOf(now) }));
+  const forTurns = partOf(settings, (now) => ({
+    limits: limitsOf(now),
+    timeZone: zoneOf(now),
+    afterTurn: now.afterTurn,
+  }));
   const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
   const agent = createAgent({
     ...tables,

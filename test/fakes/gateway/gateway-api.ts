@@ -150,7 +150,7 @@ export class FakeGateway implements GatewayApi {
   async updateSession(
     caller: Caller,
     key: SessionKey,
-    change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
+    change: Parameters<GatewayApi['updateSession']>[2],
   ): Promise<SessionRecord | undefined> {
     const record = await this.session(caller, key);
     if (record === undefined) return undefined;
@@ -161,6 +161,7 @@ export class FakeGateway implements GatewayApi {
     }
     record.model = change.model ?? undefined;
     record.profileId = change.profileId ?? record.profileId;
+    if (change.title !== undefined) record.title = change.title ?? undefined;
     record.mode = MODES.find((mode) => mode === change.mode) ?? record.mode;
     return record;
   }
