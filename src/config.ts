@@ -22,11 +22,13 @@ import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
 import { homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
 import { readJson } from './settings/index.ts';
+import { configureSearch } from './tools/web/search/services.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
 
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema'> {
+export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | '$schema'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -36,6 +38,8 @@ export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema
   modelServers: readonly ModelServer[];
   /** The MCP servers of the file. */
   mcpServers: readonly McpServerSettings[];
+  /** The service of `web_search`, if any. */
+  search: SearchSettings | undefined;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -112,10 +116,11 @@ export function checkConfig(
   problems.sort(byPlace);
   const values = parsed.data;
   if (!env.success || !parsed.success) return { ...unusable(problems), values };
-  const { access, channels: settings, providers, mcp, $schema: _, ...rest } = parsed.data;
+  const { access, channels: settings, providers, mcp, search: named, $schema: _, ...rest } = parsed.data;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
-  for (const error of [...models.errors, ...servers.errors]) inFile(error);
+  const { search, errors: ofSearch } = configureSearch(named, set);
+  for (const error of [...models.errors, ...servers.errors, ...ofSearch]) inFile(error);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
@@ -130,6 +135,7 @@ export function checkConfig(
     home,
     modelServers: models.servers,
     mcpServers: servers.servers,
+    search,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],
     source: {
@@ -281,6 +287,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
     BRAVE_API_KEY,
+    config.search?.apiKey,
     TRANSCRIPTION_API_KEY,
     ...keys,
     ...ofServers,

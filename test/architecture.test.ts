@@ -224,6 +224,22 @@ describe('whatever is listed is under its contract', () => {
     expect(missing, 'test/contracts/tool.test.ts runs over src/tools/index.ts').toBe(false);
   });
 
+  it('lists every search service and runs the search contract over it', () => {
+    const at = 'src/tools/web/search/';
+    const list = textOf(`${at}services.ts`);
+    const kinds = sources.filter(
+      ({ path: file, text }) => file.startsWith(at) && /: SearchKind = /.test(text),
+    );
+    const services = kinds.filter(({ text }) => /\n {2}ask/.test(text));
+    expect(services.length).toBeGreaterThan(3);
+    for (const { path: file } of services) {
+      const name = path.posix.basename(file, '.ts');
+      expect(list, `${at}services.ts names ${name}`).toContain(`./${name}.ts`);
+      const suite = `test/tools/web/search/${name}.test.ts`;
+      expect(textOf(suite), `${suite} runs the suite`).toContain('searchContract(');
+    }
+  });
+
   it('lists every provider and runs the provider contract over it', () => {
     const list = textOf('src/providers/index.ts');
     const providers = sources.filter(
