@@ -281,16 +281,14 @@ export function limitsOf({ env, approvals }: Config): {
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
   const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
   const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
-  const keys = config.modelServers.map(({ apiKey }) => apiKey);
-  const ofServers = config.mcpServers.flatMap(({ secrets }) => secrets);
   const own = [
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
     BRAVE_API_KEY,
     config.search?.apiKey,
     TRANSCRIPTION_API_KEY,
-    ...keys,
-    ...ofServers,
+    ...config.modelServers.map(({ apiKey }) => apiKey),
+    ...config.mcpServers.flatMap(({ secrets }) => secrets),
     passwordOf(DATABASE_URL),
     passwordOf(OLLAMA_HOST),
     ...natsSecrets(NATS_URL),

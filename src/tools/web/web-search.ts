@@ -16,7 +16,7 @@ export const MAX_QUERY_WORDS = 50;
 const MAX_SHOWN_CHARS = 500;
 
 /** What whoever runs the gateway does about a search that is not set up. */
-export const NOT_SET_UP =
+const NOT_SET_UP =
   'Web search is not set up: name a service in search.kind of config.json, or set BRAVE_API_KEY (from https://brave.com/search/api).';
 
 const parameters = z.strictObject({

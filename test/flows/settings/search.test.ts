@@ -2,9 +2,9 @@
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { startFakeSearxng } from '../fakes/search/searxng.ts';
-import type { FakeSearch } from '../fakes/search/service.ts';
-import { describeGateway, WAIT } from './setup.ts';
+import { startFakeSearxng } from '../../fakes/search/searxng.ts';
+import type { FakeSearch } from '../../fakes/search/service.ts';
+import { describeGateway, WAIT } from '../setup.ts';
 
 describeGateway('web search', { file: {} }, (fixture) => {
   let searxng: FakeSearch;
