@@ -26,7 +26,7 @@ import { createWebFetch } from './web/web-fetch.ts';
 import type { Search } from './web/search/search.ts';
 import { createWebSearch, WEB_SEARCH } from './web/web-search.ts';
 
-export { createSandbox } from './exec/sandbox.ts';
+export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createOutgoingFiles } from './files/outbox.ts';
 export { createSessionFiles } from './files/session-files.ts';
 export { MAX_FETCHED_BYTES } from './web/web-fetch.ts';
