@@ -115,16 +115,13 @@ export interface GatewayApi {
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
   /** Newest first, the pinned ones before them on the first page. */
-  sessions(
-    caller: Caller,
-    options: Pick<SessionListQuery, 'limit' | 'before'> & { archived?: boolean | undefined },
-  ): Promise<ListedSession[]>;
+  sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
   /** By words of titles and messages, among the sessions that the caller may see. */
   searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
-  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'forbidden')`. */
+  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'bad_title' | 'forbidden')`. */
   updateSession(
     caller: Caller,
     key: SessionKey,
@@ -136,6 +133,8 @@ export interface GatewayApi {
       pinned?: boolean;
       archived?: boolean;
       readSeq?: number;
+      /** null = the next answer makes a new one. */
+      title?: string | null;
     },
   ): Promise<SessionRecord | undefined>;
   /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */

@@ -22,6 +22,7 @@ const LISTED = new Set<AgentEvent['type']>([
   'approval_needed',
   'approval_decided',
   'profile_switched',
+  'session_titled',
   'session_deleted',
   'cron_executed',
 ]);
@@ -56,7 +57,8 @@ class ListEvents {
     const frame = `data: ${JSON.stringify({ type, sessionKey, turnId, at })}\n\n`;
     for (const [stream, caller] of [...this.#readers])
       if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) stream.write(frame);
-    if (type === 'session_deleted') for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);
+    if (type === 'session_deleted')
+      for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);
   }
 
   async #maySee(caller: HttpContext['var']['caller'], key: SessionKey): Promise<boolean> {

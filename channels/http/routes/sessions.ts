@@ -67,9 +67,11 @@ const changeSchema = z.strictObject({
   archived: z.boolean().optional(),
   /** The last message that was read. */
   readSeq: z.int().min(0).max(2_147_483_647).optional(),
+  /** null = without one; the next answer makes a new one. */
+  title: z.string().nullable().optional(),
 });
 
-/** Changes profile, model, mode or queue mode; the error names the invalid field. */
+/** Changes profile, model, mode, queue mode or title; the error names the invalid field. */
 export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const change = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
@@ -81,6 +83,7 @@ export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<
     ...(change.pinned === undefined ? {} : { pinned: change.pinned }),
     ...(change.archived === undefined ? {} : { archived: change.archived }),
     ...(change.readSeq === undefined ? {} : { readSeq: change.readSeq }),
+    ...(change.title === undefined ? {} : { title: change.title }),
   });
   if (session === undefined) throw noSession(key);
   return c.json(wireSession(session));

@@ -36,7 +36,7 @@ export interface SessionListQuery {
   limit: number;
   ownerTokenId?: string | undefined;
   before?: Date | undefined;
-  archived: boolean;
+  archived?: boolean | undefined;
 }
 
 /** A session that was found, by its title or by a message. */

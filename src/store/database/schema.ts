@@ -6,31 +6,11 @@ import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text,
 import type { Attachment } from '../../contracts/media.ts';
 import type { Source } from '../../contracts/risk.ts';
 import { createdAt, moment } from './columns.ts';
-import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
-
-/** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
-export const fanoutSecret = pgTable('fanout_secret', {
-  id: integer('id').primaryKey().default(1),
-  subject: text('subject').notNull(),
-  /** Base64. */
-  key: text('key').notNull(),
-});
-
-/** What the gateway has chosen where nobody else did, by name: all nodes, and all starts, choose the same. */
-export const choice = pgTable('choice', {
-  name: text('name').primaryKey(),
-  value: text('value').notNull(),
-});
-
-/** What each home's gateway last said of its MCP servers. */
-export const mcpStatus = pgTable('mcp_status', {
-  instance: text('instance').primaryKey(),
-  servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
-});
+export * from './schema-nodes.ts';
 
 /** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
@@ -159,6 +139,8 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
+    /** What lists show for it; null until a person or the gateway gives it one. */
+    title: text('title'),
     /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
     folder: text('folder')
       .notNull()

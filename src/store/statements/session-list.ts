@@ -1,5 +1,11 @@
 /** Lists of sessions with what marks each of them, and the search over titles and messages: one statement each. */
-import { MAX_MATCHES, MAX_PINNED, MAX_PREVIEW, MAX_SEARCHED_CHARS, SNIPPET_WORDS } from '../../contracts/sessions/session-list.ts';
+import {
+  MAX_MATCHES,
+  MAX_PINNED,
+  MAX_PREVIEW,
+  MAX_SEARCHED_CHARS,
+  SNIPPET_WORDS,
+} from '../../contracts/sessions/session-list.ts';
 import type {
   FoundSession,
   ListedSession,
@@ -30,7 +36,7 @@ interface ListRow {
 
 /** The list is read by index; what marks a session is looked up for the listed ones only. */
 async function list(sql: Sql, query: SessionListQuery): Promise<ListedSession[]> {
-  const { limit, ownerTokenId, before, archived } = query;
+  const { limit, ownerTokenId, before, archived = false } = query;
   const owned = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
   const older = before === undefined ? sql`` : sql`and s.updated_at < ${before.toISOString()}::timestamptz`;
   const of = sql`s.archived = ${archived} ${owned}`;

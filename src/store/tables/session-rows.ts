@@ -13,6 +13,7 @@ export interface SessionRow {
   mode: SessionRecord['mode'];
   queueMode: SessionRecord['queueMode'];
   ownerTokenId: string | null;
+  title: string | null;
   folder: string;
   sources: Source[];
   pinned: boolean;
@@ -34,6 +35,7 @@ export function toSession(row: SessionRow): SessionRecord {
     mode: row.mode,
     queueMode: row.queueMode,
     ownerTokenId: row.ownerTokenId ?? undefined,
+    title: row.title ?? undefined,
     folder: row.folder,
     sources: row.sources,
     pinned: row.pinned,

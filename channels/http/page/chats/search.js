@@ -75,5 +75,7 @@ export class ChatSearch {
  */
 function summaryOf(count, more) {
   if (count === 0) return 'Nothing found.';
-  return more ? `The newest ${count} chats; there are more.` : `${count} ${count === 1 ? 'chat' : 'chats'} found.`;
+  return more
+    ? `The newest ${count} chats; there are more.`
+    : `${count} ${count === 1 ? 'chat' : 'chats'} found.`;
 }

@@ -28,7 +28,7 @@ export function channelOf(key) {
 
 /**
  * The name of a chat: its title, else the first line of its first message.
- * @param {Pick<Session, 'key' | 'title' | 'preview'>} session
+ * @param {{ key: string, title: string | null, preview: string }} session
  */
 export function nameOf({ key, title, preview }) {
   if (title !== null && title !== '') return title;
@@ -65,7 +65,9 @@ export function sessionRow(session, { isCurrent, selected, open, actions }) {
     h(
       'span',
       { class: 'session-title', dir: 'auto' },
-      ...(selected === undefined ? [] : [h('span', { class: 'tick', 'aria-hidden': 'true' }, selected ? '☑ ' : '☐ ')]),
+      ...(selected === undefined
+        ? []
+        : [h('span', { class: 'tick', 'aria-hidden': 'true' }, selected ? '☑ ' : '☐ ')]),
       nameOf(session),
     ),
     h(
@@ -94,7 +96,11 @@ function stateMark(state) {
  * @param {RowOptions['actions']} actions
  */
 function menuOf(name, actions) {
-  const summary = h('summary', { class: 'icon-button', 'aria-label': `Actions for “${name}”` }, icon('M6 12h.01M12 12h.01M18 12h.01'));
+  const summary = h(
+    'summary',
+    { class: 'icon-button', 'aria-label': `Actions for “${name}”` },
+    icon('M6 12h.01M12 12h.01M18 12h.01'),
+  );
   const menu = h('details', { class: 'row-menu' }, summary);
   menu.append(
     h(

@@ -26,7 +26,6 @@ export class Sidebar {
   #host;
   #list = byId('sessions', HTMLElement);
   #bar = byId('selection', HTMLElement);
-  #search;
   /** @type {Session[]} */
   #sessions = [];
   /** Names of chats whose first message is not in the list yet. @type {Map<string, string>} */
@@ -47,14 +46,16 @@ export class Sidebar {
   constructor(api, host) {
     this.#api = api;
     this.#host = host;
-    this.#search = new ChatSearch(api, host, (searching) => (this.#list.hidden = searching));
+    new ChatSearch(api, host, (searching) => (this.#list.hidden = searching));
     const shown = byId('archived', HTMLInputElement);
     shown.addEventListener('change', () => {
       this.#archived = shown.checked;
       this.#shown = PAGE_SIZE;
       this.#run(this.refresh());
     });
-    byId('select-chats', HTMLElement).addEventListener('click', () => this.#select(this.#selected === undefined));
+    byId('select-chats', HTMLElement).addEventListener('click', () =>
+      this.#select(this.#selected === undefined),
+    );
   }
 
   /** Reloads the list in one request for each 200 chats that are shown. */
@@ -62,7 +63,7 @@ export class Sidebar {
     const archived = this.#archived;
     const first = await this.#api.sessions({ limit: Math.min(this.#shown, 200), archived });
     const sessions = [...first];
-    for (let page = first; page.length >= 200 && sessions.length < this.#shown; ) {
+    for (let page = first; page.length >= 200 && sessions.length < this.#shown;) {
       page = await this.#api.sessions({ limit: 200, archived, before: page.at(-1)?.updatedAt });
       sessions.push(...page);
     }
@@ -95,7 +96,9 @@ export class Sidebar {
   /** @param {string} key */
   titleOf(key) {
     const session = this.#sessions.find((candidate) => candidate.key === key);
-    return session === undefined ? (this.#fresh.get(key) ?? key.slice(key.indexOf(':') + 1)) : nameOf(session);
+    return session === undefined
+      ? (this.#fresh.get(key) ?? key.slice(key.indexOf(':') + 1))
+      : nameOf(session);
   }
 
   /**
@@ -122,11 +125,15 @@ export class Sidebar {
     const rows = this.#sessions.map((session) => this.#row(session));
     this.#list.replaceChildren(...rows);
     if (this.#hasMore)
-      this.#list.append(h('button', { type: 'button', class: 'earlier', onclick: () => this.#more() }, 'More chats'));
+      this.#list.append(
+        h('button', { type: 'button', class: 'earlier', onclick: () => this.#more() }, 'More chats'),
+      );
     const again = focused ? this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] .session`) : null;
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     if (rows.length === 0)
-      this.#list.append(h('p', { class: 'quiet empty-list' }, this.#archived ? 'No archived chats.' : 'No chats yet.'));
+      this.#list.append(
+        h('p', { class: 'quiet empty-list' }, this.#archived ? 'No archived chats.' : 'No chats yet.'),
+      );
   }
 
   /** @param {Session} session */
