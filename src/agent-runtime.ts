@@ -100,7 +100,7 @@ export async function openAgentRuntime(
   };
   const tools = createTools(builtIn, added);
   const mcp = createMcp({
-    servers: config.mcpServers,
+    settings: partOf(settings, (now) => now.mcpServers),
     version: packageFile.version,
     environment: config.environment,
     folder: path.join(home, 'mcp'),
@@ -108,19 +108,21 @@ export async function openAgentRuntime(
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });
-  const servers = config.mcpServers.map(({ name }) => name);
-  const profileRules = (now: Config) => ({
-    ...builtInProfiles(
-      {
-        persona: now.persona,
-        enabledTools: enabledTools({ named: now.tools.enabled, tools, added, servers }),
-      },
-      (name) => canWork(tools, name, now.tools),
-    ),
-    toolNames: tools.map((tool) => tool.name),
-    mayCome: (name: string) => mayBeMcpTool(name, servers),
-    modelProblem,
-  });
+  const profileRules = (now: Config) => {
+    const servers = now.mcpServers.map(({ name }) => name);
+    return {
+      ...builtInProfiles(
+        {
+          persona: now.persona,
+          enabledTools: enabledTools({ named: now.tools.enabled, tools, added, servers }),
+        },
+        (name) => canWork(tools, name, now.tools),
+      ),
+      toolNames: tools.map((tool) => tool.name),
+      mayCome: (name: string) => mayBeMcpTool(name, servers),
+      modelProblem,
+    };
+  };
   await profiles.open(profileRules(config));
   const checkBindings = ({ bindings }: Config): void => {
     const ids = profiles.list().map(({ id }) => id);

@@ -13,6 +13,7 @@ import type { Connection, ConnectionDeps } from './connection.ts';
 import { callResult, textOfResult } from './content.ts';
 import { listAll } from './lists.ts';
 import { readPrompts } from './prompts.ts';
+import type { McpServerSettings } from './settings.ts';
 import { takeTools } from './server-tools.ts';
 import type { TakenTools } from './server-tools.ts';
 
@@ -26,6 +27,8 @@ const RELIST_MS = 500;
 /** How often the server is asked whether it is there, and the longest wait for its answer. In milliseconds. */
 const PING_EVERY_MS = 60_000;
 const PING_MS = 15_000;
+/** Longest wait for calls that run on a server whose settings were changed or removed, in milliseconds. */
+export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
@@ -51,12 +54,20 @@ export class McpServer {
   #life: Promise<void> | undefined;
   #stale = false;
   #isListing = false;
+  /** Why it takes no more calls. */
+  #retired: string | undefined;
+  #calls = 0;
+  readonly #idle = new AbortController();
 
   constructor(deps: McpServerDeps) {
     this.#deps = deps;
     this.name = deps.settings.name;
     // Every wait of this server ends with it.
     setMaxListeners(0, this.#closing.signal);
+  }
+
+  get settings(): McpServerSettings {
+    return this.#deps.settings;
   }
 
   get tools(): readonly Tool[] {
@@ -91,6 +102,17 @@ export class McpServer {
     );
   }
 
+  /**
+   * Takes no more calls, and closes once those that run have ended, or after `RETIRE_MS`: then their callers read `why`, as
+   * all later ones do. Never throws.
+   */
+  async retire(why: string): Promise<void> {
+    this.#retired = why;
+    const ended = AbortSignal.any([this.#closing.signal, this.#idle.signal]);
+    if (this.#calls > 0) await pauseOn(this.#deps.clock, RETIRE_MS, ended);
+    await this.close();
+  }
+
   /** Ends the connection, and a program with it. Never throws. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -110,6 +132,7 @@ export class McpServer {
     onprogress?: NonNullable<Parameters<Connection['request']>[2]>['onprogress'],
   ): Promise<Result> {
     const connection = this.#connected();
+    this.#calls += 1;
     try {
       return await connection.request({ method, params }, schema, {
         signal,
@@ -117,8 +140,13 @@ export class McpServer {
       });
     } catch (error) {
       signal.throwIfAborted();
-      const unknown = lossOf(error) === undefined ? '' : ' Whether it took effect is unknown.';
-      throw new ToolError('failed', this.#clean(messageOf(error)) + unknown, { cause: error });
+      const isLost = lossOf(error) !== undefined;
+      const unknown = isLost ? ' Whether it took effect is unknown.' : '';
+      const why = (isLost ? this.#retired : undefined) ?? this.#clean(messageOf(error));
+      throw new ToolError('failed', why + unknown, { cause: error });
+    } finally {
+      this.#calls -= 1;
+      if (this.#calls === 0 && this.#retired !== undefined) this.#idle.abort();
     }
   }
 
@@ -135,6 +163,7 @@ export class McpServer {
   }
 
   #connected(): Connection {
+    if (this.#retired !== undefined) throw new ToolError('unavailable', this.#retired);
     if (this.#connection !== undefined) return this.#connection;
     this.#wake.abort();
     const why = this.#error === undefined ? '' : `: ${this.#error}`;
