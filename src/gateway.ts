@@ -201,6 +201,7 @@ function createApi(parts: ApiParts) {
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
     subagents: store.subagents,
+    journals: store.journals,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

@@ -11,6 +11,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
+import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
@@ -28,6 +29,7 @@ import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
+import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
@@ -60,6 +62,7 @@ export interface Store {
   memories: MemoryStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
+  journals: WorkStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -113,6 +116,7 @@ export async function openStoreAt(
     memories: createMemories(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
+    journals: createJournals(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
