@@ -12,6 +12,7 @@ import { connect, lossOf, messageOf } from './connection.ts';
 import type { Connection, ConnectionDeps } from './connection.ts';
 import { callResult, textOfResult } from './content.ts';
 import { listAll } from './lists.ts';
+import { pingUntilLost } from './ping.ts';
 import { readPrompts } from './prompts.ts';
 import type { McpServerSettings } from './settings.ts';
 import { takeTools } from './server-tools.ts';
@@ -24,9 +25,6 @@ export const LONGEST_PAUSE_MS = 5 * 60_000;
 const GOOD_MS = 60_000;
 /** Pause between two readings of the lists, however often the server says that they have changed. In milliseconds. */
 const RELIST_MS = 500;
-/** How often the server is asked whether it is there, and the longest wait for its answer. In milliseconds. */
-const PING_EVERY_MS = 60_000;
-const PING_MS = 15_000;
 /** Longest wait for calls that run on a server whose settings were changed or removed, in milliseconds. */
 export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
@@ -215,31 +213,11 @@ export class McpServer {
     const stopped = new Promise<string>((resolve) => {
       signal.addEventListener('abort', () => resolve(''), { once: true });
     });
-    const pinging = this.#ping(connection, AbortSignal.any([signal, ended.signal]));
+    const { clock, log } = this.#deps;
+    const pinging = pingUntilLost(connection, { clock, log }, AbortSignal.any([signal, ended.signal]));
     const why = await Promise.race([connection.lost, pinging, stopped]);
     ended.abort();
     return why;
-  }
-
-  async #ping(connection: Connection, signal: AbortSignal): Promise<string> {
-    const { clock } = this.#deps;
-    for (;;) {
-      await pauseOn(clock, PING_EVERY_MS, signal);
-      if (signal.aborted) return '';
-      const late = new AbortController();
-      const cancel = clock.after(PING_MS, () => late.abort());
-      try {
-        await connection.request({ method: 'ping' }, z.looseObject({}), {
-          signal: AbortSignal.any([signal, late.signal]),
-        });
-      } catch (error) {
-        if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
-        // Any other answer, also a refusal, shows that it is there; a lost connection shows itself.
-        this.#deps.log.debug({ err: error }, 'mcp_ping_refused');
-      } finally {
-        cancel();
-      }
-    }
   }
 
   /** Reads the lists again, once for any number of notifications that come meanwhile. Never throws. */
