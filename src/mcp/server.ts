@@ -1,6 +1,6 @@
 /** One MCP server: connects in the background, connects again after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
 import type { Tool, ToolContext } from '../contracts/tool.ts';
