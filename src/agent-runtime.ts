@@ -2,7 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
-import { clockOf, limitsOf, zoneOf } from './config.ts';
+import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
@@ -142,7 +142,11 @@ export async function openAgentRuntime(
     return () => undefined;
   });
   settings.subscribe((next) => profiles.prepare(profileRules(next)));
-  const forTurns = partOf(settings, (now) => ({ limits: limitsOf(now), timeZone: zoneOf(now) }));
+  const forTurns = partOf(settings, (now) => ({
+    limits: limitsOf(now),
+    timeZone: zoneOf(now),
+    afterTurn: now.afterTurn,
+  }));
   const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
   const agent = createAgent({
     ...tables,

@@ -12,6 +12,7 @@ const AFTER_RESTART: Readonly<
 > = {
   $schema: false,
   access: false,
+  afterTurn: false,
   approvals: false,
   bindings: false,
   channels: true,
