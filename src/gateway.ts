@@ -6,7 +6,7 @@ import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
-import { secretsOf } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
