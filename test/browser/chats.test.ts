@@ -166,7 +166,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await row.getByText('2 new').waitFor();
     await tab.screenshot('unread');
     await row.getByText('from afar').click();
-    await row.getByText('2 new').waitFor({ state: 'detached' });
+    await vi.waitFor(async () => expect(await row.getByText('2 new').count()).toBe(0), WAIT);
   });
 
   it('shows chats of other channels to the owner, who can follow but not write in them', async () => {

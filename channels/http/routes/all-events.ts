@@ -55,7 +55,7 @@ class ListEvents {
   async #tell(event: AgentEvent): Promise<void> {
     const { type, sessionKey, turnId, at } = event;
     const frame = `data: ${JSON.stringify({ type, sessionKey, turnId, at })}\n\n`;
-    for (const [stream, caller] of [...this.#readers])
+    for (const [stream, caller] of this.#readers)
       if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) stream.write(frame);
     if (type === 'session_deleted')
       for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);

@@ -26,6 +26,10 @@ export class ChatSearch {
     this.#api = api;
     this.#host = host;
     this.#searching = searching;
+  }
+
+  /** Searches while one types, from now on. */
+  start() {
     this.#field.addEventListener('input', () => {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.#search(), WAIT_MS);

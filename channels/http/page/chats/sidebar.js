@@ -36,8 +36,8 @@ export class Sidebar {
   #archived = false;
   /** Keys that are selected; undefined = nobody selects. @type {Set<string> | undefined} */
   #selected;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #soon;
+  /** It is loaded again soon. */
+  #isDue = false;
 
   /**
    * @param {import('../api.js').Api} api
@@ -46,7 +46,7 @@ export class Sidebar {
   constructor(api, host) {
     this.#api = api;
     this.#host = host;
-    new ChatSearch(api, host, (searching) => (this.#list.hidden = searching));
+    new ChatSearch(api, host, (searching) => (this.#list.hidden = searching)).start();
     const shown = byId('archived', HTMLInputElement);
     shown.addEventListener('change', () => {
       this.#archived = shown.checked;
@@ -75,8 +75,10 @@ export class Sidebar {
 
   /** Reloads the list soon: something happened in a chat. */
   refreshSoon() {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
       this.#run(this.refresh());
     }, RELOAD_AFTER_MS);
   }
