@@ -29,7 +29,7 @@ export function openDialog(input: Readable | undefined, output: Writable & { isT
       output.write(`${question}${shown}: `);
       const { value, done } = await lines.next();
       if (!isTerminal) output.write('\n');
-      const answer = done === true ? '' : String(value).trim();
+      const answer = done === true ? '' : value.trim();
       return answer === '' ? fallback : answer;
     },
     close: () => reader?.close(),
