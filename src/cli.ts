@@ -2,7 +2,8 @@
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
 import { withEnvFiles } from './commands/environment.ts';
-import { loadConfig, secretsOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
