@@ -159,6 +159,7 @@ export async function openAgentRuntime(
     pictures: media.pictures,
     readInline: media.readInline,
     post,
+    traces: { ...transport.traces, noteAttempt: store.traces.noteAttempt },
   });
   return { agent, models, provider, profiles, scheduling, files, mcp, media };
 }

@@ -1,5 +1,6 @@
 /** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
-import type { AccessPolicy, Verdict } from '../contracts/access.ts';
+import type { AccessPolicy, DenialDetail, Verdict } from '../contracts/access.ts';
+import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { Approvals } from '../contracts/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
@@ -41,6 +42,8 @@ export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   changeByReply(message: InboundMessage, session: SessionKey): Promise<string | undefined>;
   /** How fast a sender may write; owners may always. */
   messageRate?: (() => MessageRate) | undefined;
+  /** Counts messages that did not become turns. */
+  noteRefusal: NoteRefusal;
   /** Milliseconds that never jump back. */
   monotonicNow: () => number;
 }
@@ -105,9 +108,13 @@ function isUnlimited(use: ReturnType<CommandReader>): boolean {
 }
 
 /** Refuses a sender who has no access, or asks for pairing. */
-function refuseSender({ kind, reply: text }: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+  const { kind, reply: text } = verdict;
   const code = kind === 'pairing' ? 'pairing' : 'denied';
-  return text === undefined ? { kind: 'refused', code } : { kind: 'refused', code, reply: text };
+  const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
+  return text === undefined
+    ? { kind: 'refused', code, ...why }
+    : { kind: 'refused', code, reply: text, ...why };
 }
 
 /** Refuses a message without text and files, or with too much text. */
@@ -260,13 +267,37 @@ function refuseCommand(name: string, scope: string): Refusal {
   return { kind: 'refused', code: 'forbidden', reply: text };
 }
 
+/** Logs a refusal, and counts it for whoever asks why there was no answer; over HTTP the client has been told. */
+function noteRefused(
+  { log, noteRefusal }: IntakeDeps,
+  message: InboundMessage,
+  { code, why }: Refusal,
+): void {
+  const { channel, chatId, senderId } = message;
+  log.info({ channel, chatId, senderId, code, why }, 'message_refused');
+  if (channel === 'http') return;
+  const silent = why === 'not_mentioned';
+  noteRefusal({
+    address: addressOf(message),
+    senderId,
+    code: silent ? why : code,
+    detail: why === undefined || silent ? '' : DENIALS[why],
+  });
+}
+
+const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
+  group: 'the group has no grant (parley pair group)',
+  codes: 'a code was given in the last hour, or too many wait',
+  bot: 'it was written by a bot in a private chat',
+};
+
 /**
  * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
  * not lost; where the channel answers in place (HTTP, a Discord interaction, a pressed button) it stays in the receipt.
  */
 async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
   const { channel, chatId, threadId } = message;
-  if (receipt.kind === 'refused') deps.log.info({ channel, chatId, code: receipt.code }, 'message_refused');
+  if (receipt.kind === 'refused') noteRefused(deps, message, receipt);
   if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;

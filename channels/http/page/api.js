@@ -194,6 +194,15 @@ export class Api {
   }
 
   /**
+   * What became of a turn.
+   * @param {string} turnId
+   * @returns {Promise<import('../wire.ts').WireTrace>}
+   */
+  trace(turnId) {
+    return this.#json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+  }
+
+  /**
    * @param {string} key
    * @returns {Promise<{ key: string, deleted: boolean }>}
    */

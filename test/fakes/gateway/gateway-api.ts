@@ -46,6 +46,10 @@ export class FakeGateway implements GatewayApi {
   groups: GatewayApi['groups'] = async () => [];
   answerTools: GatewayApi['answerTools'] = async () => undefined;
   checkOptions: GatewayApi['checkOptions'] = async () => undefined;
+  trace: GatewayApi['trace'] = async () => undefined;
+  /** Messages that channels did not hand over. */
+  readonly ignored: Parameters<GatewayApi['noteRefusal']>[0][] = [];
+  noteRefusal: GatewayApi['noteRefusal'] = (refusal) => void this.ignored.push(refusal);
   readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
