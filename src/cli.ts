@@ -37,7 +37,7 @@ const HELP = `Usage: npx parley <command>
   config get [FIELD]              show a setting, such as limits.messagesPerMinute, or all
   config set FIELD VALUE          change one; the comments in the file stay
   config unset FIELD              give it its default again
-  trace [TURN|SESSION|last]       what became of a message: why it got no answer, and its timeline
+  trace [ID]                      why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)
   dead-letters                    list messages that were given up, with their errors (kept for a week)
   dead-letters replay ID          queue one again (--all: all of them)
 

@@ -214,7 +214,7 @@ function createApi(parts: ApiParts) {
     fileTypeOf,
     chatMoved: transport.followMigration,
     agent,
-    explainTurn: transport.traces.explain,
+    explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
     noteRefusal: transport.refusals.note,
     models,
     schedules: scheduling.schedules,

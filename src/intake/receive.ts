@@ -1,6 +1,5 @@
 /** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
-import type { AccessPolicy, DenialDetail, Verdict } from '../contracts/access.ts';
-import type { NoteRefusal } from '../contracts/store/traces.ts';
+import type { AccessPolicy, Verdict } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
@@ -15,6 +14,8 @@ import { createApprovalButtons } from './approval-commands.ts';
 import { missingScope } from '../contracts/command.ts';
 import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
+import { noteRefused } from './refused.ts';
+import type { Refusal } from './refused.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
@@ -42,13 +43,9 @@ export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   changeByReply(message: InboundMessage, session: SessionKey): Promise<string | undefined>;
   /** How fast a sender may write; owners may always. */
   messageRate?: (() => MessageRate) | undefined;
-  /** Counts messages that did not become turns. */
-  noteRefusal: NoteRefusal;
   /** Milliseconds that never jump back. */
   monotonicNow: () => number;
 }
-
-type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
@@ -266,30 +263,6 @@ function refuseCommand(name: string, scope: string): Refusal {
   const text = `This token lacks the scope "${scope}", so /${name} was not carried out; "npx parley token change ID --scope SCOPES" grants it.`;
   return { kind: 'refused', code: 'forbidden', reply: text };
 }
-
-/** Logs a refusal, and counts it for whoever asks why there was no answer; over HTTP the client has been told. */
-function noteRefused(
-  { log, noteRefusal }: IntakeDeps,
-  message: InboundMessage,
-  { code, why }: Refusal,
-): void {
-  const { channel, chatId, senderId } = message;
-  log.info({ channel, chatId, senderId, code, why }, 'message_refused');
-  if (channel === 'http') return;
-  const silent = why === 'not_mentioned';
-  noteRefusal({
-    address: addressOf(message),
-    senderId,
-    code: silent ? why : code,
-    detail: why === undefined || silent ? '' : DENIALS[why],
-  });
-}
-
-const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
-  group: 'the group has no grant (parley pair group)',
-  codes: 'a code was given in the last hour, or too many wait',
-  bot: 'it was written by a bot in a private chat',
-};
 
 /**
  * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is

@@ -1,5 +1,4 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
-import type { TurnFailure } from './records.ts';
 import type { SessionKey } from '../message.ts';
 import type { Usage } from '../provider.ts';
 
@@ -115,7 +114,7 @@ export interface TurnFacts {
   address: string;
   state: 'queued' | 'running' | 'parked' | 'done';
   reason?: string | undefined;
-  failure?: TurnFailure | undefined;
+  failure?: { code: string } | undefined;
   acceptedAt: Date;
   nowMs: number;
   endedMs?: number | undefined;

@@ -4,7 +4,7 @@ import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';
 import { duration, whole } from './words.ts';
 
-/** What a refusal means, and what mends it. */
+/** What a refusal means, and what corrects it. */
 const REFUSED: Record<string, string> = {
   denied: 'its sender or chat has no access (parley pair)',
   pairing: 'its sender has no access yet and was given a pairing code (parley pair approve)',
@@ -20,7 +20,7 @@ const REFUSED: Record<string, string> = {
 };
 
 /** One refusal in a sentence. */
-export function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal): string {
+function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal): string {
   const many = count === 1 ? 'A message' : `${whole(count)} messages, the last one`;
   const why = [REFUSED[code] ?? code, ...(detail === '' ? [] : [detail])].join(': ');
   return `${many} of ${senderId || 'somebody'} in ${address} at ${lastAt.toISOString()} did not become a turn (${code}): ${why}.`;

@@ -11,7 +11,7 @@ import { explainTurn } from './explain.ts';
 import { timelineOf } from './timeline.ts';
 
 /** Refusals that one look shows. */
-export const REFUSALS_SHOWN = 10;
+const REFUSALS_SHOWN = 10;
 
 /** A look at a session, a chat or a turn. */
 export interface TraceLook {

@@ -23,12 +23,9 @@ describeGatewayOnEachDatabase(
   (fixture) => {
     const person = (): string => people.next().value ?? '';
     const screen = (chat: string): string[] => fixture().telegram.screen(chat);
-    /** What `parley trace` prints, once it matches. */
-    const trace = (id: string, expected: RegExp): Promise<void> =>
-      vi.waitFor(async () => {
-        const look = await traceCommand(createTraces(fixture().store.traces), [id]).catch(String);
-        expect(look).toMatch(expected);
-      }, WAIT);
+    /** What `parley trace` prints. */
+    const trace = (id: string): Promise<string> =>
+      traceCommand(createTraces(fixture().store.traces), [id]).catch(String);
     const says = (chat: string, text: string): number => fixture().telegram.says(chat, text, chat);
     const turnsOf = (chat: string): Promise<{ id: string; reason: string | null }[]> =>
       fixture().sql<{ id: string; reason: string | null }[]>`
@@ -39,24 +36,31 @@ describeGatewayOnEachDatabase(
       fixture().telegram.says(chat, 'from an inline bot', chat, {
         fields: { via_bot: { id: 5, is_bot: true, first_name: 'x' } },
       });
-      await trace(
-        `telegram:${chat}`,
-        /\(ignored\): its channel does not hand over .*written through an inline bot/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/\(ignored\): its channel does not hand over .*written through an inline bot/);
     });
 
     it('2: its sender has no access, or did not mention the bot in a group', async () => {
       for (const _ of [1, 2]) fixture().telegram.says('9100', 'let me in', '9100');
-      await trace('telegram:9100', /\(pairing\): its sender has no access yet/);
-      await trace('telegram:9100', /\(denied\): .*no access.*a code was given in the last hour/);
+      await expect
+        .poll(() => trace('telegram:9100'), WAIT)
+        .toMatch(/\(pairing\): its sender has no access yet/);
+      await expect
+        .poll(() => trace('telegram:9100'), WAIT)
+        .toMatch(/\(denied\): .*no access.*a code was given in the last hour/);
       fixture().telegram.says(GROUP, 'nobody asked the bot', OWNER_ID);
-      await trace(`telegram:${GROUP}`, /\(not_mentioned\): it did not mention the bot/);
+      await expect
+        .poll(() => trace(`telegram:${GROUP}`), WAIT)
+        .toMatch(/\(not_mentioned\): it did not mention the bot/);
     });
 
     it('3: its sender wrote too fast', async () => {
       const chat = person();
       for (let n = 0; n < 7; n += 1) says(chat, `quick ${n}`);
-      await trace(`telegram:${chat}`, /\(rate_limited\): its sender wrote too fast/);
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/\(rate_limited\): its sender wrote too fast/);
     });
 
     it('4: too many messages of its session wait', async () => {
@@ -66,7 +70,9 @@ describeGatewayOnEachDatabase(
       const call = await fixture().modelCall(`block ${chat}`);
       await fixture().sql`update lane set tail = tail + 200 where key = ${`in:telegram:${chat}`}`;
       says(chat, 'one more');
-      await trace(`telegram:${chat}`, /\(queue_full\): too many messages of the session wait/);
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/\(queue_full\): too many messages of the session wait/);
       await fixture().sql`update lane set tail = tail - 200 where key = ${`in:telegram:${chat}`}`;
       call.release();
       await fixture().idle(`telegram:${chat}`);
@@ -81,16 +87,14 @@ describeGatewayOnEachDatabase(
       const calls = await Promise.all(busy.map((chat) => fixture().modelCall(`hold ${chat}`)));
       const chat = person();
       says(chat, `no room ${chat}`);
-      await trace(
-        `telegram:${chat}`,
-        /no gateway has room for it: 1 gateway runs 3 turns \(turns\.concurrency\)/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/no gateway has room for it: 1 gateway runs 3 turns \(turns\.concurrency\)/);
       const [first = ''] = busy;
       says(first, 'behind it');
-      await trace(
-        `telegram:${first}`,
-        /waits behind 1 earlier message of its session; turn \S+ at the head is running/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${first}`), WAIT)
+        .toMatch(/waits behind 1 earlier message of its session; turn \S+ at the head is running/);
       const [running] = await turnsOf(first);
       const answer = await fixture().call(`/v1/turns/${running?.id}/trace`);
       expect(await answer.json()).toMatchObject({ code: 'running', why: /It waits for the model .* since/ });
@@ -113,11 +117,12 @@ describeGatewayOnEachDatabase(
       call.release();
       await fixture().idle(`telegram:${chat}`);
       const [first] = await turnsOf(chat);
-      await trace(`telegram:${chat}`, new RegExp(`joined into turn ${first?.id}`));
-      await trace(
-        first?.id ?? '',
-        /messages_joined: 1 more[\s\S]*tool list_dir|tool list_dir[\s\S]*messages_joined/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(new RegExp(`joined into turn ${first?.id}`));
+      await expect
+        .poll(() => trace(first?.id ?? ''), WAIT)
+        .toMatch(/messages_joined: 1 more[\s\S]*tool list_dir|tool list_dir[\s\S]*messages_joined/);
     });
 
     it('7: it waits for a person', async () => {
@@ -127,14 +132,17 @@ describeGatewayOnEachDatabase(
         { when: `wipe ${chat}` },
       );
       says(chat, `wipe ${chat}`);
-      await trace(`telegram:${chat}`, /It has waited .* for a person to approve the tool wipe, for at most/);
-      await trace(`telegram:${chat}`, /parked: nothing is held while it waits/);
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/It has waited .* for a person to approve the tool wipe, for at most/);
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/parked: nothing is held while it waits/);
       await vi.waitFor(() => fixture().telegram.press(chat, 'Deny', chat), WAIT);
       await fixture().idle(`telegram:${chat}`);
-      await trace(
-        `telegram:${chat}`,
-        /It was answered after[\s\S]*asked about the tool wipe[\s\S]*denied by/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/It was answered after[\s\S]*asked about the tool wipe[\s\S]*denied by/);
     });
 
     it('8: the model had nothing to say', async () => {
@@ -157,7 +165,9 @@ describeGatewayOnEachDatabase(
         entry: 'runStream',
         silentToken: 'NOTHING',
       });
-      await trace(`telegram:${chat}`, /The model answered only with the silent token, so nothing was sent/);
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/The model answered only with the silent token, so nothing was sent/);
     });
 
     it('9 and 10: the platform does not take its answer, and then it is given up', async () => {
@@ -168,15 +178,13 @@ describeGatewayOnEachDatabase(
       const { telegram } = fixture();
       telegram.outage = 'page';
       call.release();
-      await trace(
-        `telegram:${chat}`,
-        /Its answer is written, but the platform does not take it: .*the next try is in/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/Its answer is written, but the platform does not take it: .*the next try is in/);
       await fixture().sql`update lane_item set waited_ms = 86400000 where lane = ${`out:telegram:${chat}`}`;
-      await trace(
-        `telegram:${chat}`,
-        /Its answer is written, but its delivery was given up: .*parley dead-letters/,
-      );
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(/Its answer is written, but its delivery was given up: .*parley dead-letters/);
       telegram.outage = undefined;
     });
 
@@ -215,8 +223,10 @@ describeGatewayOnEachDatabase(
         'the turn ended: completed',
         'delivered',
       ];
-      await trace(`telegram:${chat}`, new RegExp(order.join(String.raw`[\s\S]*`)));
-      await trace('last', new RegExp(`of telegram:${chat}`));
+      await expect
+        .poll(() => trace(`telegram:${chat}`), WAIT)
+        .toMatch(new RegExp(order.join(String.raw`[\s\S]*`)));
+      await expect.poll(() => trace('last'), WAIT).toMatch(new RegExp(`of telegram:${chat}`));
     });
   },
 );
