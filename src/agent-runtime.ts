@@ -21,12 +21,20 @@ import type { HomeStore } from './store/open-store.ts';
 import {
   canWork,
   createSandbox,
+  createSearch,
   createTools,
   enabledTools,
+  MAX_FETCHED_BYTES,
   mayBeMcpTool,
   withChangingTools,
 } from './tools/index.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
 import type { Security, Transport } from './transport.ts';
+
+/** The search of these settings; it reaches its service wherever that is, because the operator has named it. */
+function searchOf(settings: SearchSettings) {
+  return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
+}
 
 export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 
@@ -76,13 +84,13 @@ export async function openAgentRuntime(
   const { subagents, lanes, approvals, plans, memories, contexts, todos, scratchpad } = store;
   const sandbox = createSandbox({ home, hidden: [workspaceDir] });
   const post = createPost(store.posts, bus, transport.channels);
+  const search = partOf(settings, (now) => now.search && searchOf(now.search));
   const builtIn = {
-    egress: createEgress({ ports: () => settings.current().tools.ports }),
-    search: {
-      apiKey: env.BRAVE_API_KEY,
-      apiRoot: env.BRAVE_API_ROOT,
-      egress: createEgress({ allow: [new URL(env.BRAVE_API_ROOT).origin] }),
-    },
+    egress: createEgress({
+      ports: () => settings.current().tools.ports,
+      limits: { wireBytes: MAX_FETCHED_BYTES, decodedBytes: MAX_FETCHED_BYTES },
+    }),
+    search: () => search.current(),
     sandbox: () => (settings.current().tools.exec ? sandbox : undefined),
     memories,
     todos,
@@ -113,9 +121,15 @@ export async function openAgentRuntime(
     ...builtInProfiles(
       {
         persona: now.persona,
-        enabledTools: enabledTools({ named: now.tools.enabled, tools, added, servers }),
+        enabledTools: enabledTools({
+          named: now.tools.enabled,
+          tools,
+          added,
+          servers,
+          searches: now.search !== undefined,
+        }),
       },
-      (name) => canWork(tools, name, now.tools),
+      (name) => canWork(tools, name, { exec: now.tools.exec, searches: now.search !== undefined }),
     ),
     toolNames: tools.map((tool) => tool.name),
     mayCome: (name: string) => mayBeMcpTool(name, servers),
@@ -145,7 +159,10 @@ export async function openAgentRuntime(
     provider,
     embedder: provider,
     models,
-    tools: withChangingTools(tools, mcp.tools),
+    tools: withChangingTools(tools, {
+      more: mcp.tools,
+      searches: () => settings.current().search !== undefined,
+    }),
     log,
     profiles: listProfiles,
     workspaceDir,

@@ -13,6 +13,7 @@ import { transcriptionRule } from './media/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
 import { ownToken } from './security/index.ts';
+import { searchRule } from './tools/web/search/services.ts';
 
 const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
 
@@ -34,6 +35,7 @@ export const gatewayFile = z.strictObject({
       ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
     })
     .prefault({}),
+  search: searchRule.optional(),
   approvals: z.strictObject({ expireMinutes: z.int().min(1).max(1_440).default(60) }).prefault({}),
   schedules: z
     .strictObject({

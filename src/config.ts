@@ -22,11 +22,13 @@ import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
 import { homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
 import { readJson } from './settings/index.ts';
+import { configureSearch } from './tools/web/search/services.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
 
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema'> {
+export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | '$schema'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -36,6 +38,8 @@ export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema
   modelServers: readonly ModelServer[];
   /** The MCP servers of the file. */
   mcpServers: readonly McpServerSettings[];
+  /** The service of `web_search`, if any. */
+  search: SearchSettings | undefined;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -86,10 +90,14 @@ export function loadConfig(
   return config;
 }
 
-/** The same without throwing; `text` stands for the content of the file. */
+/** The same without throwing; `text` stands for the content of the file, `permissions: false` does not ask who else may read it. */
 export function checkConfig(
   environment: Environment,
-  { manifests = allChannels, text }: { manifests?: readonly ChannelManifest[]; text?: string } = {},
+  {
+    manifests = allChannels,
+    text,
+    permissions: withPermissions = true,
+  }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
   const malformed = manifestFieldErrors(manifests);
   if (malformed.length > 0) return unusable(malformed.map(elsewhere));
@@ -100,7 +108,7 @@ export function checkConfig(
   if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
   const file = configFile(environment);
   const home = path.dirname(file);
-  const permissions = homePermissions(home);
+  const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
   problems.push(...permissions.errors.map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));
@@ -112,10 +120,11 @@ export function checkConfig(
   problems.sort(byPlace);
   const values = parsed.data;
   if (!env.success || !parsed.success) return { ...unusable(problems), values };
-  const { access, channels: settings, providers, mcp, $schema: _, ...rest } = parsed.data;
+  const { access, channels: settings, providers, mcp, search: named, $schema: _, ...rest } = parsed.data;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
-  for (const error of [...models.errors, ...servers.errors]) inFile(error);
+  const { search, errors: ofSearch } = configureSearch(named, set);
+  for (const error of [...models.errors, ...servers.errors, ...ofSearch]) inFile(error);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
@@ -130,6 +139,7 @@ export function checkConfig(
     home,
     modelServers: models.servers,
     mcpServers: servers.servers,
+    search,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],
     source: {
@@ -275,15 +285,14 @@ export function limitsOf({ env, approvals }: Config): {
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
   const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
   const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
-  const keys = config.modelServers.map(({ apiKey }) => apiKey);
-  const ofServers = config.mcpServers.flatMap(({ secrets }) => secrets);
   const own = [
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
     BRAVE_API_KEY,
+    config.search?.apiKey,
     TRANSCRIPTION_API_KEY,
-    ...keys,
-    ...ofServers,
+    ...config.modelServers.map(({ apiKey }) => apiKey),
+    ...config.mcpServers.flatMap(({ secrets }) => secrets),
     passwordOf(DATABASE_URL),
     passwordOf(OLLAMA_HOST),
     ...natsSecrets(NATS_URL),

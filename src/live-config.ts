@@ -23,6 +23,7 @@ const AFTER_RESTART: Readonly<
   persona: false,
   providers: true,
   schedules: false,
+  search: false,
   tools: false,
   turns: ['concurrency'],
 };

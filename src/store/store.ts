@@ -11,6 +11,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
+import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
@@ -24,11 +25,13 @@ import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
+import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
@@ -44,6 +47,7 @@ import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
+import { createNodeSettings } from './tables/node-settings.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
 import { createTokens } from './statements/tokens.ts';
@@ -62,6 +66,7 @@ export interface Store {
   memories: MemoryStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
+  journals: WorkStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -74,6 +79,7 @@ export interface Store {
   choices: ChoiceStore;
   mcp: McpStatusStore;
   traces: TraceStore;
+  nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
@@ -116,6 +122,7 @@ export async function openStoreAt(
     memories: createMemories(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
+    journals: createJournals(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -128,6 +135,7 @@ export async function openStoreAt(
     choices: createChoices(database),
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
+    nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };
   const close = async (): Promise<void> => {

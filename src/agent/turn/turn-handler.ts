@@ -264,7 +264,6 @@ async function commit(
     trace,
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
-    hadAgents: [...turn.rows.steps, ...turn.rows.ofPlan].some(({ entry }) => entry.kind === 'tool_intent'),
     outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
   });
 }

@@ -47,9 +47,7 @@ export class FakeGateway implements GatewayApi {
   answerTools: GatewayApi['answerTools'] = async () => undefined;
   checkOptions: GatewayApi['checkOptions'] = async () => undefined;
   trace: GatewayApi['trace'] = async () => undefined;
-  /** Messages that channels did not hand over. */
-  readonly ignored: Parameters<GatewayApi['noteRefusal']>[0][] = [];
-  noteRefusal: GatewayApi['noteRefusal'] = (refusal) => void this.ignored.push(refusal);
+  noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
@@ -198,6 +196,11 @@ export class FakeGateway implements GatewayApi {
       ?.messages.filter((row) => row.seq < before)
       .slice(-limit);
   }
+
+  messagesWithWork: GatewayApi['messagesWithWork'] = async (caller, key, page) => {
+    const messages = await this.messages(caller, key, page);
+    return messages && { messages, work: this.events.workOf(key, messages) };
+  };
 
   async turn(turnId: string): Promise<TurnStatus | undefined> {
     await this.#commitTime();
