@@ -9,6 +9,8 @@ import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { editableConfig } from './live-config.ts';
 import { deadLettersCommand } from './ops/dead-letters.ts';
+import { traceCommand } from './ops/trace/commands.ts';
+import { createTraces } from './ops/trace/traces.ts';
 import { escapeControls, oneLine } from './lib/text.ts';
 import { createLog, redactor } from './ops/log.ts';
 import { mcpCommand } from './mcp/command.ts';
@@ -42,6 +44,7 @@ const HELP = `Usage: npx parley <command>
   config get [FIELD]              show a setting, such as limits.messagesPerMinute, or all
   config set FIELD VALUE          change one; the comments in the file stay
   config unset FIELD              give it its default again
+  trace [ID]                      why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)
   dead-letters                    list messages that were given up, with their errors (kept for a week)
   dead-letters replay ID          queue one again (--all: all of them)
 
@@ -159,6 +162,7 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
     (rest, { all }) =>
     (store) =>
       deadLettersCommand(store.lanes, rest, all),
+  trace: (rest) => (store) => traceCommand(createTraces(store.traces), rest),
   status: () => status,
   mcp: (rest) => (store, config) =>
     mcpCommand(
