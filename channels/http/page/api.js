@@ -229,6 +229,9 @@ export class Api {
     return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
 
+  /** @type {(turnId: string) => Promise<import('../wire.ts').WireTrace>} */
+  trace = (turnId) => this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+
   /**
    * @param {string[]} keys at most 100
    * @returns {Promise<{ deleted: string[] }>}
