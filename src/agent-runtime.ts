@@ -108,7 +108,7 @@ export async function openAgentRuntime(
   };
   const tools = createTools(builtIn, added);
   const mcp = createMcp({
-    servers: config.mcpServers,
+    settings: partOf(settings, (now) => now.mcpServers),
     version: packageFile.version,
     environment: config.environment,
     folder: path.join(home, 'mcp'),
@@ -116,25 +116,20 @@ export async function openAgentRuntime(
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });
-  const servers = config.mcpServers.map(({ name }) => name);
-  const profileRules = (now: Config) => ({
-    ...builtInProfiles(
-      {
-        persona: now.persona,
-        enabledTools: enabledTools({
-          named: now.tools.enabled,
-          tools,
-          added,
-          servers,
-          searches: now.search !== undefined,
-        }),
-      },
-      (name) => canWork(tools, name, { exec: now.tools.exec, searches: now.search !== undefined }),
-    ),
-    toolNames: tools.map((tool) => tool.name),
-    mayCome: (name: string) => mayBeMcpTool(name, servers),
-    modelProblem,
-  });
+  const profileRules = (now: Config) => {
+    const servers = now.mcpServers.map(({ name }) => name);
+    const searches = now.search !== undefined;
+    const named = now.tools.enabled;
+    return {
+      ...builtInProfiles(
+        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
+        (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
+      ),
+      toolNames: tools.map((tool) => tool.name),
+      mayCome: (name: string) => mayBeMcpTool(name, servers),
+      modelProblem,
+    };
+  };
   await profiles.open(profileRules(config));
   const checkBindings = ({ bindings }: Config): void => {
     const ids = profiles.list().map(({ id }) => id);

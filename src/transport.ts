@@ -18,6 +18,8 @@ import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
+  /** Takes secrets that the log must not show from now on, where it redacts any. */
+  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
 }

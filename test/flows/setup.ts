@@ -155,8 +155,10 @@ export async function openGatewayFixture(
   const start = (more: Record<string, string>): Promise<Gateway> => {
     const config = loadConfig({ ...env, ...more });
     const write = (line: string): void => void log.push(line);
+    const redact = redactor(secretsOf(config));
     return startGateway(config, {
-      log: createLog({ level: 'debug', redact: redactor(secretsOf(config)), write }),
+      log: createLog({ level: 'debug', redact, write }),
+      learnSecrets: redact.learn,
       ...(options.tools && { tools: options.tools }),
     });
   };
