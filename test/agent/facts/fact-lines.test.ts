@@ -21,7 +21,7 @@ it('reads one fact per line, whatever the model puts before it', () => {
 });
 
 it(`keeps ${MAX_FACTS} of them`, () => {
-  const lines = Array.from({ length: MAX_FACTS + 1 }, (_, n) => `She owns house number ${n}.`);
+  const lines = Array.from({ length: MAX_FACTS + 1 }, (_, n) => `She owns boat number ${n}.`);
   expect(factsIn(lines.join('\n'))).toEqual(lines.slice(0, MAX_FACTS));
 });
 

@@ -62,18 +62,22 @@ async function summarized(
   await vi.waitFor(() => expect(scenario.types()).toContain('context_compressed'), WAIT);
   const remembered = async (user = ann): Promise<MemoryRecord[]> =>
     (await store.memories.memories(user, MAX_MEMORIES)).toReversed();
-  /** Those that are there once the workers have ended; what is expected is waited for. */
-  const ends = (texts: readonly string[], user = ann): Promise<void> =>
-    vi.waitFor(async () => expect((await remembered(user)).map(({ text }) => text)).toEqual(texts), WAIT);
-  return { store, provider, scenario, remembered, ends };
+  /** The facts, once there are so many. */
+  const ending = (count: number, user = ann): Promise<string[]> =>
+    vi.waitFor(async () => {
+      const texts = (await remembered(user)).map(({ text }) => text);
+      if (texts.length < count) throw new Error(`there are ${texts.length} facts`);
+      return texts;
+    }, WAIT);
+  return { store, provider, scenario, remembered, ending };
 }
 
 describeEmbedded('facts worth keeping', (databases) => {
   it('are asked for in the same conversation as the summary, and kept for the person', async () => {
-    const { provider, ends, remembered, store } = await summarized(databases, {
+    const { provider, ending, remembered, store } = await summarized(databases, {
       facts: '- Her name is Ann.\n- She lives in Oslo.',
     });
-    await ends(['Her name is Ann.', 'She lives in Oslo.']);
+    expect(await ending(2)).toEqual(['Her name is Ann.', 'She lives in Oslo.']);
     expect((await remembered()).map(({ untrusted }) => untrusted)).toEqual([false, false]);
     const [summary, facts] = provider.requests.slice(-2);
     expect(facts?.messages.slice(0, summary?.messages.length)).toEqual(summary?.messages);
@@ -83,11 +87,11 @@ describeEmbedded('facts worth keeping', (databases) => {
   });
 
   it('are not kept again when they are known', async () => {
-    const { ends } = await summarized(databases, {
+    const { ending } = await summarized(databases, {
       facts: 'She lives in Oslo.\nShe has two cats.',
       known: ['Ann says that she lives in Oslo'],
     });
-    await ends(['Ann says that she lives in Oslo', 'She has two cats.']);
+    expect(await ending(2)).toEqual(['Ann says that she lives in Oslo', 'She has two cats.']);
   });
 
   it('are marked and few when the session has read text of others, and push out no verified one', async () => {
@@ -120,10 +124,10 @@ describeEmbedded('facts worth keeping', (databases) => {
   });
 
   it('belong to the end user whom a client names throughout', async () => {
-    const { ends } = await summarized(databases, {
+    const { ending } = await summarized(databases, {
       facts: 'She lives in Oslo.',
       over: () => ({ endUser: 'eve' }),
     });
-    await ends(['She lives in Oslo.'], `${ann}:user:eve`);
+    expect(await ending(1, `${ann}:user:eve`)).toEqual(['She lives in Oslo.']);
   });
 });
