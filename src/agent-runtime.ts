@@ -175,6 +175,7 @@ export async function openAgentRuntime(
     pictures: media.pictures,
     readInline: media.readInline,
     post,
+    traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
   return { agent, models, provider, profiles, scheduling, files, mcp, media };
 }
