@@ -84,7 +84,9 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
   const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
   const pictures = seen.length === 0 ? {} : { pictures: seen };
   const content = messages.map((one) => one.content).join('\n');
-  return { content, author, ...typed, sources, ...pictures };
+  // Of several end users it is nobody's.
+  const owner = messages.every((one) => one.owner === first?.owner) ? first?.owner : 'several';
+  return { content, author, ...(owner !== undefined && { owner }), ...typed, sources, ...pictures };
 }
 
 /**
