@@ -1,7 +1,7 @@
 /** The catalogue of log events in docs/operating.md is that of the code. */
 import { describe, expect, it } from 'vitest';
 import { readSources } from '../imports.ts';
-import { readText } from './shell.ts';
+import { readText } from './pages.ts';
 
 /** Events of these are transitions. Failures of side work have names of their own. */
 const TRANSITION = /^(message|turn|model_call|delivery|approval)_[a-z_]+$/;

@@ -43,11 +43,8 @@ describeGateway('the metrics', { telegram: true }, (fixture) => {
       const named = [...text.matchAll(/\b(?:parley|process)_[a-z0-9_]+/g)].map(([name]) =>
         known.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''),
       );
-      expect(named.length, file).toBeGreaterThan(5);
-      expect(
-        named.filter((name) => !known.has(name)),
-        file,
-      ).toEqual([]);
+      expect(named.length).toBeGreaterThan(5);
+      expect([file, ...named.filter((name) => !known.has(name))]).toEqual([file]);
     }
   });
 });
