@@ -99,6 +99,23 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await list.getByText('about cats').count()).toBe(1);
   });
 
+  it('keeps a draft for each chat, also over a reload, and stops an answer with Escape', async () => {
+    await fixture.open();
+    const turn = await fixture.ask('count');
+    turn.say('one ');
+    const field = tab.page.getByLabel('Message', { exact: true });
+    await field.fill('half a thought');
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    expect(await field.inputValue()).toBe('');
+    await tab.page.getByRole('navigation', { name: 'Your chats' }).getByText('count').click();
+    await tab.page.reload();
+    await tab.page.locator('.md', { hasText: 'one' }).waitFor();
+    expect(await field.inputValue()).toBe('half a thought');
+    await field.press('Escape');
+    await vi.waitFor(() => expect(turn.stopped.signal.aborted).toBe(true), WAIT);
+    expect(await field.inputValue()).toBe('half a thought');
+  });
+
   it('finds chats by what was said in them, renames, pins, archives and deletes several together', async () => {
     await fixture.open();
     for (const said of ['about cats', 'about dogs', 'about birds']) {
