@@ -6,7 +6,7 @@ import { isMetricsAnswer } from '../worker.ts';
 const ANSWER_MS = 2_000;
 
 /** One Prometheus text out of several: each sample gets the label `worker`, and the samples of a metric stay together. */
-export function mergeMetrics(texts: readonly (readonly [worker: number, text: string])[]): string {
+function mergeMetrics(texts: readonly (readonly [worker: number, text: string])[]): string {
   const families = new Map<string, { head: string[]; samples: string[] }>();
   for (const [worker, text] of texts) {
     let family = { head: [] as string[], samples: [] as string[] };
@@ -35,7 +35,7 @@ export async function collectMetrics(workers: ReadonlyMap<number, Worker>): Prom
   const texts = await Promise.all(
     [...workers].map(async ([number, worker]) => [number, await metricsOf(worker)] as const),
   );
-  return mergeMetrics(texts);
+  return mergeMetrics(texts.toSorted(([one], [other]) => one - other));
 }
 
 async function metricsOf(worker: Worker): Promise<string> {
