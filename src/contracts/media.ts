@@ -142,14 +142,14 @@ export interface InlineFile {
 }
 
 /**
- * Reads a file for one answer, without keeping it: it is a picture or a text. Throws `GatewayError`: `file_too_large`,
- * `unreadable_file`; or the signal's reason.
+ * Reads a file for one answer, without keeping it: it is a picture, a text, or a recording in which something is `spoken`.
+ * Throws `GatewayError`: `file_too_large`, `unreadable_file`; or the signal's reason.
  */
 export type ReadInline = (
   file: InlineFile,
   userId: string,
   signal: AbortSignal,
-) => Promise<{ name: string; picture?: Picture; text?: string }>;
+) => Promise<{ name: string; picture?: Picture; text?: string; spoken?: string }>;
 
 /** What the database knows of files that came with messages. Throws only `StoreError`. */
 export interface KeptFiles {
@@ -162,7 +162,7 @@ export interface KeptFiles {
     after: { folder: string; path: string };
     limit: number;
   }): Promise<{ folder: string; path: string }[]>;
-  /** Notes a file that its user sent ahead of the message; a repeat changes nothing. */
+  /** Notes a file that its user sent ahead of the message, or that is sent to a chat; with a repeat its time begins anew. */
   keep(file: { folder: string; path: string; userId: string; bytes: number }): Promise<void>;
   /** Forgets one file, which is gone. */
   drop(folder: string, path: string): Promise<void>;

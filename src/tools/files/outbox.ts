@@ -6,7 +6,7 @@ import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { FileTypeOf } from '../../contracts/file-api.ts';
-import type { OutgoingFiles } from '../../contracts/media.ts';
+import type { KeptFiles, OutgoingFiles } from '../../contracts/media.ts';
 import type { SessionFiles } from '../../contracts/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 
@@ -16,14 +16,21 @@ const OUTBOX = 'outbox';
 /** Largest file that is sent, in bytes; most platforms take less. */
 export const MAX_SENT_BYTES = 50_000_000;
 
+/** Whose the copies are: they count for no person, and are removed by age like files that came. */
+const KEPT_FOR = 'sent';
+
 /** Digits of its digest that the name of a copy begins with: the same content has one copy. */
 const DIGEST_CHARS = 16;
 
-/** Makes the `OutgoingFiles` over the folders of sessions. */
-export function createOutgoingFiles(
-  files: Pick<SessionFiles, 'read' | 'put'>,
-  fileTypeOf: FileTypeOf,
-): OutgoingFiles {
+export interface OutboxDeps {
+  /** The folders of sessions. */
+  files: Pick<SessionFiles, 'read' | 'put'>;
+  fileTypeOf: FileTypeOf;
+  keptFiles: Pick<KeptFiles, 'keep'>;
+}
+
+/** Makes the `OutgoingFiles`. */
+export function createOutgoingFiles({ files, fileTypeOf, keptFiles }: OutboxDeps): OutgoingFiles {
   return {
     async keep(folder, given) {
       await using source = await files.read(folder, given);
@@ -34,6 +41,7 @@ export function createOutgoingFiles(
         maxBytes: MAX_SENT_BYTES,
         pathOf: ({ sha256 }) => `${OUTBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
       });
+      await keptFiles.keep({ folder, path: file, userId: KEPT_FOR, bytes: content.bytes });
       return { ...type, name, ...content, file };
     },
     async copy(folder, { file, sha256, name }) {
