@@ -7,7 +7,7 @@ import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
-import type { Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
+import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Profile } from '../contracts/profile.ts';
@@ -118,6 +118,8 @@ export interface AgentDeps {
   pictures: Pictures;
   /** Reads the files of a completion without a session. */
   readInline: ReadInline;
+  /** Keeps the files that an answer shows. */
+  answerFiles: AnswerFiles;
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
   /** The folders of the sessions' files. */

@@ -36,6 +36,14 @@ export interface Attachment {
   /** Relative to the session's folder: `inbox/…`, `outbox/…`. */
   file: string;
   seconds?: number | undefined;
+  /** The path by which the text of its message shows it: `![](chart.png)`. */
+  inText?: string | undefined;
+}
+
+/** A file that goes out, as it was kept in the session's folder. */
+export interface SentMedia extends Attachment {
+  /** Markdown; shown under the file, or after it where it is too long for that. */
+  caption?: string | undefined;
 }
 
 /** A file with speech. */
@@ -60,7 +68,22 @@ export interface OutgoingFiles {
    * `not_found`, also while the node that has it has not shared it yet; `changed`.
    */
   copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
+  /** Such a copy of a text. */
+  write(text: string): Promise<PrivateCopy>;
 }
+
+/**
+ * Finds the files that an answer shows (`![caption](file)`) and keeps them. Throws only `StoreError`: a file that cannot be
+ * shown is named in the text.
+ */
+export type AnswerFiles = (
+  folder: string,
+  text: string,
+) => Promise<{
+  media: readonly SentMedia[];
+  /** The text for chats, without what is shown as a file after it. */
+  content: string;
+}>;
 
 /** A file outside the sessions' folders, removed when it is disposed of. */
 export interface PrivateCopy extends AsyncDisposable {

@@ -3,8 +3,8 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload, TurnPayload } from '../../contracts/store/ledger.ts';
-import { memoryOwnerOf, parseAddress, userIdOf } from '../../contracts/message.ts';
+import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import { memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, isOpenPlan, readMode } from '../../contracts/plan.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
@@ -18,6 +18,7 @@ import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import type { AfterTurn } from './after-turn.ts';
+import { deliveryOf, deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
@@ -226,31 +227,21 @@ async function commit(
   result: OutputResult,
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
+  const { attachments, outbound } = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
+    attachments,
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     hadAgents: [...turn.rows.steps, ...turn.rows.ofPlan].some(({ entry }) => entry.kind === 'tool_intent'),
-    outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+    outbound,
   });
-}
-
-/** The delivery of the answer; undefined for `http`, where the stored message is the delivery. */
-function deliveryOf(
-  turnId: string,
-  address: Address,
-  content: string,
-  isError: boolean,
-): DeliveryPayload | undefined {
-  const place = parseAddress(address);
-  if (place.channel === 'http') return undefined;
-  return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
 }
 
 /** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
@@ -274,7 +265,7 @@ async function endDeadLetter(shared: AgentShared, head: LaneHead, error: Gateway
     userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
     usage: [],
     entries: [],
-    outbound: deliveryOf(turnId, address, text, true),
+    outbound: deliveryOf(turnId, address, { content: text, isError: true }),
     deadLetter: error.message,
   });
   const emitter = events.turn({

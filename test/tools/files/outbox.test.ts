@@ -61,6 +61,16 @@ describe('a file that goes out', () => {
     expect(await outgoing.keep('s1', 'drawing.svg')).toMatchObject({ kind: 'file' });
   });
 
+  it('may be a text that lies in no session, and is gone afterwards', async () => {
+    let place = '';
+    {
+      await using copy = await outgoing.write('print(1)\n');
+      place = copy.path;
+      expect(await readFile(place, 'utf8')).toBe('print(1)\n');
+    }
+    expect(existsSync(path.dirname(place))).toBe(false);
+  });
+
   it('is not sent when its copy was changed, and its private copy is gone afterwards', async () => {
     await write('a.txt', 'first');
     const kept = await outgoing.keep('s1', 'a.txt');
