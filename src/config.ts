@@ -86,10 +86,14 @@ export function loadConfig(
   return config;
 }
 
-/** The same without throwing; `text` stands for the content of the file. */
+/** The same without throwing; `text` stands for the content of the file, `permissions: false` does not ask who else may read it. */
 export function checkConfig(
   environment: Environment,
-  { manifests = allChannels, text }: { manifests?: readonly ChannelManifest[]; text?: string } = {},
+  {
+    manifests = allChannels,
+    text,
+    permissions: withPermissions = true,
+  }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
   const malformed = manifestFieldErrors(manifests);
   if (malformed.length > 0) return unusable(malformed.map(elsewhere));
@@ -100,7 +104,7 @@ export function checkConfig(
   if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
   const file = configFile(environment);
   const home = path.dirname(file);
-  const permissions = homePermissions(home);
+  const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
   problems.push(...permissions.errors.map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));

@@ -3,7 +3,13 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { MAX_JSON_DEPTH } from '../../src/lib/json.ts';
-import { MAX_BODY_BYTES, MAX_INLINE_BODY_BYTES, REQUEST_TIMEOUT_MS, UPLOAD_STALL_MS } from './config.ts';
+import {
+  MAX_BODY_BYTES,
+  MAX_INLINE_BODY_BYTES,
+  MAX_JSON_VALUES,
+  REQUEST_TIMEOUT_MS,
+  UPLOAD_STALL_MS,
+} from './config.ts';
 import { HttpError } from './errors.ts';
 import type { LargeBodies } from './limits/large-bodies.ts';
 import { checkFields } from './routes/openai/fields.ts';
@@ -166,9 +172,7 @@ function incomplete(cause?: unknown): HttpError {
 }
 
 function parseJson(text: string): unknown {
-  if (depthOf(text) > MAX_JSON_DEPTH) {
-    throw new HttpError(400, 'body_too_deep', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  }
+  checkShape(text);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -176,17 +180,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The deepest nesting of brackets outside strings: one pass, before anything recursive sees the text. */
-function depthOf(text: string): number {
+/** Counts brackets and values outside strings: one pass, before anything recursive or costly sees the text. */
+function checkShape(text: string): void {
   let depth = 0;
-  let deepest = 0;
+  let values = 1;
   for (let i = 0; i < text.length; i += 1) {
     const char = text[i];
     if (char === '"') i = endOfString(text, i);
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, (depth += 1));
+    else if (char === ',') values += 1;
+    else if (char === '{' || char === '[') depth += 1;
     else if (char === '}' || char === ']') depth -= 1;
+    if (depth > MAX_JSON_DEPTH)
+      throw new HttpError(400, 'body_too_deep', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+    if (values > MAX_JSON_VALUES)
+      throw new HttpError(413, 'body_too_many_values', `The body has more than ${MAX_JSON_VALUES} values.`);
   }
-  return deepest;
 }
 
 /** The place of the quote that ends a string, searched for natively: a file is one long string. */

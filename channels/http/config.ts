@@ -35,8 +35,12 @@ export interface HttpLimits {
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Largest body of a request whose messages may carry files as base64, in bytes: a file of about 12 MB. */
 export const MAX_INLINE_BODY_BYTES = 16 * 1024 * 1024;
+/** Messages or items of one completion or response. */
+export const MAX_MESSAGES = 8_192;
 /** Files that a request without a session may carry. */
 export const MAX_INLINE_FILES = 20;
+/** Values in a body's objects and lists: many small ones would hold the process up. */
+export const MAX_JSON_VALUES = 100_000;
 /** Bodies of more than `MAX_BODY_BYTES` that are held at a time. */
 export const MAX_LARGE_BODIES = 8;
 /** Event streams open at once, over all tokens. */

@@ -80,6 +80,7 @@ export interface ApprovalRecord extends ApprovalSubject {
   decidedBy?: string | undefined;
   /** Name of that user, for display only. */
   decidedName?: string | undefined;
+  decidedAt?: Date | undefined;
   createdAt: Date;
   expiresAt: Date;
   /** It was not decided in time. */
@@ -162,6 +163,11 @@ const APPROVAL_ID = /^[\w-]{1,50}$/;
 /** True for a text that may be the id of a request. */
 export function isApprovalId(text: string): boolean {
   return APPROVAL_ID.test(text);
+}
+
+/** How a request was decided, from the user id of its decision. */
+export function howDecided(decidedBy: string | undefined): 'person' | 'expiry' | 'stop' {
+  return decidedBy === 'expiry' || decidedBy === 'stop' ? decidedBy : 'person';
 }
 
 /** The delivery ref of a request's message. */

@@ -57,8 +57,18 @@ export type EventBody =
   | { type: 'retry_attempt'; step: PlanStep; attempt: number; newCommand?: string }
   | { type: 'step_skipped'; step: PlanStep }
   | { type: 'budget_warning'; remaining: number; total: number }
-  | { type: 'approval_needed'; approvalId: string; warningMessage?: string }
-  | { type: 'approval_decided'; approvalId: string; decision: 'approved' | 'denied' }
+  /** `toolCallId` names the call that waits; a plan that waits has none. */
+  | { type: 'approval_needed'; approvalId: string; toolCallId?: string; warningMessage?: string }
+  /** `by` is the name of the person; without one nobody decided in time, or a stop did. `decidedAt` is an ISO date. */
+  | {
+      type: 'approval_decided';
+      approvalId: string;
+      decision: 'approved' | 'denied';
+      toolCallId?: string;
+      by?: string;
+      how?: 'person' | 'expiry' | 'stop';
+      decidedAt?: string;
+    }
   /** The turn waits for its caller, who runs these tools. */
   | { type: 'tool_results_needed'; calls: ToolCall[] }
   /** The whole list, at most `MAX_TODOS` items. */

@@ -22,6 +22,7 @@ import type {
   TurnFailure,
   WaitingCalls,
 } from './store/records.ts';
+import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
 
@@ -129,6 +130,12 @@ export interface GatewayApi {
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[] | undefined>;
+  /** As `messages`, with the work of their turns, within the bounds of `WorkStore`. */
+  messagesWithWork(
+    caller: Caller,
+    key: SessionKey,
+    options: { limit: number; before?: number | undefined },
+  ): Promise<MessagesWithWork | undefined>;
   files: FileApi;
   /** The newest plan of a session, and its todo list. */
   plan(

@@ -153,7 +153,7 @@ export type SubagentStart =
 export interface SubagentStore {
   /** What a subagent has done so far, oldest first. */
   journal(agentId: string): Promise<ContextRecord[]>;
-  /** Stores journal rows of a subagent; existing rows stay. They are deleted at the end of the turn, or of the background run. */
+  /** Stores journal rows of a subagent; existing rows stay. Those of one in the background are deleted at its end, the others stay with their turn. */
   write(fence: Fence, agent: AgentKey, rows: JournalRow[]): Promise<void>;
   /** Stores the result and the usage of a subagent that was waited for, once. */
   close(fence: Fence, agent: AgentKey, end: SubagentEnd & { result: JournalRow }): Promise<void>;

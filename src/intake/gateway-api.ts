@@ -16,6 +16,7 @@ import type { FollowChatMigration } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
+import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { sleep } from '../lib/sleep.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
@@ -38,6 +39,7 @@ import { refuseWhilePlanRuns } from './plans/modes.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
+import { workOf } from './sessions/turn-work.ts';
 
 /** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
@@ -61,6 +63,7 @@ export interface GatewayApiDeps {
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
+  journals: WorkStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
@@ -153,6 +156,12 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     async messages(caller, key, { limit, before }) {
       if ((await visible(caller, key)) === undefined) return undefined;
       return await deps.ledger.messages(key, { limit: Math.min(limit, MAX_PAGE), before });
+    },
+    async messagesWithWork(caller, key, page) {
+      if ((await visible(caller, key)) === undefined) return undefined;
+      const messages = await deps.ledger.messages(key, { ...page, limit: Math.min(page.limit, MAX_PAGE) });
+      const work = await workOf(deps.journals, key, [...new Set(messages.map(({ turnId }) => turnId))]);
+      return { messages, work };
     },
     files: createFileApi({
       files: deps.files,

@@ -11,6 +11,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
+import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
@@ -23,11 +24,13 @@ import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
+import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
@@ -42,6 +45,7 @@ import { createPosts } from './lanes/posts.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
+import { createNodeSettings } from './tables/node-settings.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
 import { createTokens } from './statements/tokens.ts';
@@ -60,6 +64,7 @@ export interface Store {
   memories: MemoryStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
+  journals: WorkStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -71,6 +76,7 @@ export interface Store {
   keptFiles: KeptFiles;
   choices: ChoiceStore;
   mcp: McpStatusStore;
+  nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
@@ -113,6 +119,7 @@ export async function openStoreAt(
     memories: createMemories(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
+    journals: createJournals(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -124,6 +131,7 @@ export async function openStoreAt(
     keptFiles: createKeptFiles(database),
     choices: createChoices(database),
     mcp: createMcpStatus(database),
+    nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };
   const close = async (): Promise<void> => {

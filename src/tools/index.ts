@@ -26,7 +26,7 @@ import { createWebFetch } from './web/web-fetch.ts';
 import { createWebSearch } from './web/web-search.ts';
 import type { BraveSearch } from './web/web-search.ts';
 
-export { createSandbox } from './exec/sandbox.ts';
+export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createOutgoingFiles } from './files/outbox.ts';
 export { createSessionFiles } from './files/session-files.ts';
 

@@ -19,7 +19,7 @@ describePage('the page of a gateway', (tab) => {
   const ended = (turns = 1): Promise<void> =>
     vi.waitFor(async () => expect(await tab.page.locator('.turn-foot time').count()).toBe(turns), WAIT);
 
-  it('grows token by token, thinking folded and tools as cards, and is the same after a reload', async () => {
+  it('grows token by token, thinking folded and tools as cards, and all of it is there after a reload', async () => {
     const look1 = {
       thinking: 'I should look first.',
       text: 'Let me look.',
@@ -47,6 +47,12 @@ describePage('the page of a gateway', (tab) => {
     await tab.page.reload();
     await tab.page.locator('.md', { hasText: 'word29' }).waitFor();
     expect(oneLine((await shown()).join(' '))).toBe(oneLine(before.join(' ')));
+    await tab.page.locator('.tool').getByText('done', { exact: true }).waitFor();
+    await tab.page.locator('.tool summary').click();
+    await tab.page.locator('.tool pre', { hasText: '"path": "."' }).waitFor();
+    await thinking.locator('summary').click();
+    await thinking.getByText('I should look first.').waitFor();
+    await tab.screenshot('reloaded');
   });
 
   it('stops an answer, and says so (N-58)', async () => {

@@ -10,12 +10,22 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireWork} Work */
 /** @typedef {import('../wire.ts').WireReceipt} Receipt */
 /** @typedef {import('../wire.ts').WireFile} StoredFile */
+/** @typedef {import('../../../src/contracts/sessions/turn-work.ts').TurnWork} TurnWork */
 /** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */
 /** @typedef {import('../../../src/contracts/file-api.ts').FileLimits} FileLimits */
 /** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
 /** @typedef {import('../../../src/contracts/store/lanes.ts').StopResult} StopResult */
 /** @typedef {import('../../../src/contracts/store/plan-store.ts').PlanAction} PlanAction */
 /** @typedef {import('../../../src/contracts/store/records.ts').ApprovalDecision} ApprovalDecision */
+
+/**
+ * @param {string} key
+ * @param {{ limit: number, before?: number }} page
+ */
+function messagesPath(key, { limit, before }) {
+  const query = before === undefined ? '' : `&before=${before}`;
+  return `${pathOf(key)}/messages?limit=${limit}${query}`;
+}
 
 /** The gateway's API for one token; every method throws `ApiError`. */
 export class Api {
@@ -53,11 +63,20 @@ export class Api {
    * @param {{ limit: number, before?: number }} page
    * @returns {Promise<Message[]>}
    */
-  async messages(key, { limit, before }) {
-    const query = before === undefined ? '' : `&before=${before}`;
+  async messages(key, page) {
     /** @type {{ messages: Message[] }} */
-    const { messages } = await this.#json('GET', `${pathOf(key)}/messages?limit=${limit}${query}`);
+    const { messages } = await this.#json('GET', messagesPath(key, page));
     return messages;
+  }
+
+  /**
+   * Messages with the work of their turns.
+   * @param {string} key
+   * @param {{ limit: number, before?: number }} page
+   * @returns {Promise<{ messages: Message[], steps: TurnWork[] }>}
+   */
+  messagesWithWork(key, page) {
+    return this.#json('GET', `${messagesPath(key, page)}&include=steps`);
   }
 
   /**

@@ -77,12 +77,20 @@ export async function stopSession(c: HttpContext, deps: HandlerDeps): Promise<Re
   return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
 }
 
-/** The newest `limit` messages before `before`, ascending. */
+/** The newest `limit` messages before `before`, ascending; with `include=steps`, the work of their turns besides. */
 export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const text = c.req.query('before');
   const before = text === undefined ? undefined : wholeNumber(text, 'before');
-  const messages = await deps.gateway.messages(c.get('caller'), key, { limit: pageSize(c), before });
+  const page = { limit: pageSize(c), before };
+  const include = c.req.query('include');
+  if (include !== undefined && include !== 'steps') throw badQuery('include', '"steps"');
+  if (include === 'steps') {
+    const found = await deps.gateway.messagesWithWork(c.get('caller'), key, page);
+    if (found === undefined) throw noSession(key);
+    return c.json({ messages: found.messages.map(wireMessage), steps: found.work });
+  }
+  const messages = await deps.gateway.messages(c.get('caller'), key, page);
   if (messages === undefined) throw noSession(key);
   return c.json({ messages: messages.map(wireMessage) });
 }

@@ -3,7 +3,7 @@ import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
-import { withoutMarks } from '../prompt/marks.ts';
+import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';

@@ -1,13 +1,12 @@
 /** Marks around text of others, so that the model can tell it from what its person and the gateway say. */
 import { createHmac, randomBytes } from 'node:crypto';
+import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
 import { oneLine } from '../../lib/text.ts';
 
 /** Characters of the code that both marks of a text share. */
 const CODE_CHARS = 16;
 /** Longest title of a marked text, in UTF-16 units. */
 const MAX_TITLE_CHARS = 200;
-/** A line that is a mark. */
-const MARK = /^\[[0-9a-f]{16}: [^\n]{1,600}\]$/;
 
 /** Key of the marks that must stay the same while this process runs; nobody outside knows it. */
 const PROCESS_KEY = randomBytes(32);
@@ -32,15 +31,6 @@ export function markUntrusted(from: string, text: string): string {
 export function markUntrustedStably(from: string, text: string): string {
   const code = createHmac('sha256', PROCESS_KEY).update(text).digest('hex').slice(0, CODE_CHARS);
   return between(code, `text of others, from ${titleOf(from)}. ${NO_INSTRUCTION}`, text);
-}
-
-/** The text without the lines that are marks. */
-export function withoutMarks(text: string): string {
-  if (!text.startsWith('[')) return text;
-  return text
-    .split('\n')
-    .filter((line) => !MARK.test(line))
-    .join('\n');
 }
 
 /** What the author of a user's row typed: without marks, and without what it quotes. */

@@ -1,5 +1,7 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
+import { howDecided } from '../../contracts/approvals.ts';
+import type { ApprovalRecord } from '../../contracts/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
@@ -21,7 +23,12 @@ export async function parkTurn(
   const expiresInMs = limits.approvalMs;
   const question = questionFor(id, subject, expiresInMs);
   await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, question });
-  emitter.emit({ type: 'approval_needed', approvalId: id, warningMessage: subject.warning });
+  const { toolCallId, warning, agentId, plan } = subject;
+  const call = plan === undefined ? { toolCallId } : {};
+  emitter.emit(
+    { type: 'approval_needed', approvalId: id, ...call, warningMessage: warning },
+    agentId === undefined ? undefined : { agentId },
+  );
   turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
   return { kind: 'parked' };
 }
@@ -52,11 +59,27 @@ export async function announceDecision(
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
-  emitter.emit({ type: 'approval_decided', approvalId: id, decision });
   const record = await deps.approvals.approval(id);
+  emitter.emit(
+    {
+      type: 'approval_decided',
+      approvalId: id,
+      decision,
+      ...decidedCall(record),
+      how: howDecided(decidedBy),
+    },
+    record?.agentId === undefined ? undefined : { agentId: record.agentId },
+  );
   const delivery = record && decidedFor(record);
   if (record === undefined || delivery === undefined) return;
   await deps.ledger.enqueue(record.address, delivery);
+}
+
+/** The call that was decided, and by whom. */
+function decidedCall(record: ApprovalRecord | undefined): { toolCallId?: string; by?: string } {
+  if (record === undefined || record.plan !== undefined) return {};
+  const { toolCallId, decidedName } = record;
+  return { toolCallId, ...(decidedName !== undefined && { by: decidedName }) };
 }
 
 /** True when the call has a result: its decision was announced before it ran. */

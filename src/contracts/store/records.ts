@@ -221,8 +221,6 @@ export interface TurnFinish {
   /** Usage of its answers by model; empty when no model was reached. */
   usage: readonly ModelUsage[];
   entries: JournalRow[];
-  /** It may have waited for subagents, whose journals are deleted with it. */
-  hadAgents?: boolean | undefined;
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */

@@ -32,6 +32,13 @@ export const mcpStatus = pgTable('mcp_status', {
   servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
 });
 
+/** What each home's gateway last started with: its version, and a digest of every setting, to find those that differ. */
+export const nodeSettings = pgTable('node_settings', {
+  instance: text('instance').primaryKey(),
+  version: text('version').notNull(),
+  digests: jsonb('digests').$type<Record<string, string>>().notNull(),
+});
+
 /** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
   id: text('id').primaryKey(),

@@ -90,6 +90,7 @@ interface ApprovalRow {
   state: ApprovalRecord['state'];
   decidedBy: string | null;
   decidedName: string | null;
+  decidedAt: string | null;
   createdAt: string;
   expiresAt: string;
   expired: boolean;
@@ -144,7 +145,7 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 function select(sql: Sql) {
   return sql`
     select a.id, a.lane, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
-      a.decided_name as "decidedName", a.created_at as "createdAt", a.expires_at as "expiresAt",
+      a.decided_name as "decidedName", a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId"
     from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
@@ -164,6 +165,7 @@ function toRecord(row: ApprovalRow): ApprovalRecord[] {
       state,
       decidedBy: row.decidedBy ?? undefined,
       decidedName: row.decidedName ?? undefined,
+      decidedAt: row.decidedAt === null ? undefined : new Date(row.decidedAt),
       createdAt: new Date(row.createdAt),
       expiresAt: new Date(row.expiresAt),
       expired,

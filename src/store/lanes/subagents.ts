@@ -72,15 +72,6 @@ function journalKeyOf(fence: Fence, session: string): string {
   return fence.lane.startsWith('agent:') ? inBackground(session) : waitedFor(session);
 }
 
-/** The body of a CTE that deletes the journals of the subagents that the turn at `laneSeq` waited for. */
-export function forgetWaitedSubagents(sql: Sql, session: string, laneSeq: number, guard: ReturnType<Sql>) {
-  return sql`
-    delete from context using ${guard} where turn_id in (
-      select turn_id from context
-      where session = ${waitedFor(session)} and lane_seq = ${laneSeq}
-        and summarized_by is null and kind <> 'tool_intent')`;
-}
-
 /** Ends and deletes all subagents of a session that is being deleted; what still runs is fenced off. */
 export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<void> {
   const own = agentLane(agentPrefix(session));

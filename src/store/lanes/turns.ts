@@ -24,7 +24,6 @@ import {
   settleHeads,
 } from './lane-sql.ts';
 import { mergedSources } from './session-sources.ts';
-import { forgetWaitedSubagents } from './subagents.ts';
 import { type SessionRow, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
 
@@ -141,7 +140,6 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
       from talk where id = ${finish.turnId} returning address),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
-    ${finish.hadAgents === true ? sql`, forgotten as (${forgetWaitedSubagents(sql, sessionOfLane(fence), fence.seq, sql`advanced`)})` : sql``}
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},

@@ -47,6 +47,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(scenario.events.at(-1)).toEqual({
       type: 'approval_needed',
       approvalId: asked.id,
+      toolCallId: 'call_0',
       warningMessage: 'It wipes a disk.',
     });
     const [shown] = await sent(store);
@@ -70,7 +71,10 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(scenario.events).toContainEqual({
       type: 'approval_decided',
       approvalId: asked.id,
+      toolCallId: 'call_0',
       decision: 'approved',
+      how: 'person',
+      by: 'Ada',
     });
     expect((await sent(store))[1]).toMatchObject({
       ref: `approval:${asked.id}`,

@@ -1,13 +1,11 @@
 /** Requests of strangers, other sites and broken clients: each is refused with a clear error and without effect. */
-import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { OpenSockets } from '../../../channels/http/limits/open-sockets.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WrongTokens } from '../../../channels/http/limits/wrong-tokens.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../../../channels/http/config.ts';
 import { ADMIN, CHAT } from '../../fakes/gateway/gateway-api.ts';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
-import { openSocket, rawRequest, readAnswer } from './raw-http.ts';
+import { rawRequest } from './raw-http.ts';
 
 let api: OpenApi;
 let host: string;
@@ -143,128 +141,6 @@ describe('a request by another host name or from another site', () => {
     const response = await api.call('/v1/models', { headers });
     expect(response.headers.get('access-control-allow-origin')).toBe('https://chat.example.org');
     expect((await api.call('/v1/models', { headers: { origin: api.url } })).status).toBe(200);
-  });
-});
-
-/** Sends so many MiB in chunks until the other side closes. */
-async function upload(socket: Socket, mebibytes: number): Promise<void> {
-  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-  const closed = new Promise((resolve) => socket.once('close', resolve).once('error', resolve));
-  for (let n = 0; n < mebibytes * 16 && socket.writable; n += 1) {
-    if (!socket.write(chunk))
-      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
-  }
-  await closed;
-}
-
-describe('a body', () => {
-  const path = '/v1/sessions/http:a/messages';
-  const send = (body: string, type = 'application/json') =>
-    fetch(api.url + path, { method: 'POST', headers: { authorization: ADMIN, 'content-type': type }, body });
-  const code = async (response: Response) => [response.status, (await response.json()).error.code];
-
-  it('must have the content type of JSON', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
-      expect(await code(await send('{"content":"x"}', type))).toEqual([415, 'unsupported_media_type']);
-    }
-    expect((await send('{"content":"x"}', 'application/json; charset=utf-8')).status).toBe(202);
-  });
-
-  it('must be valid JSON, nested at most 64 deep', async () => {
-    expect(await code(await send('{"content":'))).toEqual([400, 'invalid_json']);
-    expect(await code(await send(''))).toEqual([400, 'invalid_json']);
-    const nested = (depth: number) => `{"content":"[[","media":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-    expect(await code(await send(nested(63)))).toEqual([400, 'invalid_body']);
-    expect(await code(await send(nested(64)))).toEqual([400, 'body_too_deep']);
-    expect((await send('['.repeat(20_000))).status).toBe(400);
-  });
-
-  it('cannot set a prototype or an unknown field', async () => {
-    const response = await send('{"content":"x","__proto__":{"admin":true}}');
-    expect([202, 400]).toContain(response.status);
-    expect('admin' in {}).toBe(false);
-    expect(await code(await send('{"content":"x","sender":"owner"}'))).toEqual([400, 'invalid_body']);
-  });
-
-  it('over 1 MiB is refused with an answer that a client still sending can read', async () => {
-    const just = JSON.stringify({ content: 'x'.repeat(1024 * 1024 - 14) });
-    expect(await code(await send(just))).toEqual([413, 'too_large']);
-    const declared = await send(`${just}x`);
-    expect(await code(declared)).toEqual([413, 'body_too_large']);
-    const socket = await openSocket(api.url);
-    socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${ADMIN}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
-    );
-    const answer = readAnswer(socket);
-    await upload(socket, 50);
-    expect(await answer).toMatchObject({ status: 413, text: expect.stringMatching(/body_too_large/) });
-    expect((await answer).text).toMatch(/connection: close/i);
-    expect(socket.bytesWritten).toBeLessThan(16 * 1024 * 1024);
-    expect(api.gateway.turns.size).toBe(0);
-  });
-
-  it.each([
-    ['wrong token', 'Bearer wrong', path, 401, /connection: close/i],
-    ['wrong route', CHAT, '/v1/sessions/http:a/nothing', 404, /not_found/],
-  ])('of 50 MiB is not read on after a refusal for a %s', async (_, token, route, status, words) => {
-    const socket = await openSocket(api.url);
-    socket.write(
-      `POST ${route} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
-    );
-    const answer = readAnswer(socket);
-    const started = performance.now();
-    await upload(socket, 50);
-    expect(await answer).toMatchObject({ status, text: expect.stringMatching(words) });
-    expect(performance.now() - started).toBeLessThan(5_000);
-    expect(socket.bytesWritten).toBeLessThan(16 * 1024 * 1024);
-  });
-
-  it('leaves nothing behind on a connection that is used again and again', async () => {
-    const socket = await openSocket(api.url);
-    const json = '{"content":"x"}';
-    const ask = async (): Promise<number> => {
-      socket.write(
-        `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${ADMIN}\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`,
-      );
-      const { status } = await readAnswer(socket);
-      socket.removeAllListeners();
-      return status;
-    };
-    const server = Promise.withResolvers<Socket>();
-    const add = vi.spyOn(OpenSockets.prototype, 'serve').mockImplementation(function serve(incoming) {
-      server.resolve(incoming.socket);
-    });
-    for (let n = 0; n < 5; n += 1) expect([202, 429]).toContain(await ask());
-    add.mockRestore();
-    const used = await server.promise;
-    await vi.waitFor(() => expect(Object.hasOwn(used, 'destroySoon')).toBe(false));
-    socket.destroy();
-  });
-
-  it('is refused before it is sent when the client sends Expect: 100-continue', async () => {
-    const head = [
-      `POST ${path} HTTP/1.1`,
-      `Host: ${host}`,
-      `Authorization: ${ADMIN}`,
-      'Content-Type: application/json',
-    ];
-    const large = await rawRequest(api.url, [...head, 'Content-Length: 2000000', 'Expect: 100-continue']);
-    expect(large.status).toBe(413);
-    const small = await rawRequest(
-      api.url,
-      [...head, 'Content-Length: 15', 'Expect: 100-continue', 'Connection: close'],
-      '{"content":"x"}',
-    );
-    expect(small.text).toMatch(/100 Continue[^]*202 Accepted/);
-  });
-
-  it('with both Content-Length and Transfer-Encoding is refused', async () => {
-    const answer = await rawRequest(
-      api.url,
-      [`POST ${path} HTTP/1.1`, `Host: ${host}`, 'Content-Length: 3', 'Transfer-Encoding: chunked'],
-      '0\r\n\r\n',
-    );
-    expect(answer.status).toBe(400);
   });
 });
 

@@ -2,6 +2,8 @@
 import type { EventListener } from '../../../src/contracts/bus.ts';
 import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';
+import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
+import type { MessageRecord } from '../../../src/contracts/store/records.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 
 /** Calls listeners at once, keeps the events of turns, and can lose or repeat some. */
@@ -22,6 +24,15 @@ export class FakeEvents {
     const last = ring.at(-1);
     if (last === undefined || last.type === 'turn_ended') return { events: [] };
     return { events: ring.filter((event) => event.turnId === last.turnId) };
+  }
+
+  /** The work of the turns of these messages: the kept events of thinking, texts, tools and approvals. */
+  workOf(key: SessionKey, messages: readonly MessageRecord[]): TurnWork[] {
+    const shown = /^(thinking_|stream_(start|chunk)$|tool_|approval_|subagent_)/;
+    return [...new Set(messages.map(({ turnId }) => turnId))].map((turnId) => {
+      const own = this.#ringOf(key).filter((event) => event.turnId === turnId && shown.test(event.type));
+      return { turnId, events: own.map((event) => event as WorkEvent), complete: true };
+    });
   }
 
   lastEventId(key: SessionKey): string {

@@ -195,6 +195,11 @@ export class FakeGateway implements GatewayApi {
       .slice(-limit);
   }
 
+  messagesWithWork: GatewayApi['messagesWithWork'] = async (caller, key, page) => {
+    const messages = await this.messages(caller, key, page);
+    return messages && { messages, work: this.events.workOf(key, messages) };
+  };
+
   async turn(turnId: string): Promise<TurnStatus | undefined> {
     await this.#commitTime();
     return this.turns.get(turnId)?.status();

@@ -167,7 +167,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     );
   });
 
-  it('keeps the journal of one in the background when its turn ends, and drops that of one it waited for', async () => {
+  it('keeps the journals of subagents when their turn ends, of those it waited for and of those in the background', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const [waited, let_go] = [payload(turnId, 'waited'), payload(turnId, 'let go')];
@@ -181,8 +181,8 @@ describeEachDatabase('subagents in the store', (databases) => {
     await store.subagents.write(head, waited, [{ iteration: 1, entry: intent, tokens: 0 }]);
     expect(await store.subagents.journal(waited.agentId)).toHaveLength(2);
     const finish = { turnId, reason: 'completed' as const, content: 'ok', isError: false, userId: SESSION };
-    await store.ledger.finishTurn(head, { ...finish, usage: [], entries: [], hadAgents: true });
-    expect(await store.subagents.journal(waited.agentId)).toEqual([]);
+    await store.ledger.finishTurn(head, { ...finish, usage: [], entries: [] });
+    expect(await store.subagents.journal(waited.agentId)).toHaveLength(2);
     expect(await store.subagents.journal(let_go.agentId)).toHaveLength(1);
   });
 

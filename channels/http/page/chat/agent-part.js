@@ -1,13 +1,13 @@
 /** A subagent in an answer: its task and current tool in one line, its steps folded below. */
 import { h, icon } from '../dom.js';
 
-/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../src/contracts/event.ts').EventBody} EventBody */
 
 /**
  * The steps of a subagent: the parts of an answer, as for a turn.
  * @typedef {object} Steps
  * @property {Element} element
- * @property {(event: AgentEvent) => unknown} apply
+ * @property {(event: EventBody) => unknown} apply
  * @property {() => void} finish
  */
 
@@ -51,7 +51,7 @@ export class AgentPart {
     );
   }
 
-  /** @param {AgentEvent} event */
+  /** @param {EventBody} event */
   apply(event) {
     this.#steps.apply(event);
     if (event.type === 'tool_call') this.#running.set(event.toolCallId, event.name);

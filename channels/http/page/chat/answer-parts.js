@@ -4,7 +4,7 @@ import { LiveMarkdown } from '../markdown/view.js';
 import { AgentPart } from './agent-part.js';
 import { note, ThinkingPart, ToolPart } from './turn-parts.js';
 
-/** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../../../src/contracts/event.ts').EventBody} EventBody */
 
 /** The tool that starts subagents. */
 const SPAWN_TOOL = 'spawn_agent';
@@ -29,6 +29,17 @@ export class AnswerParts {
     this.#onResize = onResize;
   }
 
+  /** True while nothing is shown. */
+  get isEmpty() {
+    return this.element.childElementCount === 0;
+  }
+
+  /** Removes every part. */
+  clear() {
+    this.element.replaceChildren();
+    for (const parts of [this.#texts, this.#thinking, this.#tools, this.#agents, this.#calls]) parts.clear();
+  }
+
   /** All text so far. */
   get text() {
     return [...this.#texts.values()].map((part) => part.text).join('');
@@ -37,7 +48,7 @@ export class AnswerParts {
   /**
    * Applies one event. Returns whether the parts show activity now (`idle`: not before the next event), or undefined for
    * an event that does not concern them.
-   * @param {AgentEvent} event
+   * @param {EventBody} event
    * @returns {'active' | 'idle' | undefined}
    */
   apply(event) {
@@ -76,6 +87,12 @@ export class AnswerParts {
       case 'tool_result':
         this.#tools.get(event.toolCallId)?.finish(event.result, event.isError);
         return 'idle';
+      case 'approval_needed':
+        this.#tools.get(event.toolCallId ?? '')?.markWaiting();
+        return 'active';
+      case 'approval_decided':
+        this.#tools.get(event.toolCallId ?? '')?.setDecision(event);
+        return undefined;
       default:
         return undefined;
     }
@@ -83,10 +100,10 @@ export class AnswerParts {
 
   /**
    * Applies an event of a subagent, which is shown under the call that started it.
-   * @param {AgentEvent} event
+   * @param {EventBody} event
+   * @param {string} id the subagent's
    */
-  applyNested(event) {
-    const id = String(event.agentId);
+  applyNested(event, id) {
     if (event.type === 'subagent_spawned' && !this.#agents.has(id)) {
       const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onResize));
       this.#agents.set(id, agent);
@@ -111,7 +128,11 @@ export class AnswerParts {
    * @param {boolean} isError
    */
   setStored(content, isError) {
-    if (this.text !== content) {
+    const { text } = this;
+    if (text !== '' && text !== content && content.startsWith(text)) {
+      // The end of the answer has no events: the gateway's own last words.
+      this.#textOf('end').set(content.slice(text.length));
+    } else if (text !== content) {
       this.#dropTexts();
       this.#textOf('stored').set(content);
     }

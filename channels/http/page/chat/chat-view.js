@@ -110,13 +110,14 @@ export class ChatView {
     const transcript = this.#transcript;
     if (transcript === undefined || this.#following) return;
     this.#following = true;
-    const refresh = () => void transcript.refresh().catch((error) => this.#host.showError(error));
+    const refresh = (withWork = false) =>
+      void transcript.refresh(withWork).catch((error) => this.#host.showError(error));
     this.#stopFollowing = followSession(this.#api, this.key, {
       open: () => {
         this.#banner.hidden = true;
         void this.#head.refresh();
         void this.#approvals.refresh();
-        refresh();
+        refresh(true);
       },
       lost: () => (this.#banner.hidden = false),
       refused: (error) => this.#refused(error),

@@ -75,11 +75,19 @@ export class Transcript {
     this.#ended.abort();
   }
 
-  /** Loads the newest stored messages and updates those on screen. */
-  async refresh() {
-    const messages = await this.#api.messages(this.#key, { limit: PAGE_SIZE });
+  /**
+   * Loads the newest stored messages and updates those on screen. `withWork` loads the thinking and the tool calls of turns
+   * besides, whose events may not all have been seen.
+   * @param {boolean} withWork
+   */
+  async refresh(withWork) {
+    const page = { limit: PAGE_SIZE };
+    const { messages, steps } =
+      withWork || [...this.#turns.values()].some(({ missesWork }) => missesWork)
+        ? await this.#api.messagesWithWork(this.#key, page)
+        : { messages: await this.#api.messages(this.#key, page), steps: [] };
     if (this.#ended.signal.aborted) return;
-    this.#addMessages(messages);
+    this.#addMessages(messages, steps);
     if (messages.some(({ isPlan }) => isPlan)) await this.#loadPlan(false);
     if (this.#isAtEnd) this.toEnd();
   }
@@ -89,11 +97,12 @@ export class Transcript {
     if (this.#loading || this.#oldest <= 1 || this.#oldest === Infinity) return;
     this.#loading = true;
     try {
-      const messages = await this.#api.messages(this.#key, { limit: PAGE_SIZE, before: this.#oldest });
+      const page = { limit: PAGE_SIZE, before: this.#oldest };
+      const { messages, steps } = await this.#api.messagesWithWork(this.#key, page);
       if (this.#ended.signal.aborted) return;
       const fromEnd = this.#scroller.scrollHeight - this.#scroller.scrollTop;
       if (messages.length === 0) this.#oldest = 1;
-      this.#addMessages(messages);
+      this.#addMessages(messages, steps);
       // Texts are drawn in the next frame; their height is known only then.
       requestAnimationFrame(() => (this.#scroller.scrollTop = this.#scroller.scrollHeight - fromEnd));
     } finally {
@@ -140,7 +149,7 @@ export class Transcript {
    */
   sending(content, attachments) {
     const turn = this.#newTurn();
-    turn.setSending(content, attachments);
+    turn.question.setSending(content, attachments);
     this.#list.append(turn.element);
     this.toEnd();
     return {
@@ -164,8 +173,8 @@ export class Transcript {
        * @param {string} why
        * @param {() => void} again
        */
-      failed: (why, again) => turn.setUnsent(why, again),
-      again: () => turn.setSending(content, attachments),
+      failed: (why, again) => turn.question.setUnsent(why, again),
+      again: () => turn.question.setSending(content, attachments),
     };
   }
 
@@ -223,8 +232,12 @@ export class Transcript {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
-  /** @param {Message[]} messages */
-  #addMessages(messages) {
+  /**
+   * @param {Message[]} messages
+   * @param {import('../api.js').TurnWork[]} steps
+   */
+  #addMessages(messages, steps) {
+    for (const work of steps) this.#turnOf(work.turnId).setWork(work);
     for (const message of messages) {
       this.#oldest = Math.min(this.#oldest, message.seq);
       const turn = this.#turnOf(message.turnId);

@@ -1,5 +1,5 @@
 /** The parts of an answer besides its text: thinking, tool calls, notes. */
-import { h, icon } from '../dom.js';
+import { h, icon, shortTime } from '../dom.js';
 
 /** Characters shown of arguments and results; the model may have read more. */
 const MAX_SHOWN = 20_000;
@@ -29,10 +29,11 @@ export class ThinkingPart {
     this.#text.appendData(delta);
   }
 
+  /** Ends it; what was loaded and did not happen before one's eyes has no time. */
   finish() {
     const seconds = Math.round((Date.now() - this.#startedAt) / 1_000);
     if (this.#subject === undefined)
-      this.#title.textContent = seconds < 1 ? 'Thought for a moment' : `Thought for ${seconds} s`;
+      this.#title.textContent = seconds < 1 ? 'Thought' : `Thought for ${seconds} s`;
     else if (seconds >= 1) this.#title.textContent = `${this.#subject} · ${seconds} s`;
     this.element.classList.remove('running');
   }
@@ -41,6 +42,7 @@ export class ThinkingPart {
 /** A tool call, folded, with its arguments and, once it is done, its result. */
 export class ToolPart {
   #state = h('span', { class: 'tool-state' }, 'running…');
+  #decided = h('p', { class: 'tool-decided', hidden: true });
   #body = h('div', { class: 'tool-body' });
   #name;
   #args;
@@ -67,7 +69,7 @@ export class ToolPart {
       h('span', { class: 'tool-args' }, preview(args)),
       this.#state,
     );
-    this.element = h('div', { class: 'tool running' }, h('details', {}, summary, this.#body));
+    this.element = h('div', { class: 'tool running' }, h('details', {}, summary, this.#body), this.#decided);
   }
 
   /** True until the result has come. */
@@ -99,7 +101,7 @@ export class ToolPart {
    * @param {boolean} isError
    */
   finish(result, isError) {
-    this.element.classList.remove('running');
+    this.element.classList.remove('running', 'waiting');
     this.element.classList.add(isError ? 'failed' : 'done');
     this.#state.textContent = isError ? 'failed' : 'done';
     this.#body.append(
@@ -108,12 +110,43 @@ export class ToolPart {
     );
   }
 
+  /** Marks the call while a person is asked about it. */
+  markWaiting() {
+    if (!this.isRunning) return;
+    this.#state.textContent = 'waits for you';
+    this.element.classList.add('waiting');
+  }
+
+  /**
+   * Shows who decided about the call, and when.
+   * @param {Extract<import('../../../../src/contracts/event.ts').EventBody, { type: 'approval_decided' }>} event
+   */
+  setDecision({ decision, how = 'person', by, decidedAt }) {
+    this.element.classList.remove('waiting');
+    if (this.isRunning) this.#state.textContent = 'running…';
+    this.#decided.hidden = false;
+    const at = decidedAt === undefined ? '' : `, ${shortTime(decidedAt)}`;
+    this.#decided.textContent = `${decidedBy(decision, how, by)}${at}`;
+  }
+
   /** Marks the call when the turn ended before its result. */
   markUnfinished() {
     if (!this.element.classList.contains('running')) return;
-    this.element.classList.remove('running');
+    this.element.classList.remove('running', 'waiting');
     this.#state.textContent = 'not finished';
   }
+}
+
+/**
+ * @param {string} decision
+ * @param {'person' | 'expiry' | 'stop'} how
+ * @param {string} [by]
+ */
+function decidedBy(decision, how, by) {
+  if (how === 'expiry') return 'Nobody decided in time: not run';
+  if (how === 'stop') return 'Stopped: not run';
+  const word = decision === 'approved' ? 'Approved' : 'Denied';
+  return by === undefined ? word : `${word} by ${by}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import { AnswerParts } from './answer-parts.js';
 import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
+import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
@@ -25,14 +26,16 @@ export class TurnView {
   /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
   state = 'unknown';
   #onResize;
-  #question = h('div', { class: 'asked' });
+  /** Events of it are known to be lost. */
+  #missed = false;
+  /** Its thinking and tool calls were loaded. */
+  #isRestored = false;
+  #question;
   #plan;
   #todos = new TodoView();
   #answer;
   #files;
   #owner;
-  /** Files of the message, which are stored only once its turn has begun. @type {readonly ShownFile[]} */
-  #attachments = [];
   /** Files of the answer, by the number of their message. @type {Map<number, readonly ShownFile[]>} */
   #sent = new Map();
   /** The files below the answer. */
@@ -51,6 +54,7 @@ export class TurnView {
     this.#onResize = onResize;
     this.#files = files;
     this.#owner = files.newOwner();
+    this.#question = new QuestionPart(files, this.#owner);
     this.#plan = new PlanView(planHost);
     this.#answer = new AnswerParts(() => {
       this.#placeFiles();
@@ -59,7 +63,7 @@ export class TurnView {
     this.element = h(
       'article',
       { class: 'turn' },
-      this.#question,
+      this.#question.element,
       this.#plan.element,
       this.#todos.element,
       this.#answer.element,
@@ -83,39 +87,14 @@ export class TurnView {
    * Shows the stored message of the user.
    * @param {{ seq: number, content: string, senderName?: string | null, attachments?: readonly ShownFile[] }} message
    */
-  setQuestion({ seq, content, senderName, attachments = [] }) {
-    this.seq = Math.min(this.seq, seq);
-    if (attachments.length > 0) this.#attachments = attachments;
-    this.#question.replaceChildren(
-      ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
-      ...this.#files.list(this.#attachments, `${this.#owner} asked`),
-      ...messageText(content),
-    );
-    this.#question.classList.remove('sending', 'unsent');
+  setQuestion(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    this.#question.set(message);
   }
 
-  /**
-   * @param {string} content
-   * @param {readonly ShownFile[]} attachments
-   */
-  setSending(content, attachments) {
-    this.#attachments = attachments;
-    this.#question.replaceChildren(
-      ...this.#files.list(attachments, `${this.#owner} asked`),
-      ...messageText(content),
-    );
-    this.#question.classList.add('sending');
-    this.#question.classList.remove('unsent');
-  }
-
-  /**
-   * @param {string} why
-   * @param {() => void} retry
-   */
-  setUnsent(why, retry) {
-    this.#question.classList.replace('sending', 'unsent');
-    const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, 'Try again');
-    this.#question.append(h('p', { class: 'error-text' }, `Not sent: ${why} `, button));
+  /** The message while it is not accepted yet. */
+  get question() {
+    return this.#question;
   }
 
   /**
@@ -171,6 +150,7 @@ export class TurnView {
   setAnswer(message) {
     this.seq = Math.min(this.seq, message.seq);
     this.#answer.setStored(message.content, message.isError);
+    if (this.#isRestored) this.#answer.finish();
     const copy = copyButton(() => message.content, 'Copy the answer');
     this.#foot.replaceChildren(
       h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
@@ -212,9 +192,34 @@ export class TurnView {
     this.#setStatus('Answered together with the previous message.');
   }
 
+  /** True once it has ended without all its events: its thinking and tool calls are to be loaded. */
+  get missesWork() {
+    return this.state === 'ended' && this.#missed;
+  }
+
+  /**
+   * Shows the stored thinking, tool calls and subagents, unless all of them were seen while they happened.
+   * @param {import('../api.js').TurnWork} work
+   */
+  setWork({ events, complete }) {
+    if (!this.missesWork && !this.#answer.isEmpty) return;
+    this.#missed = false;
+    this.#answer.clear();
+    if (!complete) this.#answer.addNote('The first steps of this answer are too many to be shown.');
+    for (const event of events) {
+      const { agentId } = event;
+      if (agentId === undefined) this.#answer.apply(event);
+      else this.#answer.applyNested(event, agentId);
+    }
+    this.#isRestored = events.length > 0;
+  }
+
   /** @param {AgentEvent} event */
   apply(event) {
-    if (event.isSubagent === true || event.type.startsWith('subagent_')) this.#answer.applyNested(event);
+    // What was loaded ends before the first event; what a turn had said before it goes on, it does not repeat.
+    if (event.type === 'snapshot') this.#missed = true;
+    if (event.isSubagent === true || event.type.startsWith('subagent_'))
+      this.#answer.applyNested(event, String(event.agentId));
     else this.#applyOwn(event);
     this.#onResize();
   }
@@ -290,12 +295,4 @@ export class TurnView {
  */
 function compressed(before, after) {
   return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
-}
-
-/**
- * The text of a message; nothing for one that only brings files.
- * @param {string} content
- */
-function messageText(content) {
-  return content.trim() === '' ? [] : [h('div', { class: 'message-text', dir: 'auto' }, content)];
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/provider.ts';
 import { REASONING_EFFORTS } from '../../../../src/contracts/provider.ts';
-import { MAX_LOGIT_BIASES, MAX_STOPS } from '../../config.ts';
+import { MAX_LOGIT_BIASES, MAX_MESSAGES, MAX_STOPS } from '../../config.ts';
 import { endUserSchema } from '../end-user.ts';
 import { unsupported } from './fields.ts';
 import { messageSchema } from './completion-messages.ts';
@@ -27,7 +27,12 @@ const penalty = z.number().min(-2).max(2).nullish();
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const completionSchema = z.object({
   model: z.string().min(1).nullish(),
-  messages: z.array(messageSchema).min(1, 'at least one message is needed'),
+  // Counted before each is looked at: a long list would hold the process up.
+  messages: z
+    .array(z.unknown())
+    .min(1, 'at least one message is needed')
+    .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages are accepted`)
+    .pipe(z.array(messageSchema)),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   user: endUserSchema,

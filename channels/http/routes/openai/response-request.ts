@@ -6,6 +6,7 @@ import { endUserSchema } from '../end-user.ts';
 import { checkFields, unsupported } from './fields.ts';
 import type { FieldTable } from './fields.ts';
 import { withoutNothing } from './completion-request.ts';
+import { MAX_MESSAGES } from '../../config.ts';
 import { inputItem } from './response-input.ts';
 import {
   functionSchema,
@@ -36,7 +37,13 @@ const choiceSchema = z.union(
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const responseSchema = z.object({
   model: z.string().min(1).nullish(),
-  input: z.union([z.string(), z.array(inputItem).min(1, 'at least one item is needed')]),
+  // Counted before each is looked at, as in completions.
+  input: z
+    .custom<unknown>(
+      (input) => !Array.isArray(input) || input.length <= MAX_MESSAGES,
+      `at most ${MAX_MESSAGES} items are accepted`,
+    )
+    .pipe(z.union([z.string(), z.array(inputItem).min(1, 'at least one item is needed')])),
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   user: endUserSchema,

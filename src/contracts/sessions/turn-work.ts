@@ -1,0 +1,56 @@
+/** The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and told as the events that showed it. */
+import type { EventBody } from '../event.ts';
+import type { ApprovalDecision, ContextRecord, MessageRecord } from '../store/records.ts';
+
+/** Most rows of journals that one page of work is made of; the newest come first. */
+export const MAX_WORK_ROWS = 2_000;
+/** Most tokens of these rows together, by their estimate: about 1.5 MB of text. */
+export const MAX_WORK_TOKENS = 400_000;
+/** Longest text of a result or of thinking in a page of work, in UTF-16 units; the middle of a longer one is left out. */
+export const MAX_WORK_TEXT = 20_000;
+
+/** An event of a turn's work. It has no number and no time: the journal keeps what happened, in its order. */
+export type WorkEvent = EventBody & { agentId?: string; isSubagent?: true };
+
+/** The work of one turn, oldest first. `complete` is false when only its newest part fits in the page. */
+export interface TurnWork {
+  turnId: string;
+  events: WorkEvent[];
+  complete: boolean;
+}
+
+/** An approval of a turn, as its journal needs it. */
+export interface WorkApproval {
+  id: string;
+  turnId: string;
+  toolCallId: string;
+  /** Set when a subagent asked. */
+  agentId: string | null;
+  warning: string;
+  state: 'pending' | ApprovalDecision;
+  /** A user id, `expiry` or `stop`. */
+  decidedBy: string | null;
+  decidedName: string | null;
+  /** ISO date. */
+  decidedAt: string | null;
+}
+
+/** The rows of journals, oldest first. */
+export interface JournalPage {
+  rows: ContextRecord[];
+  approvals: WorkApproval[];
+  /** Journals that have older rows than those given. */
+  cut: ReadonlySet<string>;
+}
+
+/** Reads journals. Throws only `StoreError`. */
+export interface WorkStore {
+  /** The newest rows of these journals (turns or subagents) within `MAX_WORK_ROWS` and `MAX_WORK_TOKENS`, by index. */
+  journals(ids: readonly string[]): Promise<JournalPage>;
+}
+
+/** A page of messages with the work of their turns. */
+export interface MessagesWithWork {
+  messages: MessageRecord[];
+  work: TurnWork[];
+}

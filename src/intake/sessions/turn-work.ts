@@ -1,0 +1,154 @@
+/** The work of turns, told from their journals as the events that showed it while it happened. */
+import { howDecided } from '../../contracts/approvals.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
+import { MAX_WORK_TEXT } from '../../contracts/sessions/turn-work.ts';
+import type {
+  JournalPage,
+  TurnWork,
+  WorkApproval,
+  WorkEvent,
+  WorkStore,
+} from '../../contracts/sessions/turn-work.ts';
+import { agentIdOf, SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
+import type { ContextEntry, ContextRecord } from '../../contracts/store/records.ts';
+import { clipMiddle } from '../../lib/text.ts';
+
+/** Separates the texts of two model calls of a turn, as in its stored answer. */
+const PARAGRAPH = '\n\n';
+/** Title of the text of a plan's step, which is no part of the answer. */
+const STEP_TITLE = 'A step of the plan';
+
+type Answer = ContextEntry & { kind: 'assistant' };
+type Result = ContextEntry & { kind: 'tool_result' };
+
+/** What the journals of a page hold, by journal. */
+interface Journals {
+  session: SessionKey;
+  rows: ReadonlyMap<string, ContextRecord[]>;
+  approvals: readonly WorkApproval[];
+}
+
+/** The work of these turns of the session, and of the subagents they waited for. Throws `StoreError`. */
+export async function workOf(
+  store: WorkStore,
+  session: SessionKey,
+  turnIds: readonly string[],
+): Promise<TurnWork[]> {
+  const own = await store.journals(turnIds);
+  const agents = await store.journals(agentsOf(session, own));
+  const journals: Journals = {
+    session,
+    rows: Map.groupBy([...own.rows, ...agents.rows], ({ turnId }) => turnId),
+    approvals: own.approvals,
+  };
+  return turnIds.map((turnId) => ({
+    turnId,
+    events: [...eventsOf(journals, turnId)],
+    complete: !own.cut.has(turnId),
+  }));
+}
+
+/** Ids of the subagents that the calls of these journals may have started. */
+function agentsOf(session: SessionKey, { rows }: JournalPage): string[] {
+  return rows.flatMap(({ turnId, iteration, entry }) => {
+    if (entry.kind !== 'assistant') return [];
+    return entry.toolCalls.flatMap(({ name }, index) =>
+      name === SPAWN_TOOL ? [agentIdOf(session, `${turnId}.${iteration}.${index}`)] : [],
+    );
+  });
+}
+
+/** The events of one journal, of a turn or of a subagent, in their order. */
+function* eventsOf(journals: Journals, id: string): Generator<EventBody & Partial<WorkEvent>> {
+  const rows = journals.rows.get(id) ?? [];
+  const results = new Map(
+    rows.flatMap(({ iteration, entry }): [string, Result][] =>
+      entry.kind === 'tool_result' ? [[`${iteration}.${entry.callIndex}`, entry]] : [],
+    ),
+  );
+  let hasText = false;
+  for (const { iteration, entry } of rows) {
+    if (entry.kind !== 'assistant') continue;
+    const isStep = iteration >= STEP_ITERATIONS;
+    yield* isStep ? thought(entry, textOfStep(entry), STEP_TITLE) : thought(entry, entry.thinking ?? '');
+    if (!isStep && entry.content !== '') {
+      yield { type: 'stream_start', msgId: entry.msgId };
+      const delta = (hasText ? PARAGRAPH : '') + entry.content;
+      yield { type: 'stream_chunk', msgId: entry.msgId, delta };
+      hasText = true;
+    }
+    for (const [index, call] of entry.toolCalls.entries()) {
+      yield { type: 'tool_call', toolCallId: call.id, name: call.name, args: call.args };
+      yield* askedFor(journals, call.id, id);
+      if (call.name === SPAWN_TOOL)
+        yield* agentEvents(journals, agentIdOf(journals.session, `${id}.${iteration}.${index}`), call.args);
+      const result = results.get(`${iteration}.${index}`);
+      if (result !== undefined) yield resultEvent(result);
+    }
+  }
+}
+
+function textOfStep({ thinking = '', content }: Answer): string {
+  return [thinking, content].filter((text) => text !== '').join(PARAGRAPH);
+}
+
+function* thought({ msgId }: Answer, text: string, title?: string): Generator<EventBody> {
+  if (text === '') return;
+  yield { type: 'thinking_started', msgId, ...(title !== undefined && { title }) };
+  yield { type: 'thinking_delta', msgId, delta: clipMiddle(text, MAX_WORK_TEXT) };
+  yield { type: 'thinking_finished', msgId };
+}
+
+function resultEvent({ toolCallId, toolName, content, isError }: Result): EventBody {
+  const result = clipMiddle(withoutMarks(content), MAX_WORK_TEXT);
+  return { type: 'tool_result', toolCallId, name: toolName, result, isError };
+}
+
+/** Who was asked about a call, and what was decided. */
+function* askedFor({ approvals }: Journals, toolCallId: string, id: string): Generator<EventBody> {
+  const asked = approvals.filter(
+    (approval) => approval.toolCallId === toolCallId && (approval.agentId ?? approval.turnId) === id,
+  );
+  for (const { id: approvalId, warning, state, decidedBy, decidedName, decidedAt } of asked) {
+    yield { type: 'approval_needed', approvalId, toolCallId, warningMessage: warning };
+    if (state === 'pending') continue;
+    yield {
+      type: 'approval_decided',
+      approvalId,
+      toolCallId,
+      decision: state,
+      how: howDecided(decidedBy ?? undefined),
+      ...(decidedName !== null && { by: decidedName }),
+      ...(decidedAt !== null && { decidedAt }),
+    };
+  }
+}
+
+/** The events of a subagent whose journal is kept; one in the background has none once it has ended. */
+function* agentEvents(
+  journals: Journals,
+  agentId: string,
+  args: Record<string, unknown>,
+): Generator<WorkEvent> {
+  const rows = journals.rows.get(agentId);
+  if (rows === undefined) return;
+  const of = { agentId, isSubagent: true } as const;
+  const { task, profile_id: profile } = args;
+  const profileId = typeof profile === 'string' ? profile : 'subagent';
+  yield { type: 'subagent_spawned', profileId, task: typeof task === 'string' ? task : '', ...of };
+  let said = '';
+  for (const event of eventsOf(journals, agentId)) {
+    if (event.type === 'stream_chunk') said += event.delta;
+    yield { ...event, ...of };
+  }
+  const end = rows.findLast(({ entry }) => entry.kind === 'agent_result')?.entry;
+  if (end?.kind !== 'agent_result') return;
+  const { content, completedNormally } = end;
+  // The last answer has no row of its own: the result is all that was said.
+  const rest = content.startsWith(said) ? content.slice(said.length) : content;
+  if (rest !== '') yield { type: 'stream_chunk', msgId: `${agentId}.end`, delta: rest, ...of };
+  yield { type: 'subagent_completed', result: clipMiddle(content, MAX_WORK_TEXT), completedNormally, ...of };
+}
