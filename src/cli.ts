@@ -1,7 +1,8 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
-import { loadConfig, secretsOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';

@@ -6,6 +6,7 @@ import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
@@ -51,6 +52,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   for (const warning of config.warnings) log.warn(warning);
   const { home, env } = config;
   const settings = openSettings(config, log);
+  settings.subscribe((next) => {
+    options.learnSecrets?.(secretsOf(next).secrets);
+    return () => undefined;
+  });
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,

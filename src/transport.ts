@@ -1,6 +1,6 @@
 /** The first part of the composition root: access control, the two buses, and delivery to the channels. */
 import path from 'node:path';
-import { accessOf } from './config.ts';
+import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
@@ -18,6 +18,8 @@ import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
+  /** Takes secrets that the log must not show from now on, where it redacts any. */
+  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
 }

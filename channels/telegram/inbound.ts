@@ -14,8 +14,8 @@ export const GENERAL_TOPIC = '1';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
-  /** `album` is the same for all parts of an album, and for nothing else. */
-  | { kind: 'message'; message: InboundMessage; album?: string }
+  /** `album` is the same for all parts of an album, and for nothing else; the rest tells the parts of a long text. */
+  | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
   /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** A group has become a supergroup, which has an id of its own. */
@@ -98,6 +98,7 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
   const { content, called } = withoutBotName(text, entities, bot);
+  const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
   const author = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
   const { quote: chosen, external_reply: elsewhere } = message;
   const quoted = quotedOf(
@@ -107,6 +108,8 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   return {
     kind: 'message',
     ...(message.media_group_id !== undefined && { album: `${chat.id} ${from.id} ${message.media_group_id}` }),
+    textLength: text.length,
+    isCommand: command !== undefined && bot.commands.has(command.toLowerCase()),
     message: {
       id,
       channel: 'telegram',

@@ -166,6 +166,8 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
+    /** What lists show for it; null until a person or the gateway gives it one. */
+    title: text('title'),
     /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
     folder: text('folder')
       .notNull()
