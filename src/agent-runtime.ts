@@ -176,6 +176,7 @@ export async function openAgentRuntime(
     readInline: media.readInline,
     answerFiles: createAnswerFiles(transport.outgoing),
     post,
+    traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
   return { agent, models, provider, profiles, scheduling, files, mcp, media };
 }

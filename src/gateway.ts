@@ -18,7 +18,13 @@ import { bindingOf, createGatewayApi, createIntake, createLeader } from './intak
 import { fileLimitsOf, fileTypeOf, personLimitOf } from './media/index.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand } from './ops/index.ts';
+import {
+  channelHealth,
+  createHealth,
+  createMetrics,
+  createUsageCommand,
+  createWhyCommand,
+} from './ops/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
@@ -157,6 +163,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     plans,
     memories,
     subagents,
+    noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
     defaultModel: (id, reader) => models.describe(id, reader),
     profileErrors: () => profiles.errors(),
@@ -167,6 +174,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
+      createWhyCommand(transport),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
@@ -225,6 +233,8 @@ function createApi(parts: ApiParts) {
     fileTypeOf,
     chatMoved: transport.followMigration,
     agent,
+    explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
+    noteRefusal: transport.refusals.note,
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),

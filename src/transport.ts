@@ -10,7 +10,8 @@ import { createDelivery } from './delivery/index.ts';
 import { bindTurns, createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
-import { meterUsage, startLoopMonitor } from './ops/index.ts';
+import { createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
+import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
@@ -80,8 +81,12 @@ export async function openTransport(
     followMigration,
     log,
   });
+  const traces = createTraces(store.traces);
+  const refusals = createRefusalNotes(store.traces, systemClock, log);
   return {
     channels,
+    traces,
+    refusals,
     fanout,
     events,
     loop,

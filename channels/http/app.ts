@@ -27,6 +27,7 @@ import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
 import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
 import { sessionEvents } from './routes/session-events.ts';
+import { readTrace } from './routes/traces.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
@@ -71,6 +72,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/plans/:id', scope: 'chat', handle: readOnePlan },
   { method: 'PATCH', path: '/v1/plans/:id', scope: 'chat', handle: changePlan },
   { method: 'POST', path: '/v1/plans/:id/:action', scope: 'chat', handle: actOnPlan },
+  { method: 'GET', path: '/v1/turns/:id/trace', scope: 'chat', handle: readTrace },
   { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },

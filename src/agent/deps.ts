@@ -10,6 +10,7 @@ import type { LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
+import type { TraceStore, TurnWatch } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Profile } from '../contracts/profile.ts';
 import type { ChatProvider, LLMProvider } from '../contracts/provider.ts';
@@ -126,6 +127,8 @@ export interface AgentDeps {
   readInline: ReadInline;
   /** Keeps the files that an answer shows. */
   answerFiles: AnswerFiles;
+  /** Keeps attempts after which a turn goes on later, and follows those that run. */
+  traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
   /** The folders of the sessions' files. */

@@ -12,6 +12,7 @@ import type { CallerOptions, ChatChunk, ChatMessage, Embeddings, EmbedRequest, U
 import type { FollowChatMigration } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
+import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
 import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { Receipt, Receive } from './receive.ts';
@@ -165,6 +166,10 @@ export interface GatewayApi {
     stepId?: string,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
+  /** What became of a turn of a session that the caller may see; the words of errors are for admins. */
+  trace(caller: Caller, turnId: string): Promise<TurnExplanation | undefined>;
+  /** Counts a message that a channel does not hand over. */
+  noteRefusal: NoteRefusal;
   /**
    * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
    * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.

@@ -20,6 +20,7 @@ import { readTitle } from '../contracts/store/titles.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { sleep } from '../lib/sleep.ts';
+import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
@@ -92,6 +93,9 @@ export interface GatewayApiDeps {
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   };
+  /** What became of a turn; `detail` adds the words of errors. */
+  explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
+  noteRefusal: NoteRefusal;
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
@@ -191,6 +195,11 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
     },
     turn: (turnId) => deps.ledger.turn(turnId),
+    async trace(caller, turnId) {
+      const found = await deps.explainTurn(turnId, isAdmin(caller));
+      return found && (await visible(caller, found.session)) && found;
+    },
+    noteRefusal: deps.noteRefusal,
     async answerTools(caller, key, answers) {
       return (await visible(caller, key)) && (await answerTools(deps, key, answers));
     },

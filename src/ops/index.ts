@@ -5,5 +5,8 @@ export { startLoopMonitor } from './loop-delay.ts';
 export { createMetrics } from './metrics.ts';
 export { startRetention } from './retention.ts';
 export { announceState } from './state.ts';
+export { createWhyCommand } from './trace/commands.ts';
+export { createRefusalNotes } from './trace/refusal-notes.ts';
+export { createTraces } from './trace/traces.ts';
 export { createUsageCommand } from './usage-command.ts';
 export { meterUsage } from './usage-meter.ts';

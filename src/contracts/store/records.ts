@@ -7,6 +7,7 @@ import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
+import type { TraceAttempt } from './traces.ts';
 
 /** A row of `message`: what people see, never rewritten. `createdAt` is the database's clock. */
 export interface MessageRecord {
@@ -181,6 +182,8 @@ export interface OpenedTurn {
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
+  /** Milliseconds since its message was accepted. */
+  afterMs: number;
   /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
   approvals: TurnApproval[];
   /** Planning has ended, with or without a plan, and its usage is stored. */
@@ -225,6 +228,8 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /** What its last attempt did. */
+  trace?: TraceAttempt | undefined;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }

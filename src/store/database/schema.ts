@@ -11,6 +11,7 @@ import type { TurnFailure } from '../../contracts/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
+export * from './schema-trace.ts';
 
 /** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
 export const fanoutSecret = pgTable('fanout_secret', {

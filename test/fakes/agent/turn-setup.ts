@@ -206,12 +206,13 @@ export class TurnScenario {
         choices: this.store.choices,
         log: testLog(this.logLines),
       }),
+      traces: { noteAttempt: async () => undefined, begin: () => () => undefined, ended: () => undefined },
       events: this.#eventBus(),
       live: {
         open: (start) => {
           this.order.push('open');
           this.opened.push(start);
-          return { settle: async () => void this.order.push('settle') };
+          return { settle: async () => (this.order.push('settle'), undefined) };
         },
       },
       receiveFiles: this.#options.receiveFiles ?? (async () => []),

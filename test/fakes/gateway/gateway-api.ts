@@ -45,6 +45,8 @@ export class FakeGateway implements GatewayApi {
   groups: GatewayApi['groups'] = async () => [];
   answerTools: GatewayApi['answerTools'] = async () => undefined;
   checkOptions: GatewayApi['checkOptions'] = async () => undefined;
+  trace: GatewayApi['trace'] = async () => undefined;
+  noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
