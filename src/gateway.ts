@@ -102,7 +102,11 @@ async function build(
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({
+    class: 'out',
+    handler: transport.meters.deliveries(delivery.out),
+    concurrency: OUT_CONCURRENCY,
+  });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   tellSettings(settings, store, log);
@@ -212,7 +216,15 @@ function createApi(parts: ApiParts) {
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout });
+  const metrics = createMetrics({
+    health,
+    bus,
+    usageMeter,
+    loop,
+    delivery,
+    fanout,
+    meters: transport.meters,
+  });
   const gateway = createGatewayApi({
     ...intake,
     ledger,
@@ -235,6 +247,7 @@ function createApi(parts: ApiParts) {
     agent,
     explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
     noteRefusal: transport.refusals.note,
+    noteRequest: (answered) => transport.meters.request(answered),
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),

@@ -33,6 +33,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
   [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
   [/^croner$/, ['src/schedule/']],
+  [/^prom-client$/, ['src/ops/metrics/']],
   [/^@fastify\/busboy$/, ['channels/http/']],
   [/^jsonc-parser$/, ['src/settings/']],
   [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],

@@ -118,7 +118,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     return undefined;
   });
   for (const { method, path, scope, tokenOptional, handle } of routes) {
-    app.on(method, path, async (c) => {
+    const answer = async (c: HttpContext): Promise<Response> => {
       const isAnonymous = tokenOptional === true && c.env.incoming.headers.authorization === undefined;
       if (scope !== undefined && !isAnonymous) {
         const caller = await parts.authenticator.authorize(c.env.incoming, scope);
@@ -126,7 +126,8 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         c.set('caller', caller);
       }
       return await handle(c, deps);
-    });
+    };
+    app.on(method, path, async (c) => await counted(deps, { method, route: path }, () => answer(c)));
   }
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
     const allow = methods.map((route) => route.method).join(', ');
@@ -146,6 +147,25 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     return answerError(httpError);
   });
   return app;
+}
+
+/** Answers, and counts how long it took until the answer began. */
+async function counted(
+  { gateway }: HandlerDeps,
+  asked: { method: string; route: string },
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  const begun = performance.now();
+  const count = (status: number): void =>
+    gateway.noteRequest({ ...asked, status, seconds: (performance.now() - begun) / 1_000 });
+  try {
+    const response = await answer();
+    count(response.status);
+    return response;
+  } catch (error) {
+    count(toHttpError(error).status);
+    throw error;
+  }
 }
 
 /** Names of headers, with commas between them. */

@@ -110,7 +110,7 @@ export interface AgentDeps {
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
   profiles(): readonly Profile[];
-  memories: Pick<MemoryStore, 'recall'>;
+  memories: Pick<MemoryStore, 'recall' | 'remember' | 'memories'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
   /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */

@@ -209,8 +209,19 @@ export interface GatewayApi {
   health(): Promise<HealthReport>;
   /** The file of the settings, what counts of it, and what does not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  /** Counts an answered request of a client. Never throws. */
+  noteRequest(answered: AnsweredRequest): void;
   /** Prometheus text. */
   metrics(): Promise<string>;
+}
+
+/** A request over HTTP that was answered; `seconds` until the answer began. */
+export interface AnsweredRequest {
+  method: string;
+  /** The path of the route, with the names of its parameters. */
+  route: string;
+  status: number;
+  seconds: number;
 }
 
 /** Health of a channel, for `/readyz` and `parley status`. */

@@ -96,6 +96,7 @@ export interface GatewayApiDeps {
   /** What became of a turn; `detail` adds the words of errors. */
   explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
+  noteRequest: GatewayApi['noteRequest'];
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
@@ -200,6 +201,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return found && (await visible(caller, found.session)) && found;
     },
     noteRefusal: deps.noteRefusal,
+    noteRequest: deps.noteRequest,
     async answerTools(caller, key, answers) {
       return (await visible(caller, key)) && (await answerTools(deps, key, answers));
     },

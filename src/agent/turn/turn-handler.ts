@@ -97,6 +97,7 @@ async function handleTurn(
   });
   const forget = shared.deps.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
+  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
@@ -217,6 +218,7 @@ function startTurn(
     trace: new TraceNotes({
       node: head.node,
       epoch: head.epoch,
+      ...(head.crashes + head.attempts + opened.journal.length > 0 && { resumed: true }),
       attempts: head.attempts,
       crashes: head.crashes,
       afterMs: opened.afterMs,

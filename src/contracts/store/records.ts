@@ -36,6 +36,8 @@ export type ContextEntry =
       kind: 'user';
       content: string;
       author?: string | undefined;
+      /** Whose memories it read, where these are not the author's: those of an end user of a client. */
+      owner?: string | undefined;
       typed?: string | undefined;
       /** References of pictures (`Pictures`). */
       pictures?: readonly string[] | undefined;

@@ -47,6 +47,7 @@ export class FakeGateway implements GatewayApi {
   checkOptions: GatewayApi['checkOptions'] = async () => undefined;
   trace: GatewayApi['trace'] = async () => undefined;
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
+  noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
