@@ -93,7 +93,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
       'file notes.txt',
     ]);
     expect(await tray(page).isHidden()).toBe(true);
-    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(2), WAIT);
     fixture.turns[0]?.say('A boat on the sea.');
     fixture.turns[0]?.end();
     const shown = async (): Promise<void> => {
