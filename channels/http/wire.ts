@@ -43,9 +43,9 @@ export type WireTrace = Json<ReturnType<typeof wireTrace>>;
 /** A stored file as clients read it. */
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
-/** The file; `file` is its name in messages and in `/files/…`. */
-export function wireFile({ file, kind, name, mimeType, bytes, sha256 }: Attachment) {
-  return { file, kind, name, mimeType, bytes, sha256 };
+/** The file; `file` is its name in messages and in `/files/…`, `inText` the path by which the text of its message shows it. */
+export function wireFile({ file, kind, name, mimeType, bytes, sha256, inText }: Attachment) {
+  return { file, kind, name, mimeType, bytes, sha256, ...(inText !== undefined && { inText }) };
 }
 
 /** The session without the token that made it and the folder of its files. */

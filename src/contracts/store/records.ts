@@ -225,6 +225,8 @@ export interface TurnFinish {
   failure?: TurnFailure | undefined;
   /** The text people see; empty means there is no assistant message. */
   content: string;
+  /** The files that the text shows. */
+  attachments?: readonly Attachment[] | undefined;
   isError: boolean;
   /** User id of the user who was answered. */
   userId: string;

@@ -160,9 +160,11 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
 /** A turn with an empty answer stores no message. */
 function finalMessage(sql: Sql, finish: TurnFinish) {
   if (finish.content === '') return sql``;
+  const { attachments: files = [] } = finish;
   return sql`, said as (
-    insert into message (session, seq, turn_id, role, content, is_error)
-    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError} from talk)`;
+    insert into message (session, seq, turn_id, role, content, is_error, attachments)
+    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError},
+      ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
 }
 
 /** The turn's address is the delivery's lane; the turn's id its dedupe key. */
