@@ -1,0 +1,3 @@
+/** What the composition root needs of this module. */
+export { createMemory } from './memory.ts';
+export type { Memory } from './memory.ts';
