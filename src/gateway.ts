@@ -30,6 +30,7 @@ import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
+import { sharedMetrics, workerInstance } from './worker.ts';
 import type { ProcessOutput, Security, Transport } from './transport.ts';
 
 /** Deliveries, background subagents and platform connections that one node handles at a time. */
@@ -65,6 +66,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
+    worker: workerInstance(),
     newSessions: newSessionsOf(settings),
     log,
   });
@@ -102,7 +104,11 @@ async function build(
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({
+    class: 'out',
+    handler: transport.meters.deliveries(delivery.out),
+    concurrency: OUT_CONCURRENCY,
+  });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   tellSettings(settings, store, log);
@@ -212,7 +218,15 @@ function createApi(parts: ApiParts) {
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout });
+  const metrics = createMetrics({
+    health,
+    bus,
+    usageMeter,
+    loop,
+    delivery,
+    fanout,
+    meters: transport.meters,
+  });
   const gateway = createGatewayApi({
     ...intake,
     ledger,
@@ -235,12 +249,13 @@ function createApi(parts: ApiParts) {
     agent,
     explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
     noteRefusal: transport.refusals.note,
+    noteRequest: (answered) => transport.meters.request(answered),
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
-    metrics: () => metrics.text(),
+    metrics: sharedMetrics(() => metrics.text()),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

@@ -1,3 +1,2 @@
 /** What the composition root needs of this module. */
 export { createMemory } from './memory.ts';
-export type { Memory } from './memory.ts';

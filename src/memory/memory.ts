@@ -8,7 +8,7 @@ import type { BackfillDeps } from './backfill.ts';
 import { fuse, similarity, toVector } from './rank.ts';
 
 /** Facts that a search finds by meaning alone; every fact is near to a question in some measure. */
-export const NEAREST = 10;
+const NEAREST = 10;
 /** Longest wait for the vector of a question, in milliseconds: a turn waits with it. */
 const QUESTION_MS = 1_500;
 /** How long questions are answered by words after a failure, in milliseconds. */
@@ -100,17 +100,18 @@ export function createMemory(deps: MemoryDeps): Memory {
 }
 
 /** Gives the vectors of questions; undefined, for a while, once the model does not answer in time. Never throws. */
-function createQuestions({ provider, log, monotonicNow }: MemoryDeps) {
+function createQuestions(deps: MemoryDeps) {
+  const { provider, log } = deps;
   let restsUntil = -Infinity;
   return async (model: string, said: string, userId: string): Promise<Vector | undefined> => {
     const text = said.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
-    if (text === '' || monotonicNow() < restsUntil) return undefined;
+    if (text === '' || deps.monotonicNow() < restsUntil) return undefined;
     try {
       const signal = AbortSignal.timeout(QUESTION_MS);
       const { vectors } = await provider.embed({ model, input: [text], userId }, signal);
       return toVector(vectors[0] ?? []);
     } catch (error) {
-      restsUntil = monotonicNow() + REST_MS;
+      restsUntil = deps.monotonicNow() + REST_MS;
       const remedy = `Is the model that memory.embeddingModel in config.json names (${model}) on its server?`;
       log.warn({ err: toGatewayError(error), restMs: REST_MS, remedy }, 'memory_searched_by_words');
       return undefined;

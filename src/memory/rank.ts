@@ -4,7 +4,7 @@ import type { Vector } from '../contracts/store/memory-vectors.ts';
 import type { MemoryRecord } from '../contracts/store/notes.ts';
 
 /** Most dimensions of a vector. */
-export const MAX_DIMENSIONS = 8_192;
+const MAX_DIMENSIONS = 8_192;
 /** Softens the difference between neighbouring places of a list, as reciprocal rank fusion usually does. */
 const RANK_OFFSET = 60;
 

@@ -36,7 +36,7 @@ import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
-import { createMemoryVectors } from './statements/memory-vectors.ts';
+import { createMemoryVectors } from './tables/memory-vectors.ts';
 import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { createRemovedFolders } from './statements/removed-folders.ts';

@@ -55,6 +55,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     epochNow: () => Date.now(),
     checkTokenBudget: async () => undefined,
     noteRefusal: () => undefined,
+    noteRequest: () => undefined,
     explainTurn: async () => undefined,
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,

@@ -150,7 +150,9 @@ describeEachDatabase('remembered facts', (databases) => {
     memory.refresh();
     await filled();
     expect(
-      (await store.memoryVectors.vectorsOf(ann, 'meanings')).map(({ vector }) => vector.length).toSorted(),
+      (await store.memoryVectors.vectorsOf(ann, 'meanings'))
+        .map(({ vector }) => vector.length)
+        .toSorted((a, b) => a - b),
     ).toEqual([0, 256]);
     expect(texts(await memories.searchMemory(ann, 'wife', 1))).toEqual(['The spouse is employed']);
     expect(texts(await memories.searchMemory(ann, 'x'.repeat(900), 1))).toEqual(['x'.repeat(900)]);

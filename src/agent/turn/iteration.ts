@@ -86,7 +86,6 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCa
   const { model } = made.request;
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
-  const code = failure?.code;
   turn.trace?.modelCall(atMs, {
     iteration,
     model,
@@ -95,8 +94,9 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCa
     prompt: made.parts,
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
-  const event = failure === undefined ? 'model_call_ended' : 'model_call_failed';
-  turn.log.debug({ iteration, model, firstTokenMs, ...usage, ...(code !== undefined && { code }) }, event);
+  const told = { iteration, model, firstTokenMs, ...usage };
+  if (failure === undefined) turn.log.debug(told, 'model_call_ended');
+  else turn.log.debug({ ...told, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(

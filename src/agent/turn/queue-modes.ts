@@ -69,6 +69,7 @@ export async function collectBurst(
   const combined = combine([own, ...joined]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
+  noteJoined(shared, fence, payload.turnId, joined);
   return { combined, joined: joined.map(({ turnId }) => turnId) };
 }
 
@@ -124,7 +125,13 @@ async function steer(
   if (!(await ledger.joinTurn(turn.fence, turn.turnId, { rows: [...fresh, ...rows], joined }))) return;
   turn.rows.journaled(fresh);
   turn.rows.joined(rows);
+  noteJoined(shared, turn.fence, turn.turnId, joined);
   unreported.push(...joined.map(({ turnId }) => turnId));
+}
+
+/** One line of the log for each message that became part of another's turn. */
+function noteJoined({ deps }: AgentShared, { lane }: Fence, into: string, joined: readonly Joining[]): void {
+  for (const { turnId, seq } of joined) deps.log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**

@@ -7,7 +7,7 @@ import { cleanText } from '../../lib/text.ts';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, ne, sql } from '../database/drizzle.ts';
 import { memory } from '../database/schema.ts';
-import { asSessionKey } from '../tables/session-rows.ts';
+import { asSessionKey } from './session-rows.ts';
 
 /** The `MemoryVectorStore` over a database. */
 export function createMemoryVectors(database: Database): MemoryVectorStore {
