@@ -1,4 +1,4 @@
-/** A running plan on a phone and on a desktop: its buttons stay in sight, however much work stands below it. */
+/** A running plan on a phone and on a desktop: its buttons stay visible, however much work stands below it. */
 import { expect, it } from 'vitest';
 import { plan, withStatus } from '../fakes/gateway/shown-plans.ts';
 import { PHONE, describePageOnFakeGateway } from './describe-page.ts';
@@ -7,7 +7,7 @@ describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
   it.each([
     ['a phone', PHONE],
     ['a desktop', {}],
-  ])('keeps its buttons in sight on %s, above the work that grows below it', async (_, screen) => {
+  ])('keeps its buttons visible on %s, above the work that grows below it', async (_, screen) => {
     await fixture.open(screen);
     const turn = await fixture.ask('plan it');
     turn.follow(withStatus(plan(8, { mode: 'agentic' }), 0, 'running'));
@@ -18,7 +18,7 @@ describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
       turn.result(id, 'list_dir', 'nothing');
     }
     await tab.page.locator('.tool summary', { hasText: 'folder-29' }).waitFor();
-    await tab.screenshot(`plan-in-sight-${screen === PHONE ? 'phone' : 'desktop'}`);
+    await tab.screenshot(`plan-visible-${screen === PHONE ? 'phone' : 'desktop'}`);
     const seen = await pause.evaluate((button) => {
       const { top, bottom } = button.getBoundingClientRect();
       const at = document.elementFromPoint(button.getBoundingClientRect().left + 5, (top + bottom) / 2);
