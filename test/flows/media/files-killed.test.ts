@@ -48,7 +48,7 @@ async function setUp() {
     /** The requests to the model that answer a message with this text. */
     asked: (text: string) => ollama.calls.filter(({ body }) => lastUserText(body).includes(text)),
     /** The files of the chat's folder, and what is stored of its newest message that brought some. */
-    async kept() {
+    kept: async () => {
       const root = path.join(home, 'workspace', 'sessions');
       const [name = ''] = (await readdir(root)).filter((one) => !one.startsWith('.') && one !== 'stateless');
       const route = `${await gateway.url()}/v1/sessions/telegram:${chat}/messages`;
