@@ -101,7 +101,7 @@ async function budgetFor(
   try {
     const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
     const { prepared, promptContext } = turn;
-    return budget - systemPart(prepared, promptContext).tokens - (can.tools ? prepared.toolTokens : 0);
+    return budget - systemPart(prepared, promptContext, can).tokens - (can.tools ? prepared.toolTokens : 0);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;

@@ -2,7 +2,7 @@
 import { ProviderError, wordError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
-import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/provider.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
@@ -59,6 +59,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
       continue;
     }
+    shared.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
@@ -188,7 +189,7 @@ async function makeRequest(
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens } = fitPrompt(
     {
-      system: systemOf(turn),
+      system: systemOf(turn, can),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
       note: notesFor(turn, n, shared.surroundingsOf(turn)),
@@ -207,8 +208,11 @@ async function makeRequest(
 }
 
 /** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
-function systemOf({ prepared, promptContext, plan }: TurnContext & TurnProgress): PromptPart {
-  const system = systemPart(prepared, promptContext);
+function systemOf(
+  { prepared, promptContext, plan }: TurnContext & TurnProgress,
+  can: Pick<ModelCapabilities, 'tools'>,
+): PromptPart {
+  const system = systemPart(prepared, promptContext, can);
   return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 

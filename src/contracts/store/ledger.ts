@@ -102,6 +102,8 @@ export interface TurnPayload {
   /** Overrides for this turn only. */
   model?: string | undefined;
   profileId?: string | undefined;
+  /** Instead of the profile's model, where neither the message nor the session names one. */
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
@@ -118,6 +120,8 @@ export interface AcceptRequest {
   silentToken?: string | undefined;
   model?: string | undefined;
   profileId?: string | undefined;
+  /** Instead of the profile's model, where neither the message nor the session names one. */
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   plan?: PlanToRun | undefined;
   options?: CallerOptions | undefined;
