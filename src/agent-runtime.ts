@@ -2,7 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
-import { clockOf, limitsOf, zoneOf } from './config.ts';
+import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
@@ -114,7 +114,7 @@ export async function openAgentRuntime(
   };
   const tools = createTools(builtIn, added);
   const mcp = createMcp({
-    servers: config.mcpServers,
+    settings: partOf(settings, (now) => now.mcpServers),
     version: packageFile.version,
     environment: config.environment,
     folder: path.join(home, 'mcp'),
@@ -122,25 +122,20 @@ export async function openAgentRuntime(
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });
-  const servers = config.mcpServers.map(({ name }) => name);
-  const profileRules = (now: Config) => ({
-    ...builtInProfiles(
-      {
-        persona: now.persona,
-        enabledTools: enabledTools({
-          named: now.tools.enabled,
-          tools,
-          added,
-          servers,
-          searches: now.search !== undefined,
-        }),
-      },
-      (name) => canWork(tools, name, { exec: now.tools.exec, searches: now.search !== undefined }),
-    ),
-    toolNames: tools.map((tool) => tool.name),
-    mayCome: (name: string) => mayBeMcpTool(name, servers),
-    modelProblem,
-  });
+  const profileRules = (now: Config) => {
+    const servers = now.mcpServers.map(({ name }) => name);
+    const searches = now.search !== undefined;
+    const named = now.tools.enabled;
+    return {
+      ...builtInProfiles(
+        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
+        (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
+      ),
+      toolNames: tools.map((tool) => tool.name),
+      mayCome: (name: string) => mayBeMcpTool(name, servers),
+      modelProblem,
+    };
+  };
   await profiles.open(profileRules(config));
   const checkBindings = ({ bindings }: Config): void => {
     const ids = profiles.list().map(({ id }) => id);
@@ -153,7 +148,11 @@ export async function openAgentRuntime(
     return () => undefined;
   });
   settings.subscribe((next) => profiles.prepare(profileRules(next)));
-  const forTurns = partOf(settings, (now) => ({ limits: limitsOf(now), timeZone: zoneOf(now) }));
+  const forTurns = partOf(settings, (now) => ({
+    limits: limitsOf(now),
+    timeZone: zoneOf(now),
+    afterTurn: now.afterTurn,
+  }));
   const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
   const agent = createAgent({
     ...tables,
@@ -182,6 +181,7 @@ export async function openAgentRuntime(
     pictures: media.pictures,
     readInline: media.readInline,
     post,
+    traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
   return { agent, models, provider, profiles, scheduling, files, mcp, media };
 }

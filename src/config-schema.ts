@@ -56,6 +56,24 @@ export const gatewayFile = z.strictObject({
     })
     .prefault({}),
   transcription: transcriptionRule.optional(),
+  afterTurn: z
+    .strictObject({
+      compression: z
+        .boolean()
+        .default(true)
+        .describe(
+          'summarize a long conversation after a turn; `false` = only before a turn that is too long',
+        ),
+      facts: z
+        .boolean()
+        .default(true)
+        .describe('when a conversation was summarized, keep lasting facts about its user in the memory'),
+      title: z
+        .boolean()
+        .default(true)
+        .describe('give each chat a title after its first answer, with one small call of its model'),
+    })
+    .prefault({}),
   persona: z.string().max(20_000).optional(),
   turns: z
     .strictObject({

@@ -6,6 +6,7 @@ import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
@@ -17,7 +18,13 @@ import { bindingOf, createGatewayApi, createIntake, createLeader } from './intak
 import { fileLimitsOf, fileTypeOf, personLimitOf } from './media/index.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand } from './ops/index.ts';
+import {
+  channelHealth,
+  createHealth,
+  createMetrics,
+  createUsageCommand,
+  createWhyCommand,
+} from './ops/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
@@ -51,6 +58,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   for (const warning of config.warnings) log.warn(warning);
   const { home, env } = config;
   const settings = openSettings(config, log);
+  settings.subscribe((next) => {
+    options.learnSecrets?.(secretsOf(next).secrets);
+    return () => undefined;
+  });
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
@@ -91,7 +102,11 @@ async function build(
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({
+    class: 'out',
+    handler: transport.meters.deliveries(delivery.out),
+    concurrency: OUT_CONCURRENCY,
+  });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   tellSettings(settings, store, log);
@@ -152,6 +167,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     plans,
     memories,
     subagents,
+    noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
     defaultModel: (id, reader) => models.describe(id, reader),
     aboutModel: (model) => models.about(model),
@@ -163,6 +179,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
+      createWhyCommand(transport),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
@@ -201,7 +218,15 @@ function createApi(parts: ApiParts) {
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout });
+  const metrics = createMetrics({
+    health,
+    bus,
+    usageMeter,
+    loop,
+    delivery,
+    fanout,
+    meters: transport.meters,
+  });
   const gateway = createGatewayApi({
     ...intake,
     ledger,
@@ -222,6 +247,9 @@ function createApi(parts: ApiParts) {
     fileTypeOf,
     chatMoved: transport.followMigration,
     agent,
+    explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
+    noteRefusal: transport.refusals.note,
+    noteRequest: (answered) => transport.meters.request(answered),
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),

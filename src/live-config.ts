@@ -12,12 +12,13 @@ const AFTER_RESTART: Readonly<
 > = {
   $schema: false,
   access: false,
+  afterTurn: false,
   approvals: false,
   bindings: false,
   channels: true,
   heartbeat: false,
   limits: false,
-  mcp: true,
+  mcp: false,
   media: true,
   transcription: true,
   persona: false,
@@ -40,11 +41,10 @@ function waiting(fields: readonly string[]): string[] {
 
 /** What counts of the next configuration in a gateway that runs with `now`. */
 function join(now: Config, next: Config): Config {
-  const { modelServers, mcpServers, media, turns, channels } = now;
+  const { modelServers, media, turns, channels } = now;
   return Object.freeze({
     ...next,
     modelServers,
-    mcpServers,
     media,
     turns: { ...next.turns, concurrency: turns.concurrency },
     channels: next.channels.map((channel) => {

@@ -1,5 +1,6 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
-import { loadConfig, secretsOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
@@ -14,9 +15,15 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
   let log: Log | undefined;
   try {
     const config = loadConfig(process.env);
-    log = createLog({ level: config.env.LOG_LEVEL, redact: redactor(secretsOf(config)) });
+    const redact = redactor(secretsOf(config));
+    log = createLog({ level: config.env.LOG_LEVEL, redact });
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
-    const gateway = await startGateway(config, { log, announceToken, ...options });
+    const gateway = await startGateway(config, {
+      log,
+      learnSecrets: redact.learn,
+      announceToken,
+      ...options,
+    });
     endOnSignals(gateway, log);
     const { channels, model } = await gateway.health();
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');

@@ -1,6 +1,7 @@
 /** The first part of the composition root: access control, the two buses, and delivery to the channels. */
 import path from 'node:path';
-import { accessOf } from './config.ts';
+import packageFile from '../package.json' with { type: 'json' };
+import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
@@ -10,7 +11,8 @@ import { createDelivery } from './delivery/index.ts';
 import { bindTurns, createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
-import { meterUsage, startLoopMonitor } from './ops/index.ts';
+import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
+import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
@@ -18,6 +20,8 @@ import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
+  /** Takes secrets that the log must not show from now on, where it redacts any. */
+  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
 }
@@ -78,8 +82,21 @@ export async function openTransport(
     followMigration,
     log,
   });
+  const meters = createMeters(packageFile.version);
+  const traces = createTraces(store.traces, [(traced) => meters.turn(traced)]);
+  const notes = createRefusalNotes(store.traces, systemClock, log);
+  const refusals = {
+    ...notes,
+    note: (refusal: Parameters<typeof notes.note>[0]) => {
+      meters.refused(refusal);
+      notes.note(refusal);
+    },
+  };
   return {
     channels,
+    meters,
+    traces,
+    refusals,
     fanout,
     events,
     loop,

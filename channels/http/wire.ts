@@ -2,6 +2,7 @@
 import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
 import type { Attachment } from '../../src/contracts/media.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
+import type { TurnExplanation } from '../../src/contracts/store/traces.ts';
 import type { PlanRecord } from '../../src/contracts/store/plan-store.ts';
 import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
 import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
@@ -31,6 +32,9 @@ export type WireWork = Json<ReturnType<typeof wireWork>>;
 /** The answer to a posted message. */
 export type WireReceipt = Json<ReturnType<typeof wireReceipt>>;
 
+/** What became of a turn, as clients read it. */
+export type WireTrace = Json<ReturnType<typeof wireTrace>>;
+
 /** A stored file as clients read it. */
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
@@ -41,8 +45,8 @@ export function wireFile({ file, kind, name, mimeType, bytes, sha256 }: Attachme
 
 /** The session without the token that made it and the folder of its files. */
 export function wireSession(session: SessionRecord) {
-  const { ownerTokenId: _owner, folder: _folder, model, ...seen } = session;
-  return { ...seen, model: model ?? null };
+  const { ownerTokenId: _owner, folder: _folder, model, title, ...seen } = session;
+  return { ...seen, model: model ?? null, title: title ?? null };
 }
 
 /** The message as people see it, with its files. */
@@ -89,6 +93,20 @@ export function wireWork({ newest, todos }: { newest: PlanRecord | undefined; to
 /** A plan, its version and the turn it belongs to. */
 export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRecord) {
   return { plan: { ...plan, version: versionOf(plan) }, session, turnId, createdAt, updatedAt };
+}
+
+/** What became of a turn. */
+export function wireTrace({
+  turnId,
+  session,
+  state,
+  reason,
+  acceptedAt,
+  code,
+  why,
+  timeline,
+}: TurnExplanation) {
+  return { turnId, session, state, reason: reason ?? null, acceptedAt, code, why, timeline };
 }
 
 /** As `wireReceipt`, with `before` = the place of the newest event before the message was accepted. */

@@ -14,13 +14,14 @@ export const GENERAL_TOPIC = '1';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
-  /** `album` is the same for all parts of an album, and for nothing else. */
-  | { kind: 'message'; message: InboundMessage; album?: string }
+  /** `album` is the same for all parts of an album, and for nothing else; the rest tells the parts of a long text. */
+  | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
   /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** A group has become a supergroup, which has an id of its own. */
   | { kind: 'moved'; from: string; to: string }
-  | { kind: 'ignored'; why: string };
+  /** `from` is set for what a person wrote: they wait for an answer that does not come. */
+  | { kind: 'ignored'; why: string; from?: Pick<InboundMessage, 'chatId' | 'threadId' | 'senderId'> };
 
 /** The bot that reads updates, and the names of its commands; without a bot's name in a group they are meant for it. */
 export interface Reader extends ChannelIdentity {
@@ -41,7 +42,13 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
   if (from !== undefined) return { kind: 'moved', from, to: chat.id };
   const why = notAnswered(message, bot.id);
-  return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
+  if (why === undefined) return fromMessage(`${bot.id}:${updateId}`, message, bot);
+  return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
+}
+
+function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ignored' }>, 'from'> {
+  const { chat, from } = message;
+  return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
 }
 
 /**
@@ -94,10 +101,11 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   const text = message.text ?? message.caption ?? '';
   const enclosure = enclosureOf(message);
   if (!from || (text === '' && media.length === 0 && !enclosure))
-    return { kind: 'ignored', why: 'without text or file' };
+    return { kind: 'ignored', why: 'without text or file', ...writtenBy(message) };
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
   const { content, called } = withoutBotName(text, entities, bot);
+  const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
   const author = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
   const { quote: chosen, external_reply: elsewhere } = message;
   const quoted = quotedOf(
@@ -107,6 +115,8 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   return {
     kind: 'message',
     ...(message.media_group_id !== undefined && { album: `${chat.id} ${from.id} ${message.media_group_id}` }),
+    textLength: text.length,
+    isCommand: command !== undefined && bot.commands.has(command.toLowerCase()),
     message: {
       id,
       channel: 'telegram',

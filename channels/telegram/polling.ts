@@ -6,14 +6,16 @@ import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
 import type { Log } from '../../src/contracts/log.ts';
-import { Albums } from './albums.ts';
+import { SplitMessages } from './split-messages.ts';
 import type { BotApi } from './bot-api.ts';
 import { toInbound } from './inbound.ts';
-import type { Reader } from './inbound.ts';
+import type { Inbound, Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
 import { Publisher } from './publishing.ts';
 import type { PendingMessage } from './publishing.ts';
+import { addressOf } from '../../src/contracts/message.ts';
 import type { FollowChatMigration } from '../../src/contracts/message.ts';
+import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 
@@ -32,10 +34,10 @@ export interface PollTiming {
   /** Longest wait of `stop` for messages that are being published. */
   lastPublishMs: number;
   /**
-   * An album that got no part for this long is whole. Within 500 ms of a poll Telegram answers the same one with a single
+   * A message in several parts that got none for this long is whole. Within 500 ms of a poll Telegram answers the same one with a single
    * update.
    */
-  albumMs: number;
+  partsMs: number;
 }
 
 export const POLL_TIMING: PollTiming = {
@@ -46,7 +48,7 @@ export const POLL_TIMING: PollTiming = {
   deadAfterMs: DEAD_AFTER_MS,
   deadIntervalMs: DEAD_INTERVAL_MS,
   lastPublishMs: 5_000,
-  albumMs: 600,
+  partsMs: 600,
 };
 
 /** Dependencies of the poller. */
@@ -55,6 +57,8 @@ export interface PollerParts {
   receive: Receive;
   /** Called with a group's new id; its messages are published only afterwards. */
   chatMoved: FollowChatMigration;
+  /** Counts messages that are not handed over. */
+  noteRefusal: NoteRefusal;
   /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
   log: Log;
@@ -72,8 +76,8 @@ export class Poller {
   /** Monotonic time since when Telegram refuses the token. */
   #refusedSince: number | undefined;
   #commandsOffered = false;
-  readonly #albums = new Albums();
-  /** Updates behind the offset that are done, while it waits for the rest of an album; at most one batch. */
+  readonly #split = new SplitMessages();
+  /** Updates behind the offset that are done, while it waits for further parts of a message; at most one batch. */
   #finished = new Set<number>();
   readonly #publisher: Publisher;
 
@@ -125,6 +129,14 @@ export class Poller {
     }
   }
 
+  #noteIgnored(updateId: number, { why, from }: Extract<Inbound, { kind: 'ignored' }>): void {
+    this.#parts.log.debug({ updateId, why }, 'telegram_update_ignored');
+    if (from === undefined) return;
+    const { senderId, ...place } = from;
+    const address = addressOf({ channel: 'telegram', ...place });
+    this.#parts.noteRefusal({ address, senderId, code: 'ignored', detail: why });
+  }
+
   /** Polls once and publishes the batch; the offset moves only when all of it is committed or skipped. */
   async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { bot, timing, setHealth } = this.#parts;
@@ -139,13 +151,13 @@ export class Poller {
       if (inbound.kind === 'moved') {
         await this.#follow(inbound);
       } else if (inbound.kind === 'ignored') {
-        this.#parts.log.debug({ updateId: id, why: inbound.why }, 'telegram_update_ignored');
+        this.#noteIgnored(id, inbound);
       } else if (inbound.message !== undefined) {
         const { message, ...about } = inbound;
         messages.push({ id, message, ...about });
       } else if (inbound.kind === 'button') void this.#answerPress(inbound.callbackId, undefined);
     }
-    const { whole, open } = this.#albums.collect(messages);
+    const { whole, open } = this.#split.collect(messages);
     await this.#publisher.publish(whole, signal);
     this.#advance(
       read.map(({ id }) => id),
@@ -154,10 +166,10 @@ export class Poller {
     this.#failures = 0;
     this.#refusedSince = undefined;
     setHealth({ state: 'up' });
-    if (open.length > 0) await sleep(timing.albumMs, signal);
+    if (open.length > 0) await sleep(timing.partsMs, signal);
   }
 
-  /** Moves the offset behind all of a batch, or before the first part of an album that is not whole. */
+  /** Moves the offset behind all of a batch, or before the first part of a message that is not whole. */
   #advance(ids: readonly number[], open: ReadonlySet<number>): void {
     const done = [...this.#finished, ...ids.filter((id) => !open.has(id))];
     const offset =

@@ -3,8 +3,8 @@ import { toGatewayError } from '../../src/contracts/errors.ts';
 import type { GatewayError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
-import { joinParts } from './albums.ts';
-import type { Received } from './albums.ts';
+import { joinParts } from './split-messages.ts';
+import type { Received } from './split-messages.ts';
 
 /** Chats of one batch that are published at the same time; within a chat messages are published one after another. */
 export const CHATS_AT_ONCE = 16;
@@ -20,7 +20,7 @@ export interface PendingMessage extends Received {
   callbackId?: string | undefined;
 }
 
-/** A message with its parts: one, unless it is an album. */
+/** A message with its parts, mostly one. */
 type PendingParts = readonly [PendingMessage, ...PendingMessage[]];
 
 export interface PublisherParts {
@@ -82,7 +82,7 @@ export class Publisher {
       const isIt = before.kind === 'duplicate' && before.differs !== true;
       if (isIt && late !== undefined) return await this.#receive([late, ...later]);
     }
-    log.warn({ messageId: first.message.id, parts: parts.length }, 'telegram_album_differs');
+    log.warn({ messageId: first.message.id, parts: parts.length }, 'telegram_parts_differ');
     return receipt;
   }
 

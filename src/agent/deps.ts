@@ -1,4 +1,5 @@
 /** Dependencies and limits of the agent. */
+import type { AfterTurnSettings } from '../contracts/agent/after-turn.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
@@ -9,6 +10,7 @@ import type { LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
+import type { TraceStore, TurnWatch } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Profile } from '../contracts/profile.ts';
 import type { ChatProvider, LLMProvider } from '../contracts/provider.ts';
@@ -45,6 +47,8 @@ export interface AgentLimits {
   retryBaseMs: number;
   /** How long a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
+  /** How long the model may take for the title of a session; after it the first words are the title. */
+  titleMs: number;
 }
 
 export const DEFAULT_LIMITS: AgentLimits = {
@@ -57,6 +61,7 @@ export const DEFAULT_LIMITS: AgentLimits = {
   modelWaitMs: 30_000,
   retryBaseMs: 500,
   approvalMs: 60 * 60_000,
+  titleMs: 30_000,
 };
 
 /** Longest pause between two tries to reach the model server, in milliseconds. */
@@ -78,6 +83,8 @@ export interface TurnSettings {
   limits: Partial<AgentLimits>;
   /** Name of the time zone in which dates are told. */
   timeZone: string;
+  /** Which workers run after a turn. */
+  afterTurn: AfterTurnSettings;
 }
 
 /** Everything the agent needs from other modules; the composition root supplies it. */
@@ -103,7 +110,7 @@ export interface AgentDeps {
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
   profiles(): readonly Profile[];
-  memories: Pick<MemoryStore, 'recall'>;
+  memories: Pick<MemoryStore, 'recall' | 'remember' | 'memories'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
   /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
@@ -118,6 +125,8 @@ export interface AgentDeps {
   pictures: Pictures;
   /** Reads the files of a completion without a session. */
   readInline: ReadInline;
+  /** Keeps attempts after which a turn goes on later, and follows those that run. */
+  traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
   /** The folders of the sessions' files. */

@@ -14,12 +14,13 @@ import type {
   ChatMessage,
   Embeddings,
   EmbedRequest,
-  ModelReport,
+  ReplacedModel,
   Usage,
 } from './provider.ts';
 import type { FollowChatMigration } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
+import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
 import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { Receipt, Receive } from './receive.ts';
@@ -125,11 +126,18 @@ export interface GatewayApi {
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
-  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'forbidden')`. */
+  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'bad_title' | 'forbidden')`. */
   updateSession(
     caller: Caller,
     key: SessionKey,
-    change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
+    change: {
+      profileId?: string;
+      model?: string | null;
+      mode?: string;
+      queueMode?: string;
+      /** null = the next answer makes a new one. */
+      title?: string | null;
+    },
   ): Promise<SessionRecord | undefined>;
   /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */
   deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;
@@ -166,6 +174,10 @@ export interface GatewayApi {
     stepId?: string,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
+  /** What became of a turn of a session that the caller may see; the words of errors are for admins. */
+  trace(caller: Caller, turnId: string): Promise<TurnExplanation | undefined>;
+  /** Counts a message that a channel does not hand over. */
+  noteRefusal: NoteRefusal;
   /**
    * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
    * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
@@ -205,8 +217,19 @@ export interface GatewayApi {
   health(): Promise<HealthReport>;
   /** The file of the settings, what counts of it, and what does not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  /** Counts an answered request of a client. Never throws. */
+  noteRequest(answered: AnsweredRequest): void;
   /** Prometheus text. */
   metrics(): Promise<string>;
+}
+
+/** A request over HTTP that was answered; `seconds` until the answer began. */
+export interface AnsweredRequest {
+  method: string;
+  /** The path of the route, with the names of its parameters. */
+  route: string;
+  status: number;
+  seconds: number;
 }
 
 /** Health of a channel, for `/readyz` and `parley status`. */
@@ -224,9 +247,13 @@ export interface HealthReport {
    * `degraded` while a model that settings name is missing, or another one answers in its place. `name` answers where nothing
    * names another.
    */
-  model: { state: 'up' | 'degraded' | 'down'; name?: string; detail?: string } & Partial<
-    Pick<ModelReport, 'missing' | 'replaced'>
-  >;
+  model: {
+    state: 'up' | 'degraded' | 'down';
+    name?: string;
+    detail?: string;
+    missing?: readonly string[];
+    replaced?: readonly ReplacedModel[];
+  };
   /** By name; `label` is the network's name as people write it. */
   channels: Record<string, ChannelHealth & { label: string }>;
   /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */

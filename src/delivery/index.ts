@@ -108,7 +108,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const channel = channels.get(parseAddress(start.address).channel);
     // A channel that neither edits nor types has nothing to show before the delivery: it follows the events itself.
     const follows = channel?.edit !== undefined || channel?.typing !== undefined;
-    if (channel === undefined || !follows) return { settle: () => Promise.resolve() };
+    if (channel === undefined || !follows) return NOTHING_LIVE;
     const scheduler = schedulerOf(channel);
     const place = parseAddress(start.address);
     const note = (ref: string, sent: SentMessage[]) => notes.save(place, ref, sent, start.note);
@@ -154,6 +154,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         if (card.hasPlan) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
+        return message.counts;
       },
     };
   };
@@ -230,13 +231,15 @@ async function storeLate(
   });
 }
 
+const NOTHING_LIVE: LiveTurn = { settle: () => Promise.resolve(undefined) };
+
 /** A reply that cannot be shown live harms only itself. */
 function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
   try {
     return open();
   } catch (error) {
     log.warn({ err: toGatewayError(error) }, 'live_reply_unavailable');
-    return { settle: () => Promise.resolve() };
+    return NOTHING_LIVE;
   }
 }
 

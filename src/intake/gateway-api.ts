@@ -16,9 +16,11 @@ import type { FollowChatMigration } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
+import { readTitle } from '../contracts/store/titles.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { sleep } from '../lib/sleep.ts';
+import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
@@ -91,6 +93,10 @@ export interface GatewayApiDeps {
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   };
+  /** What became of a turn; `detail` adds the words of errors. */
+  explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
+  noteRefusal: NoteRefusal;
+  noteRequest: GatewayApi['noteRequest'];
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
@@ -139,7 +145,9 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       const checked = await checkedChange(change, deps);
       if (checked.mode !== undefined) await refuseWhilePlanRuns(deps, key);
       const changed = await deps.ledger.updateSession(key, checked);
-      if (checked.mode !== undefined) deps.events.emit(key, { type: 'mode_changed', mode: checked.mode });
+      const { mode, title } = checked;
+      if (mode !== undefined) deps.events.emit(key, { type: 'mode_changed', mode });
+      if (title !== undefined) deps.events.emit(key, { type: 'session_titled', title });
       return changed;
     },
     async deleteSession(caller, key) {
@@ -188,6 +196,12 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
     },
     turn: (turnId) => deps.ledger.turn(turnId),
+    async trace(caller, turnId) {
+      const found = await deps.explainTurn(turnId, isAdmin(caller));
+      return found && (await visible(caller, found.session)) && found;
+    },
+    noteRefusal: deps.noteRefusal,
+    noteRequest: deps.noteRequest,
     async answerTools(caller, key, answers) {
       return (await visible(caller, key)) && (await answerTools(deps, key, answers));
     },
@@ -248,7 +262,7 @@ async function checkedChange(
   change: SessionChange,
   deps: Pick<GatewayApiDeps, 'profiles' | 'models'>,
 ): Promise<Parameters<Ledger['updateSession']>[1]> {
-  const { profileId, model, mode, queueMode } = change;
+  const { profileId, model, mode, queueMode, title } = change;
   const profileIds = deps.profiles().map(({ id }) => id);
   if (profileId !== undefined && !profileIds.includes(profileId)) {
     throw new GatewayError(
@@ -264,6 +278,7 @@ async function checkedChange(
     ...(model !== undefined && { model }),
     ...(mode && { mode: readMode(mode) }),
     ...(queueMode !== undefined && { queueMode: readQueueMode(queueMode) }),
+    ...(title !== undefined && { title: title === null ? null : readTitle(title) }),
   };
 }
 

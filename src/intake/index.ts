@@ -7,6 +7,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
+import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { Settings } from '../contracts/settings.ts';
@@ -30,6 +31,7 @@ import type { IntakeLimits } from './rate-limiter.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
+import { titleCommand } from './sessions/title-command.ts';
 import { trustCommand } from './trust-command.ts';
 
 export { createGatewayApi } from './gateway-api.ts';
@@ -62,6 +64,8 @@ export interface IntakeOptions
   groupChats: GroupChatStore;
   profiles: () => readonly (ReturnType<ChoiceDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];
+  /** Counts messages that did not become turns. */
+  noteRefusal: NoteRefusal;
   /** Commands of other modules. */
   commands: readonly Command[];
   log: Log;
@@ -103,6 +107,7 @@ export function createIntake(options: IntakeOptions): Intake {
     ...createApprovalCommands(approvals),
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
+    titleCommand({ ledger, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);
@@ -114,6 +119,7 @@ export function createIntake(options: IntakeOptions): Intake {
     changeByReply: createChangeByReply(planControl),
     accessPolicy: options.accessPolicy,
     groupChats: options.groupChats,
+    noteRefusal: options.noteRefusal,
     ledger,
     bus,
     events,

@@ -16,6 +16,11 @@ export function clipMiddle(text: string, max: number): string {
   return `${text.slice(0, head)}\n[… ${cut} characters left out …]\n${text.slice(text.length - tail)}`.toWellFormed();
 }
 
+/** The beginning of a text longer than `max` UTF-16 units, with an ellipsis for the rest. */
+export function clipEnd(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
+}
+
 /** The text on one line: line breaks, control characters and marks of writing direction become single blanks. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();

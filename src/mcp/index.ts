@@ -5,20 +5,22 @@ import type { Log } from '../contracts/log.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Command } from '../contracts/command.ts';
+import type { Settings } from '../contracts/settings.ts';
 import type { Tool } from '../contracts/tool.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createPromptCommand } from './prompt-command.ts';
 import type { PromptCommandDeps } from './prompt-command.ts';
 import { createResourceTools } from './resource-tools.ts';
-import type { McpServer } from './server.ts';
+import { ServerSet } from './server-set.ts';
 import type { McpServerSettings } from './settings.ts';
 
 /** Tools of all servers together; model servers take about as many with each call. */
 export const MAX_MCP_TOOLS = 100;
 
 export interface McpOptions {
-  servers: readonly McpServerSettings[];
+  /** The servers; a change connects and ends servers at once. */
+  settings: Settings<readonly McpServerSettings[]>;
   version: string;
   /** The gateway's own variables, of which programs get a few. */
   environment: Readonly<Record<string, string | undefined>>;
@@ -35,8 +37,8 @@ export interface Mcp {
   /** The tools of all servers as they are now; the same list until one changes. */
   tools: () => readonly Tool[];
   status: () => readonly McpServerStatus[];
-  /** `/prompt`; none without servers. */
-  commands(deps: Omit<PromptCommandDeps, 'servers'>): readonly Command[];
+  /** `/prompt`, which is listed while there are servers. */
+  commands(deps: Omit<PromptCommandDeps, 'servers' | 'isOffered'>): readonly Command[];
   /** Begins to connect to every server; returns at once. Never throws. */
   start(): void;
   /** Ends all connections. Never throws. */
@@ -45,65 +47,80 @@ export interface Mcp {
 
 /** Makes the client; nothing is connected, and with no server nothing of the protocol is loaded, before `start`. */
 export function createMcp(options: McpOptions): Mcp {
-  const { servers: settings, log, folder, service, clock = systemClock } = options;
-  let servers: readonly McpServer[] = [];
+  const { settings, log, service } = options;
+  let set: ServerSet | undefined;
   let tools: readonly Tool[] = [];
   let resourceTools: readonly Tool[] = [];
   let leftOut = 0;
   let starting: Promise<void> | undefined;
+  const servers = () => set?.servers ?? [];
+  const isOffered = () => settings.current().length > 0;
   const status = (): readonly McpServerStatus[] =>
     withLeftOut(
-      servers.map((server) => server.status),
+      servers().map((server) => server.status),
       leftOut,
     );
   const report = createReporter(() => options.save(status()), log);
   const refresh = (): void => {
-    const all = servers.flatMap((server) => server.tools);
+    const all = servers().flatMap((server) => server.tools);
     leftOut = Math.max(0, all.length - MAX_MCP_TOOLS);
-    if (resourceTools.length === 0 && servers.some(({ hasResources }) => hasResources)) {
-      resourceTools = createResourceTools(servers);
+    if (resourceTools.length === 0 && servers().some(({ hasResources }) => hasResources)) {
+      resourceTools = createResourceTools(servers());
     }
     const taken = [...all.slice(0, MAX_MCP_TOOLS), ...resourceTools];
     if (taken.length !== tools.length || taken.some((tool, at) => tool !== tools[at])) tools = taken;
     report();
   };
-  const start = async (): Promise<void> => {
-    const { McpServer: Server } = await import('./server.ts');
-    servers = settings.map((one) => {
-      const own = path.join(folder, one.name);
-      if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
-      const { version, environment } = options;
-      const ownLog = log.child({ mcp: one.name });
-      return new Server({
-        settings: one,
-        version,
-        environment,
-        folder: own,
-        service,
-        clock,
-        log: ownLog,
-        onChanged: refresh,
-      });
-    });
-    for (const server of servers) server.start();
+  const open = async (): Promise<void> => {
+    set ??= await openSet(options, refresh);
   };
+  const follow = (next: readonly McpServerSettings[]): void => {
+    set?.follow(next);
+    // They name the servers, and are made again once one of these has resources.
+    resourceTools = [];
+    refresh();
+  };
+  settings.subscribe(async (next) => {
+    await starting;
+    if (next.length > 0) await open();
+    return () => follow(next);
+  });
   return {
     tools: () => tools,
     status,
-    commands: (deps) =>
-      settings.length === 0 ? [] : [createPromptCommand({ ...deps, servers: () => servers })],
+    commands: (deps) => [createPromptCommand({ ...deps, servers, isOffered })],
     start() {
       // Also without any: what was said before is no longer so.
       report();
-      if (settings.length === 0) return;
-      starting ??= start().catch((error: unknown) => log.error({ err: error }, 'mcp_start_failed'));
+      const first = settings.current();
+      if (first.length === 0) return;
+      starting ??= open()
+        .then(() => follow(first))
+        .catch((error: unknown) => log.error({ err: error }, 'mcp_start_failed'));
     },
     async close() {
       await starting;
-      await Promise.all(servers.map((server) => server.close()));
+      await set?.close();
       await service.close();
     },
   };
+}
+
+/** The set that servers are made in; loads the protocol. */
+async function openSet(
+  { version, environment, folder, service, log, clock = systemClock }: McpOptions,
+  onChanged: () => void,
+): Promise<ServerSet> {
+  const { McpServer } = await import('./server.ts');
+  return new ServerSet({
+    log,
+    create(one) {
+      const own = path.join(folder, one.name);
+      if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
+      const deps = { settings: one, version, environment, folder: own, service, clock, onChanged };
+      return new McpServer({ ...deps, log: log.child({ mcp: one.name }) });
+    },
+  });
 }
 
 /** Saves after each change, one save at a time; changes meanwhile are saved together. What it gives never throws. */

@@ -17,6 +17,8 @@ const PROMPT_MS = 30_000;
 
 export interface PromptCommandDeps {
   servers(): readonly McpServer[];
+  /** Some are configured now; without any, the command is not listed. */
+  isOffered(): boolean;
   /** The profile that answers in this session. Throws `StoreError`. */
   profileOf(session: SessionKey): Promise<Profile>;
 }
@@ -29,6 +31,9 @@ const given = z.looseObject({
 export function createPromptCommand(deps: PromptCommandDeps): Command {
   return {
     name: 'prompt',
+    get unlisted() {
+      return !deps.isOffered();
+    },
     description: 'Start with a prompt of an MCP server; without arguments: list them',
     argument: { name: 'prompt', description: 'server name argument=value …', required: false },
     run: async (call) => listed((await usable(deps, call.session)).flatMap((server) => server.prompts)),

@@ -1,6 +1,6 @@
 /** One MCP server: connects in the background, connects again after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
 import type { Tool, ToolContext } from '../contracts/tool.ts';
@@ -12,7 +12,9 @@ import { connect, lossOf, messageOf } from './connection.ts';
 import type { Connection, ConnectionDeps } from './connection.ts';
 import { callResult, textOfResult } from './content.ts';
 import { listAll } from './lists.ts';
+import { pingUntilLost } from './ping.ts';
 import { readPrompts } from './prompts.ts';
+import type { McpServerSettings } from './settings.ts';
 import { takeTools } from './server-tools.ts';
 import type { TakenTools } from './server-tools.ts';
 
@@ -23,9 +25,8 @@ export const LONGEST_PAUSE_MS = 5 * 60_000;
 const GOOD_MS = 60_000;
 /** Pause between two readings of the lists, however often the server says that they have changed. In milliseconds. */
 const RELIST_MS = 500;
-/** How often the server is asked whether it is there, and the longest wait for its answer. In milliseconds. */
-const PING_EVERY_MS = 60_000;
-const PING_MS = 15_000;
+/** Longest wait for calls that run on a server whose settings were changed or removed, in milliseconds. */
+export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
@@ -51,12 +52,20 @@ export class McpServer {
   #life: Promise<void> | undefined;
   #stale = false;
   #isListing = false;
+  /** Why it takes no more calls. */
+  #retired: string | undefined;
+  #calls = 0;
+  readonly #idle = new AbortController();
 
   constructor(deps: McpServerDeps) {
     this.#deps = deps;
     this.name = deps.settings.name;
     // Every wait of this server ends with it.
     setMaxListeners(0, this.#closing.signal);
+  }
+
+  get settings(): McpServerSettings {
+    return this.#deps.settings;
   }
 
   get tools(): readonly Tool[] {
@@ -91,6 +100,17 @@ export class McpServer {
     );
   }
 
+  /**
+   * Takes no more calls, and closes once those that run have ended, or after `RETIRE_MS`: then their callers read `why`, as
+   * all later ones do. Never throws.
+   */
+  async retire(why: string): Promise<void> {
+    this.#retired = why;
+    const ended = AbortSignal.any([this.#closing.signal, this.#idle.signal]);
+    if (this.#calls > 0) await pauseOn(this.#deps.clock, RETIRE_MS, ended);
+    await this.close();
+  }
+
   /** Ends the connection, and a program with it. Never throws. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -110,6 +130,7 @@ export class McpServer {
     onprogress?: NonNullable<Parameters<Connection['request']>[2]>['onprogress'],
   ): Promise<Result> {
     const connection = this.#connected();
+    this.#calls += 1;
     try {
       return await connection.request({ method, params }, schema, {
         signal,
@@ -117,8 +138,13 @@ export class McpServer {
       });
     } catch (error) {
       signal.throwIfAborted();
-      const unknown = lossOf(error) === undefined ? '' : ' Whether it took effect is unknown.';
-      throw new ToolError('failed', this.#clean(messageOf(error)) + unknown, { cause: error });
+      const isLost = lossOf(error) !== undefined;
+      const unknown = isLost ? ' Whether it took effect is unknown.' : '';
+      const why = (isLost ? this.#retired : undefined) ?? this.#clean(messageOf(error));
+      throw new ToolError('failed', why + unknown, { cause: error });
+    } finally {
+      this.#calls -= 1;
+      if (this.#calls === 0 && this.#retired !== undefined) this.#idle.abort();
     }
   }
 
@@ -135,6 +161,7 @@ export class McpServer {
   }
 
   #connected(): Connection {
+    if (this.#retired !== undefined) throw new ToolError('unavailable', this.#retired);
     if (this.#connection !== undefined) return this.#connection;
     this.#wake.abort();
     const why = this.#error === undefined ? '' : `: ${this.#error}`;
@@ -186,31 +213,11 @@ export class McpServer {
     const stopped = new Promise<string>((resolve) => {
       signal.addEventListener('abort', () => resolve(''), { once: true });
     });
-    const pinging = this.#ping(connection, AbortSignal.any([signal, ended.signal]));
+    const { clock, log } = this.#deps;
+    const pinging = pingUntilLost(connection, { clock, log }, AbortSignal.any([signal, ended.signal]));
     const why = await Promise.race([connection.lost, pinging, stopped]);
     ended.abort();
     return why;
-  }
-
-  async #ping(connection: Connection, signal: AbortSignal): Promise<string> {
-    const { clock } = this.#deps;
-    for (;;) {
-      await pauseOn(clock, PING_EVERY_MS, signal);
-      if (signal.aborted) return '';
-      const late = new AbortController();
-      const cancel = clock.after(PING_MS, () => late.abort());
-      try {
-        await connection.request({ method: 'ping' }, z.looseObject({}), {
-          signal: AbortSignal.any([signal, late.signal]),
-        });
-      } catch (error) {
-        if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
-        // Any other answer, also a refusal, shows that it is there; a lost connection shows itself.
-        this.#deps.log.debug({ err: error }, 'mcp_ping_refused');
-      } finally {
-        cancel();
-      }
-    }
   }
 
   /** Reads the lists again, once for any number of notifications that come meanwhile. Never throws. */

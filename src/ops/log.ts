@@ -20,28 +20,43 @@ const MAX_SECRET_CHARS = 1_024;
 /** Shorter values are not redacted: they occur inside ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
+/** Most secrets that are redacted; when edits of the settings bring more, the oldest are forgotten. */
+export const MAX_SECRETS = 1_000;
+
+/** Replaces secrets in a text. Never throws. */
+export interface Redactor {
+  (text: string): string;
+  /** Redacts these, too, from now on. */
+  learn: (secrets: readonly string[]) => void;
+}
+
 /**
  * Makes a function that replaces in a text the given secrets, everything of the given shapes, bearer headers and the
- * passwords of URLs. Neither throws.
+ * passwords of URLs. Never throws.
  */
-export function redactor(known: {
-  secrets: readonly string[];
-  shapes: readonly SecretShape[];
-}): (text: string) => string {
-  // Longest first: a secret may be part of another one.
-  const secrets = known.secrets
-    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-    .toSorted((a, b) => b.length - a.length);
+export function redactor(known: { secrets: readonly string[]; shapes: readonly SecretShape[] }): Redactor {
+  let secrets: readonly string[] = [];
+  let inOrder: readonly string[] = [];
+  const learn = (more: readonly string[]): void => {
+    const long = more.filter((secret) => secret.length >= MIN_SECRET_LENGTH);
+    inOrder = [...new Set([...inOrder.filter((secret) => !long.includes(secret)), ...long])].slice(
+      -MAX_SECRETS,
+    );
+    // Longest first: a secret may be part of another one.
+    secrets = inOrder.toSorted((a, b) => b.length - a.length);
+  };
+  learn(known.secrets);
   const shapes = [...known.shapes, ...GENERAL_SHAPES].map(({ pattern, replacement }) => ({
     everywhere: new RegExp(pattern.source, `${pattern.flags.replaceAll(/[gy]/g, '')}g`),
     replacement,
   }));
-  return (text) => {
+  const redact = (text: string): string => {
     let clean = text;
     for (const secret of secrets) clean = clean.replaceAll(secret, '[secret]');
     for (const { everywhere, replacement } of shapes) clean = clean.replace(everywhere, replacement);
     return clean;
   };
+  return Object.assign(redact, { learn });
 }
 
 /**

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, vi } from 'vitest';
-import { loadConfig, secretsOf } from '../../src/config.ts';
+import { loadConfig } from '../../src/config.ts';
+import { secretsOf } from '../../src/config-views.ts';
 import { startGateway } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/gateway.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -154,8 +155,10 @@ export async function openGatewayFixture(
   const start = (more: Record<string, string>): Promise<Gateway> => {
     const config = loadConfig({ ...env, ...more });
     const write = (line: string): void => void log.push(line);
+    const redact = redactor(secretsOf(config));
     return startGateway(config, {
-      log: createLog({ level: 'debug', redact: redactor(secretsOf(config)), write }),
+      log: createLog({ level: 'debug', redact, write }),
+      learnSecrets: redact.learn,
       ...(options.tools && { tools: options.tools }),
     });
   };

@@ -4,7 +4,7 @@ import { HttpError } from 'grammy';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import { createLog, MAX_VALUE_CHARS, redactor } from '../../src/ops/log.ts';
+import { createLog, MAX_SECRETS, MAX_VALUE_CHARS, redactor } from '../../src/ops/log.ts';
 
 /** The shapes of every channel of the list. */
 const shapes = channels.flatMap(({ secretShapes }) => secretShapes);
@@ -24,6 +24,17 @@ describe('the log', () => {
       shapes: [{ pattern: /x\d/y, replacement: 'n' }],
     });
     expect(clean('abcdefgh abcdef abcdef short x1 x2')).toBe('[secret] [secret] [secret] short n n');
+  });
+
+  it(`removes secrets that it learns later, and forgets the oldest beyond ${MAX_SECRETS}`, () => {
+    const clean = redactor({ secrets: ['first-secret'], shapes: [] });
+    clean.learn(['abcdefgh', 'first-secret-and-more']);
+    expect(clean('first-secret first-secret-and-more abcdefgh')).toBe('[secret] [secret] [secret]');
+    const many = Array.from({ length: MAX_SECRETS - 3 }, (_, n) => `secret ${n};`);
+    clean.learn([...many, 'first-secret']);
+    expect(clean('first-secret abcdefgh')).toBe('[secret] [secret]');
+    clean.learn(['one more secret']);
+    expect(clean('first-secret abcdefgh')).toBe('[secret] abcdefgh');
   });
 
   it('finds a known secret at any place of a line', () => {

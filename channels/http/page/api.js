@@ -212,6 +212,9 @@ export class Api {
     return this.#json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
 
+  /** @type {(turnId: string) => Promise<import('../wire.ts').WireTrace>} */
+  trace = (turnId) => this.#json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+
   /**
    * @param {string} key
    * @returns {Promise<{ key: string, deleted: boolean }>}

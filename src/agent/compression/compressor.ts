@@ -1,23 +1,28 @@
 /** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
 import { isAnswered } from '../../contracts/event.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
-import { systemPart } from '../prompt/system-prompt.ts';
+import { promptTokensOf } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { AfterTurnWorker, WorkerContext, WorkerResult } from '../turn/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { EventBody } from '../../contracts/event.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
-import type { CompressionJob } from './compress.ts';
+import type { Compacted, CompressionJob } from './compress.ts';
 
 /** Pause before the next attempt for a session whose compression failed or gained too little, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are paused at the same time; the oldest pause is dropped first. */
 const MAX_COOLING_DOWN = 10_000;
+/** How long what was summarized waits for the worker that looks for facts in it, in milliseconds, and of how many sessions. */
+const COMPACTED_MS = 10 * 60_000;
+const MAX_COMPACTED = 32;
 
 export interface Compressor {
   /**
@@ -27,6 +32,8 @@ export interface Compressor {
   before(turn: Turn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
   /** Compresses the context of a turn that has ended, if it is too large for the next one (N-66). */
   readonly worker: AfterTurnWorker;
+  /** What was summarized of the session since this was last called; undefined when nothing was. */
+  takeCompacted(session: SessionKey): Compacted | undefined;
 }
 
 /** Estimated tokens of the context. */
@@ -42,14 +49,18 @@ export function createCompressor(
 ): Compressor {
   const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
+  const compacted = new Recent<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
+
   /** Undefined when the context was not compressed; the session is then paused. Rejects only with the signal's reason. */
   const compress = async (job: CompressionJob): Promise<Compression | undefined> => {
     const log = shared.deps.log.child({ sessionKey: job.session });
     try {
       const done = await compressOnce(shared, job);
       if (!('refused' in done)) {
-        log.info(done, 'context_compressed');
-        return done;
+        const { compacted: made, ...size } = done;
+        compacted.set(job.session, made);
+        log.info(size, 'context_compressed');
+        return size;
       }
       log.info({ reason: done.refused }, 'context_not_compressed');
     } catch (error) {
@@ -60,20 +71,20 @@ export function createCompressor(
     return undefined;
   };
 
-  const afterTurn = async ({ turn, reason, size, signal }: WorkerContext): Promise<WorkerResult> => {
-    const ended = isAnswered(reason) || reason === 'max_iterations';
-    if (!ended || coolingDown.get(turn.sessionKey) === true) return NOTHING;
+  const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
+    const ended = isAnswered(turn.reason) || turn.reason === 'max_iterations';
+    if (!ended || coolingDown.get(turn.sessionKey) === true) return [];
     const budget = await budgetFor(shared, turn, signal);
-    if (budget === undefined || !shouldCompressAfterTurn(turn.profile, size, budget)) return NOTHING;
+    if (budget === undefined || !shouldCompressAfterTurn(turn.profile, turn.size, budget)) return [];
     const done = await compress(jobOf(turn, signal));
-    return done === undefined ? NOTHING : { events: [{ type: 'context_compressed', ...done }] };
+    return done === undefined ? [] : [{ type: 'context_compressed', ...done }];
   };
 
   return {
     async before(turn, running, emit) {
       // A subagent has no history; a turn with answers in its journal continues with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
-      const budget = await budgetFor(shared, turn, turn.signal);
+      const budget = await budgetFor(shared, { ...turn, promptTokens: promptTokensOf(turn) }, turn.signal);
       if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
@@ -86,22 +97,25 @@ export function createCompressor(
       // The gain was too small: another attempt would gain even less.
       if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
-    worker: { name: 'compression', run: afterTurn },
+    worker: { name: 'compression', givesWay: false, run: afterTurn },
+    takeCompacted(session) {
+      const made = compacted.get(session);
+      compacted.delete(session);
+      return made;
+    },
   };
 }
-
-const NOTHING: WorkerResult = { events: [] };
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
 async function budgetFor(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext,
+  turn: Pick<EndedTurn, 'model' | 'profile' | 'promptTokens' | 'log'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
     const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
-    const { prepared, promptContext } = turn;
-    return budget - systemPart(prepared, promptContext, can).tokens - (can.tools ? prepared.toolTokens : 0);
+    const { system, tools } = turn.promptTokens;
+    return budget - system - (can.tools ? tools : 0);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
@@ -111,7 +125,10 @@ async function budgetFor(
   }
 }
 
-function jobOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionJob {
+function jobOf(
+  turn: Pick<EndedTurn, 'sessionKey' | 'userId' | 'profile' | 'model'>,
+  signal: AbortSignal,
+): CompressionJob {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }

@@ -4,7 +4,7 @@ import type { Profile } from '../../contracts/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/provider.ts';
 
 /** Names of models that are looked up for one report. */
-export const MAX_NAMED = 50;
+const MAX_NAMED = 50;
 
 /** Every model that a profile names, with the field that does. */
 export function namedByProfiles(profiles: readonly Profile[]): NamedModel[] {

@@ -70,7 +70,9 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
   const lines: string[] = [];
   const unverified: string[] = [];
   let left = MEMORY_TOKENS;
-  for (const { text, untrusted } of facts) {
+  // Whoever writes unverified facts must not be able to push verified ones out.
+  const verifiedFirst = facts.toSorted((a, b) => Number(a.untrusted) - Number(b.untrusted));
+  for (const { text, untrusted } of verifiedFirst) {
     const line = `- ${untrusted ? '(unverified) ' : ''}${oneLine(text)}`;
     const tokens = estimateTokens(`${line}\n`);
     if (tokens > left) continue;
@@ -108,4 +110,13 @@ export function systemPart(
     content: parts.map(({ content }) => content).join('\n\n'),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens + 1, 0),
   };
+}
+
+/** Estimated tokens of the system message and of the tools, which each call has beside the conversation. */
+export function promptTokensOf(turn: { prepared: PreparedProfile; promptContext: PromptContext }): {
+  system: number;
+  tools: number;
+} {
+  const { prepared, promptContext } = turn;
+  return { system: systemPart(prepared, promptContext, { tools: true }).tokens, tools: prepared.toolTokens };
 }

@@ -7,6 +7,7 @@ import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
+import type { TraceAttempt } from './traces.ts';
 
 /** A row of `message`: what people see, never rewritten. `createdAt` is the database's clock. */
 export interface MessageRecord {
@@ -35,6 +36,8 @@ export type ContextEntry =
       kind: 'user';
       content: string;
       author?: string | undefined;
+      /** Whose memories it read, where these are not the author's: those of an end user of a client. */
+      owner?: string | undefined;
       typed?: string | undefined;
       /** References of pictures (`Pictures`). */
       pictures?: readonly string[] | undefined;
@@ -139,6 +142,8 @@ export interface SessionRecord {
   mode: ExecutionMode;
   /** How messages are handled that arrive while a turn runs. */
   queueMode: QueueMode;
+  /** What lists show for it: set by a person, or made after the first answer. */
+  title?: string | undefined;
   /** The token that created an `http:` session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   /** Name of the folder of its files, made with the session and never used again. */
@@ -179,6 +184,8 @@ export interface OpenedTurn {
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
+  /** Milliseconds since its message was accepted. */
+  afterMs: number;
   /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
   approvals: TurnApproval[];
   /** Planning has ended, with or without a plan, and its usage is stored. */
@@ -221,6 +228,8 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /** What its last attempt did. */
+  trace?: TraceAttempt | undefined;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }

@@ -11,6 +11,7 @@ import type { TurnFailure } from '../../contracts/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
+export * from './schema-trace.ts';
 
 /** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
 export const fanoutSecret = pgTable('fanout_secret', {
@@ -166,6 +167,8 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
+    /** What lists show for it; null until a person or the gateway gives it one. */
+    title: text('title'),
     /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
     folder: text('folder')
       .notNull()

@@ -48,6 +48,10 @@ const TOOLS: Record<string, FakeTool> = {
   },
   fails: { name: 'fails', run: () => text('The disk is full.', { isError: true }) },
   hang: { name: 'hang', run: () => new Promise(() => undefined) },
+  slow: {
+    name: 'slow',
+    run: () => new Promise((resolve) => setTimeout(resolve, 700, text('slow, but here'))),
+  },
   exit: { name: 'exit', run: () => process.exit(3) },
   flood: {
     name: 'flood',

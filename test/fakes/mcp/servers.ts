@@ -7,8 +7,10 @@ import { onTestFinished, vi } from 'vitest';
 import { createMcp } from '../../../src/mcp/index.ts';
 import type { Mcp, McpOptions } from '../../../src/mcp/index.ts';
 import { configureMcpServers, mcpRule } from '../../../src/mcp/settings.ts';
+import type { McpServerSettings } from '../../../src/mcp/settings.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';
 import { testLog } from '../agent/tool-context.ts';
+import { FakeSettings } from '../settings.ts';
 
 /** What a test waits with. */
 export const WAIT = { timeout: 15_000, interval: 20 };
@@ -35,6 +37,8 @@ export function seenBy(cleanup: (end: () => void) => void = onTestFinished): {
 }
 
 export interface OpenMcp extends Mcp {
+  /** Makes these the servers, as an edit of config.json does. */
+  change(servers: Record<string, unknown>): Promise<void>;
   /** Lines of the log. */
   logged: string[];
   folder: string;
@@ -43,20 +47,26 @@ export interface OpenMcp extends Mcp {
 /** Makes a client of these servers that is closed after the test; not started. */
 export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptions> = {}): OpenMcp {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'parley-mcp-'));
-  const { servers: settings, errors } = configureMcpServers(mcpRule.parse({ servers }), process.env);
-  if (errors.length > 0) throw new Error(errors.join('\n'));
+  const settings = new FakeSettings(configured(servers));
   const logged: string[] = [];
   const environment = { PATH: process.env['PATH'], HOME: folder, GATEWAY_TOKEN: 'a-token-of-the-gateway' };
   const service = createServiceFetch();
   const log = testLog(logged);
   const save = async (): Promise<void> => undefined;
-  const own = { servers: settings, version: '0', environment, folder, service, log, save };
+  const own = { settings, version: '0', environment, folder, service, log, save };
   const mcp = createMcp({ ...own, ...over });
   onTestFinished(async () => {
     await mcp.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { ...mcp, logged, folder };
+  const change = (next: Record<string, unknown>) => settings.change(configured(next));
+  return { ...mcp, logged, folder, change };
+}
+
+function configured(servers: Record<string, unknown>): McpServerSettings[] {
+  const { servers: settings, errors } = configureMcpServers(mcpRule.parse({ servers }), process.env);
+  if (errors.length > 0) throw new Error(errors.join('\n'));
+  return settings;
 }
 
 /** Starts the client and waits until every server is up. */

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCallScript, MAX_KEPT_CALLS } from './call-script.ts';
+import { createCallScript, FAKE_TITLE, MAX_KEPT_CALLS } from './call-script.ts';
 import type { FakeControls, CallScript } from './call-script.ts';
-import { createModelLibrary, FAKE_MODELS, fitPrompt, unsupported } from './models.ts';
+import { createModelLibrary, FAKE_MODELS, fitPrompt, sendPull, unsupported } from './models.ts';
 import type { FakeModel, ModelLoad, ModelLibrary } from './models.ts';
 import { createRequestSlots } from './request-slots.ts';
 import type { RequestSlots } from './request-slots.ts';
@@ -74,7 +74,7 @@ interface FakeServer {
 export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<FakeOllama> {
   const library = createModelLibrary(options.models ?? FAKE_MODELS, options.maxWindow);
   const script = createCallScript<ChatBody, Answer>(
-    options.fallback ?? ((body) => `echo: ${lastUserText(body)}`),
+    { fallback: options.fallback ?? ((body) => `echo: ${lastUserText(body)}`), title: FAKE_TITLE },
     lastUserText,
   );
   const slots = createRequestSlots(options.parallel ?? Infinity, options.maxQueue ?? 512);
@@ -104,6 +104,7 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
     url: `http://${host}:${port}`,
     answer: (answer, match) => script.answer(answer, match),
     calls: script.calls,
+    titleCalls: script.titleCalls,
     nextCall: () => script.nextCall(),
     requests,
     authorizations,
@@ -147,6 +148,8 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
       return embed(text, response, fake.library);
     case 'POST /api/show':
       return show(text, response, fake.library);
+    case 'POST /api/pull':
+      return sendPull(response, fake.library, readModelName(text));
     case 'GET /api/tags':
       return sendJson(response, fake.library.tags());
     case 'GET /api/ps':

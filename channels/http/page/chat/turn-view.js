@@ -3,6 +3,7 @@ import { AnswerParts } from './answer-parts.js';
 import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
+import { traceButton } from './trace-panel.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
@@ -150,6 +151,7 @@ export class TurnView {
     this.#foot.replaceChildren(
       h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
       copy,
+      traceButton(message.turnId),
     );
     this.#foot.hidden = false;
     this.#sent.set(message.seq, this.#files.list(message.attachments, `${this.#owner} ${message.seq}`));

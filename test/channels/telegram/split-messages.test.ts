@@ -1,7 +1,6 @@
-/** Albums: several updates that are one message, whatever Telegram delivers together. */
+/** Several updates that are one message, whatever Telegram delivers together: albums, long texts, forwarded messages. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Albums, joinParts, MAX_ALBUM_PARTS } from '../../../channels/telegram/albums.ts';
-import type { Received } from '../../../channels/telegram/albums.ts';
+import { CUT_FROM, FULL_TEXT } from '../../../channels/telegram/split-messages.ts';
 import { create } from '../../../channels/telegram/index.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
@@ -40,9 +39,9 @@ class Gateway {
 async function start(
   fake: FakeTelegram,
   gateway: Gateway,
-  albumMs = 520,
+  partsMs = 520,
 ): Promise<{ stop(): Promise<void> }> {
-  const channel = create(telegramConfig(fake.root), telegramDeps(), { backoffMs: 5, albumMs });
+  const channel = create(telegramConfig(fake.root), telegramDeps(), { backoffMs: 5, partsMs });
   onTestFinished(() => channel.stop());
   await channel.start(gateway.receive);
   return channel;
@@ -106,47 +105,64 @@ describe('an album', () => {
   });
 });
 
-describe('the parts of an album', () => {
-  const part = (id: number, more: Partial<InboundMessage> = {}): Received => ({
-    id,
-    album: 'g',
-    message: {
-      id: `b:${id}`,
-      channel: 'telegram',
-      chatId: '1',
-      senderId: '1',
-      content: '',
-      timestamp: 0,
-      media: [],
-      place: 'private',
-      mentioned: false,
-      ...more,
-    },
-  });
-  const parts = (count: number): Received[] => Array.from({ length: count }, (_, n) => part(n + 1));
+/** A message forwarded from a user of this name. */
+const forward = (author: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  forward_origin: { type: 'hidden_user', sender_user_name: author, date: 1 },
+  ...more,
+});
 
-  it(`wait for more, up to ${MAX_ALBUM_PARTS}`, () => {
-    const albums = new Albums();
-    expect(albums.collect(parts(MAX_ALBUM_PARTS - 1))).toMatchObject({ whole: [], open: { length: 9 } });
-    expect(albums.collect(parts(MAX_ALBUM_PARTS))).toMatchObject({ whole: [{ length: 10 }], open: [] });
+describe('a text that was too long for one message', () => {
+  it('is one message again: whole words where it was cut at a break, the same word where there was none', async () => {
+    const fake = await startFake();
+    const gateway = new Gateway();
+    const [full, cut] = ['x'.repeat(FULL_TEXT), 'y'.repeat(CUT_FROM)];
+    for (const text of [full, cut, 'the end']) fake.says('1', text, '1');
+    fake.says('1', 'another message', '1');
+    await start(fake, gateway);
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    expect(gateway.seen).toEqual([`${full}${cut}\nthe end`, 'another message']);
   });
 
-  it('are whole when none came since the last poll, counted anew with each that came', () => {
-    const albums = new Albums();
-    const open = [2, 3, 1, 3, 3].map((count) => albums.collect(parts(count)).open.length);
-    expect(open).toEqual([2, 3, 1, 3, 0]);
+  it('waits for its next part, and is stored whole when the gateway ends between the two', async () => {
+    const fake = await startFake();
+    const gateway = new Gateway();
+    const long = 'x'.repeat(CUT_FROM);
+    fake.says('1', long, '1');
+    const first = await start(fake, gateway, 60_000);
+    await vi.waitFor(() => expect(fake.updates.polls).toBe(1), WAIT);
+    await first.stop();
+    expect(gateway.seen).toEqual([]);
+    fake.says('1', 'and more', '1');
+    await start(fake, gateway);
+    await vi.waitFor(() => expect(gateway.seen).toEqual([`${long}\nand more`]), WAIT);
+  });
+});
+
+describe('messages that are forwarded together', () => {
+  it('are one message that names their authors; what was written beside them stays its own', async () => {
+    const fake = await startFake();
+    const gateway = new Gateway();
+    fake.says('1', 'what do they want?', '1');
+    fake.says('1', 'Lunch?', '1', { fields: forward('Ada') });
+    fake.sends('1', forward('Bob', picture(fake, 'menu.jpg', 'here')), '1');
+    fake.says('1', 'and a comment', '1');
+    await start(fake, gateway);
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    expect(gateway.seen).toEqual(['what do they want?', 'Ada: Lunch?\nBob: here menu.jpg', 'and a comment']);
+    expect([...gateway.stored.values()][1]).toMatchObject({ forwarded: true, forwardedFrom: 'Ada, Bob' });
   });
 
-  it('do not wait once their chat goes on, whatever other chats do', () => {
-    const later = (chatId: string): Received => ({ ...part(9, { chatId }), album: undefined });
-    expect(new Albums().collect([...parts(2), later('2')]).open).toHaveLength(2);
-    expect(new Albums().collect([...parts(2), later('1')]).open).toEqual([]);
-  });
-
-  it('call the bot when one does, and are forwarded when one is', () => {
-    const named = part(2, { mentioned: true, content: 'you' });
-    const message = joinParts([part(1, { content: 'hey' }), named, part(3, { forwarded: true })]);
-    expect(message).toMatchObject({ id: 'b:1', content: 'hey\nyou', mentioned: true, forwarded: true });
-    expect(joinParts([part(1), part(2)]).forwarded).toBeUndefined();
+  it('are stored without the ones that come later, after a crash, too', async () => {
+    const fake = await startFake();
+    const gateway = new Gateway();
+    const first = await start(fake, gateway);
+    for (const text of ['one', 'two']) fake.says('1', text, '1', { fields: forward('Ada') });
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    await first.stop();
+    for (let n = 0; n < 2; n += 1) fake.updates.unconfirm();
+    fake.says('1', 'three', '1', { fields: forward('Ada') });
+    await start(fake, gateway);
+    await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
+    expect(gateway.seen).toEqual(['one\ntwo', 'three']);
   });
 });
