@@ -28,7 +28,7 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const { channels, model } = await gateway.health();
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
-    // What is missing for an answer, with the command that mends it.
+    // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {
     const gatewayError = toGatewayError(error);

@@ -218,7 +218,7 @@ export interface NamedModel {
 export interface ModelReport {
   /** Answers where nothing names another. */
   model: string;
-  /** Names that no server has, each a sentence that begins with the variable or field and says what mends it. */
+  /** Names that no server has, each a sentence that begins with the variable or field and says what to do. */
   missing: readonly string[];
 }
 

@@ -99,10 +99,9 @@ export interface TurnPayload {
   entry: 'runStream' | 'run' | 'plan';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
-  /** Overrides for this turn only. */
+  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
   model?: string | undefined;
   profileId?: string | undefined;
-  /** Instead of the profile's model, where neither the message nor the session names one. */
   usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
@@ -120,7 +119,6 @@ export interface AcceptRequest {
   silentToken?: string | undefined;
   model?: string | undefined;
   profileId?: string | undefined;
-  /** Instead of the profile's model, where neither the message nor the session names one. */
   usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   plan?: PlanToRun | undefined;

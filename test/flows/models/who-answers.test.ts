@@ -56,7 +56,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
   const ready = async (): Promise<{ model: Record<string, unknown> }> =>
     await (await fixture().call('/readyz')).json();
 
-  it('names at the start what settings name and no server has, with the command that mends it', async () => {
+  it('names at the start what settings name and no server has, with the command that fetches it', async () => {
     const { model } = await fixture().gateway.health();
     expect(model).toMatchObject({ state: 'degraded', name: 'gone' });
     expect(model.missing).toEqual([
