@@ -30,6 +30,7 @@ import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
+import { sharedMetrics, workerInstance } from './worker.ts';
 import type { ProcessOutput, Security, Transport } from './transport.ts';
 
 /** Deliveries, background subagents and platform connections that one node handles at a time. */
@@ -65,6 +66,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
+    worker: workerInstance(),
     newSessions: newSessionsOf(settings),
     log,
   });
@@ -255,7 +257,7 @@ function createApi(parts: ApiParts) {
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
-    metrics: () => metrics.text(),
+    metrics: sharedMetrics(() => metrics.text()),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

@@ -69,7 +69,7 @@ export async function openTransport(
   const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
-  const outgoing = createOutgoingFiles(files, fileTypeOf);
+  const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
   const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({
     channels,

@@ -26,17 +26,20 @@ import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
 import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
   deleteSession,
+  deleteSessions,
   listMessages,
   listSessions,
   postMessage,
   readPlan,
   readSession,
+  searchSessions,
   stopSession,
 } from './routes/sessions.ts';
 
@@ -54,6 +57,9 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
+  { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
+  { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
+  { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },

@@ -31,6 +31,7 @@ import type {
   TurnFailure,
   WaitingCalls,
 } from './store/records.ts';
+import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
@@ -122,7 +123,10 @@ export interface GatewayApi {
   /** The callers behind these values as they are now, past any cache; what is not valid is missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
-  sessions(caller: Caller, options: { limit: number; before?: Date | undefined }): Promise<SessionRecord[]>;
+  /** Newest first, the pinned ones before them on the first page. */
+  sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
+  /** By words of titles and messages, among the sessions that the caller may see. */
+  searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
@@ -135,6 +139,9 @@ export interface GatewayApi {
       model?: string | null;
       mode?: string;
       queueMode?: string;
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
       /** null = the next answer makes a new one. */
       title?: string | null;
     },

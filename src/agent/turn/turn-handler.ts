@@ -20,10 +20,11 @@ import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { endedTurn } from './after-turn.ts';
 import type { AfterTurn } from './after-turn.ts';
+import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
-import { deliveryOf, endDeadLetter } from './dead-turn.ts';
+import { endDeadLetter } from './dead-turn.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
@@ -257,17 +258,19 @@ async function commit(
   { result, trace }: { result: OutputResult; trace: TraceAttempt },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
+  const { attachments, outbound } = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
+    attachments,
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
     trace,
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
-    outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+    outbound,
   });
 }

@@ -155,6 +155,11 @@ export interface SessionRecord {
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
+  /** It stands first in lists; it is left out of them. */
+  pinned: boolean;
+  archived: boolean;
+  /** The last message that was read on the page. */
+  readSeq: number;
 }
 
 /** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
@@ -220,6 +225,8 @@ export interface TurnFinish {
   failure?: TurnFailure | undefined;
   /** The text people see; empty means there is no assistant message. */
   content: string;
+  /** The files that the text shows. */
+  attachments?: readonly Attachment[] | undefined;
   isError: boolean;
   /** User id of the user who was answered. */
   userId: string;

@@ -218,6 +218,7 @@ export class TurnScenario {
       receiveFiles: this.#options.receiveFiles ?? (async () => []),
       pictures: this.#options.pictures ?? (async () => undefined),
       readInline: async ({ name }) => ({ name }),
+      answerFiles: async (_folder, content) => ({ media: [], content }),
       post: async () => ({ kind: 'foreign' }),
       files: this.#options.files ?? {
         open: async (folder) => (await this.#sessionFiles()).open(folder),
