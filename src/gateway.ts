@@ -153,7 +153,7 @@ interface Parts {
 function createInbound({ settings, log, store, security, transport, runtime }: Parts) {
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
-  const { lanes, plans, approvals, memories, subagents } = store;
+  const { lanes, plans, approvals, subagents } = store;
   const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
   const intake = createIntake({
     settings,
@@ -167,7 +167,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     groupChats: store.groupChats,
     approvals,
     plans,
-    memories,
+    memories: runtime.memory.memories,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),

@@ -81,10 +81,9 @@ interface NotedCall {
   error?: unknown;
 }
 
-/** Notes a call that has ended for the trace and the log; one that was never begun has no place in them. */
+/** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCall): void {
-  if (made === undefined) return;
-  const { model } = made.request;
+  const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
   turn.trace?.modelCall(atMs, {
@@ -92,7 +91,7 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCa
     model,
     firstTokenMs,
     usage,
-    prompt: made.parts,
+    prompt: made?.parts,
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
   const told = { iteration, model, firstTokenMs, ...usage };
