@@ -105,6 +105,7 @@ export async function openAgentRuntime(
     environment: config.environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
+    keepFile: media.keepToolFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });

@@ -1,7 +1,8 @@
 /** One MCP server: connects in the background, connects again after any failure, and keeps the lists of what it offers. */
 import { setMaxListeners } from 'node:events';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
+import type { KeepToolFile } from '../contracts/media.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
 import type { Tool, ToolContext } from '../contracts/tool.ts';
 import { backoffMs } from '../lib/backoff.ts';
@@ -10,12 +11,14 @@ import type { Clock } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';
 import { connect, lossOf, messageOf } from './connection.ts';
 import type { Connection, ConnectionDeps } from './connection.ts';
-import { callResult, textOfResult } from './content.ts';
+import { callResult } from './content.ts';
 import { listAll } from './lists.ts';
+import { pingUntilLost } from './ping.ts';
 import { readPrompts } from './prompts.ts';
 import type { McpServerSettings } from './settings.ts';
 import { takeTools } from './server-tools.ts';
 import type { TakenTools } from './server-tools.ts';
+import { declinedText, progressText, readResult } from './tool-result.ts';
 
 /** First pause before a server is connected again, which doubles with each failure, and the longest one; in milliseconds. */
 export const FIRST_PAUSE_MS = 1_000;
@@ -24,16 +27,15 @@ export const LONGEST_PAUSE_MS = 5 * 60_000;
 const GOOD_MS = 60_000;
 /** Pause between two readings of the lists, however often the server says that they have changed. In milliseconds. */
 const RELIST_MS = 500;
-/** How often the server is asked whether it is there, and the longest wait for its answer. In milliseconds. */
-const PING_EVERY_MS = 60_000;
-const PING_MS = 15_000;
 /** Longest wait for calls that run on a server whose settings were changed or removed, in milliseconds. */
 export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
-export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged'> {
+export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged' | 'onQuestion'> {
   clock: Clock;
+  /** Keeps the pictures and sounds of results. */
+  keepFile: KeepToolFile;
   /** The tools, prompts or state have changed. */
   onChanged(): void;
 }
@@ -57,6 +59,8 @@ export class McpServer {
   /** Why it takes no more calls. */
   #retired: string | undefined;
   #calls = 0;
+  /** Questions to people that were declined. */
+  #questions = { count: 0, last: '' };
   readonly #idle = new AbortController();
 
   constructor(deps: McpServerDeps) {
@@ -193,7 +197,10 @@ export class McpServer {
   async #connectOnce(signal: AbortSignal): Promise<string> {
     let connection: Connection | undefined;
     try {
-      connection = await connect({ ...this.#deps, onChanged: () => this.#relist() }, signal);
+      const onQuestion = (last: string): void => {
+        this.#questions = { count: this.#questions.count + 1, last };
+      };
+      connection = await connect({ ...this.#deps, onChanged: () => this.#relist(), onQuestion }, signal);
       await this.#list(connection, signal);
       this.#connection = connection;
       this.#error = undefined;
@@ -215,31 +222,11 @@ export class McpServer {
     const stopped = new Promise<string>((resolve) => {
       signal.addEventListener('abort', () => resolve(''), { once: true });
     });
-    const pinging = this.#ping(connection, AbortSignal.any([signal, ended.signal]));
+    const { clock, log } = this.#deps;
+    const pinging = pingUntilLost(connection, { clock, log }, AbortSignal.any([signal, ended.signal]));
     const why = await Promise.race([connection.lost, pinging, stopped]);
     ended.abort();
     return why;
-  }
-
-  async #ping(connection: Connection, signal: AbortSignal): Promise<string> {
-    const { clock } = this.#deps;
-    for (;;) {
-      await pauseOn(clock, PING_EVERY_MS, signal);
-      if (signal.aborted) return '';
-      const late = new AbortController();
-      const cancel = clock.after(PING_MS, () => late.abort());
-      try {
-        await connection.request({ method: 'ping' }, z.looseObject({}), {
-          signal: AbortSignal.any([signal, late.signal]),
-        });
-      } catch (error) {
-        if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
-        // Any other answer, also a refusal, shows that it is there; a lost connection shows itself.
-        this.#deps.log.debug({ err: error }, 'mcp_ping_refused');
-      } finally {
-        cancel();
-      }
-    }
   }
 
   /** Reads the lists again, once for any number of notifications that come meanwhile. Never throws. */
@@ -281,8 +268,13 @@ export class McpServer {
 
   async #call(tool: string, args: Record<string, unknown>, ctx: ToolContext) {
     const params = { name: tool, arguments: args };
-    const result = await this.ask('tools/call', params, callResult, ctx.signal);
-    return { content: textOfResult(result), isError: result.isError };
+    const asked = this.#questions.count;
+    const result = await this.ask('tools/call', params, callResult, ctx.signal, (progress) =>
+      ctx.progress(progressText(progress)),
+    );
+    const read = await readResult(result, this.#deps.keepFile, ctx);
+    if (this.#questions.count === asked) return read;
+    return { ...read, content: `${read.content}\n${declinedText(this.#questions.last)}` };
   }
 
   /** One line without the server's secrets. */

@@ -45,7 +45,7 @@ it('begins a changed server after the old one has ended, and only the last of se
   expect(seen.lines().filter((line) => line.startsWith('started'))).toHaveLength(1);
   expect((await running).content).toBe('slow, but here');
   await allUp(mcp);
-  expect(mcp.tools().map(({ name }) => name)).toEqual(['notes__echo']);
+  expect(mcp.status()[0]?.tools).toEqual(['notes__echo']);
   expect(seen.lines().filter((line) => line.startsWith('started'))).toHaveLength(2);
 });
 

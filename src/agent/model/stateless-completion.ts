@@ -253,6 +253,7 @@ async function runPure(
     signal: completion.signal,
     log: shared.deps.log,
     emit: () => undefined,
+    progress: () => undefined,
   };
   const reach = checked.tool.reach(checked.args);
   if (typeof reach !== 'string') taint.noteSent(sentBy(reach));
