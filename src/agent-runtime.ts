@@ -2,7 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
-import { clockOf, limitsOf, zoneOf } from './config.ts';
+import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
@@ -21,12 +21,20 @@ import type { HomeStore } from './store/open-store.ts';
 import {
   canWork,
   createSandbox,
+  createSearch,
   createTools,
   enabledTools,
+  MAX_FETCHED_BYTES,
   mayBeMcpTool,
   withChangingTools,
 } from './tools/index.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
 import type { Security, Transport } from './transport.ts';
+
+/** The search of these settings; it reaches its service wherever that is, because the operator has named it. */
+function searchOf(settings: SearchSettings) {
+  return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
+}
 
 export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 
@@ -76,13 +84,13 @@ export async function openAgentRuntime(
   const { subagents, lanes, approvals, plans, memories, contexts, todos, scratchpad } = store;
   const sandbox = createSandbox({ home, hidden: [workspaceDir] });
   const post = createPost(store.posts, bus, transport.channels);
+  const search = partOf(settings, (now) => now.search && searchOf(now.search));
   const builtIn = {
-    egress: createEgress({ ports: () => settings.current().tools.ports }),
-    search: {
-      apiKey: env.BRAVE_API_KEY,
-      apiRoot: env.BRAVE_API_ROOT,
-      egress: createEgress({ allow: [new URL(env.BRAVE_API_ROOT).origin] }),
-    },
+    egress: createEgress({
+      ports: () => settings.current().tools.ports,
+      limits: { wireBytes: MAX_FETCHED_BYTES, decodedBytes: MAX_FETCHED_BYTES },
+    }),
+    search: () => search.current(),
     sandbox: () => (settings.current().tools.exec ? sandbox : undefined),
     memories,
     todos,
@@ -111,13 +119,12 @@ export async function openAgentRuntime(
   });
   const profileRules = (now: Config) => {
     const servers = now.mcpServers.map(({ name }) => name);
+    const searches = now.search !== undefined;
+    const named = now.tools.enabled;
     return {
       ...builtInProfiles(
-        {
-          persona: now.persona,
-          enabledTools: enabledTools({ named: now.tools.enabled, tools, added, servers }),
-        },
-        (name) => canWork(tools, name, now.tools),
+        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
+        (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
       ),
       toolNames: tools.map((tool) => tool.name),
       mayCome: (name: string) => mayBeMcpTool(name, servers),
@@ -136,7 +143,11 @@ export async function openAgentRuntime(
     return () => undefined;
   });
   settings.subscribe((next) => profiles.prepare(profileRules(next)));
-  const forTurns = partOf(settings, (now) => ({ limits: limitsOf(now), timeZone: zoneOf(now) }));
+  const forTurns = partOf(settings, (now) => ({
+    limits: limitsOf(now),
+    timeZone: zoneOf(now),
+    afterTurn: now.afterTurn,
+  }));
   const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
   const agent = createAgent({
     ...tables,
@@ -148,7 +159,10 @@ export async function openAgentRuntime(
     provider,
     embedder: provider,
     models,
-    tools: withChangingTools(tools, mcp.tools),
+    tools: withChangingTools(tools, {
+      more: mcp.tools,
+      searches: () => settings.current().search !== undefined,
+    }),
     log,
     profiles: listProfiles,
     workspaceDir,

@@ -1,7 +1,8 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
-import { loadConfig, secretsOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
@@ -18,6 +19,9 @@ const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
   status                          show whether a gateway runs, and what is pending and running
+  doctor                          check everything a gateway needs, and say how to correct it
+    --fix                         correct what can be corrected without losing anything
+    --json                        the same for programs
   mcp                             list the MCP servers, with their tools and last errors
   pair                            list pending codes and grants
   pair approve CODE               allow the person who was given CODE; the first one becomes the owner
@@ -39,7 +43,7 @@ const HELP = `Usage: npx parley <command>
   dead-letters replay ID          queue one again (--all: all of them)
 
 Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
-These commands work while the gateway runs.
+These commands work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
 `;
 
 /** Runs one command. Sets the exit code; never throws. */
@@ -51,7 +55,8 @@ export async function main(args: string[]): Promise<void> {
       const { run } = await import('./main.ts');
       return await run();
     }
-    if (command === 'config') return print(configCommand(rest)(editableConfig(process.env)));
+    const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
+    if (alone !== undefined) return await alone(rest);
     const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
     if (read === undefined)
       throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
@@ -78,7 +83,7 @@ interface Args extends Flags {
 function readArgs(args: string[]): Args {
   const [first, ...others] = args;
   // These commands read their own arguments.
-  if (first === 'token' || first === 'config') {
+  if (first === 'token' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
     const help = args.includes('--help') || args.includes('-h');
     return { command: first, rest: others, all: false, noOwner: false, help };
   }
@@ -101,6 +106,19 @@ function readArgs(args: string[]): Args {
     throw new GatewayError('usage', message, { cause: error });
   }
 }
+
+/** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
+const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
+  config: (args) => print(configCommand(args)(editableConfig(process.env))),
+  async doctor(args) {
+    const { doctorCommand } = await import('./commands/doctor.ts');
+    const { text, ok } = await doctorCommand(args, process.env, {
+      colours: process.stdout.hasColors?.() ?? false,
+    });
+    print(text);
+    if (!ok) process.exitCode = 1;
+  },
+};
 
 /** A command that was read, and runs on the store. */
 type Act = (store: HomeStore, config: Config) => Promise<string>;

@@ -13,6 +13,7 @@ import { transcriptionRule } from './media/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
 import { ownToken } from './security/index.ts';
+import { searchRule } from './tools/web/search/services.ts';
 
 const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
 
@@ -34,6 +35,7 @@ export const gatewayFile = z.strictObject({
       ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
     })
     .prefault({}),
+  search: searchRule.optional(),
   approvals: z.strictObject({ expireMinutes: z.int().min(1).max(1_440).default(60) }).prefault({}),
   schedules: z
     .strictObject({
@@ -54,6 +56,20 @@ export const gatewayFile = z.strictObject({
     })
     .prefault({}),
   transcription: transcriptionRule.optional(),
+  afterTurn: z
+    .strictObject({
+      compression: z
+        .boolean()
+        .default(true)
+        .describe(
+          'summarize a long conversation after a turn; `false` = only before a turn that is too long',
+        ),
+      title: z
+        .boolean()
+        .default(true)
+        .describe('give each chat a title after its first answer, with one small call of its model'),
+    })
+    .prefault({}),
   persona: z.string().max(20_000).optional(),
   turns: z
     .strictObject({

@@ -5,28 +5,27 @@ import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
 import { environmentSchemaFor, fileSchemaFor, gatewayEnvironment } from './config-schema.ts';
 import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
-import type { ChannelAccess } from './contracts/access.ts';
 import { manifestErrors, manifestFieldErrors } from './contracts/channel-manifest.ts';
 import { configureChannel } from './contracts/channel.ts';
 import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts';
 import { ConfigError } from './contracts/errors.ts';
-import type { SecretShape } from './contracts/log.ts';
-import { passwordOf } from './lib/connection-url.ts';
 import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
-import type { Address } from './contracts/message.ts';
 import type { FieldPath } from './contracts/settings.ts';
 import { bindingErrors } from './intake/index.ts';
+import { heartbeatAddress } from './config-views.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
-import { homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
+import { homePermissions, linkWarnings } from './security/index.ts';
 import { readJson } from './settings/index.ts';
+import { configureSearch } from './tools/web/search/services.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
 
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema'> {
+export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | '$schema'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -36,6 +35,8 @@ export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | '$schema
   modelServers: readonly ModelServer[];
   /** The MCP servers of the file. */
   mcpServers: readonly McpServerSettings[];
+  /** The service of `web_search`, if any. */
+  search: SearchSettings | undefined;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -86,10 +87,14 @@ export function loadConfig(
   return config;
 }
 
-/** The same without throwing; `text` stands for the content of the file. */
+/** The same without throwing; `text` stands for the content of the file, `permissions: false` does not ask who else may read it. */
 export function checkConfig(
   environment: Environment,
-  { manifests = allChannels, text }: { manifests?: readonly ChannelManifest[]; text?: string } = {},
+  {
+    manifests = allChannels,
+    text,
+    permissions: withPermissions = true,
+  }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
   const malformed = manifestFieldErrors(manifests);
   if (malformed.length > 0) return unusable(malformed.map(elsewhere));
@@ -100,7 +105,7 @@ export function checkConfig(
   if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
   const file = configFile(environment);
   const home = path.dirname(file);
-  const permissions = homePermissions(home);
+  const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
   problems.push(...permissions.errors.map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));
@@ -112,10 +117,11 @@ export function checkConfig(
   problems.sort(byPlace);
   const values = parsed.data;
   if (!env.success || !parsed.success) return { ...unusable(problems), values };
-  const { access, channels: settings, providers, mcp, $schema: _, ...rest } = parsed.data;
+  const { access, channels: settings, providers, mcp, search: named, $schema: _, ...rest } = parsed.data;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
-  for (const error of [...models.errors, ...servers.errors]) inFile(error);
+  const { search, errors: ofSearch } = configureSearch(named, set);
+  for (const error of [...models.errors, ...servers.errors, ...ofSearch]) inFile(error);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
@@ -130,6 +136,7 @@ export function checkConfig(
     home,
     modelServers: models.servers,
     mcpServers: servers.servers,
+    search,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],
     source: {
@@ -216,80 +223,4 @@ function issuesOf(error: z.ZodError): { path: FieldPath; text: string }[] {
 
 function told(at: FieldPath, message: string): { path: FieldPath; text: string } {
   return { path: at, text: `${at.join('.') || 'the file'}: ${message}` };
-}
-
-/** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
-export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
-  return config.channels.find(({ name }) => name === channel)?.access;
-}
-
-/**
- * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
- * is on and whose ids tell that chat.
- */
-function heartbeatAddress(
-  { heartbeat }: Pick<Config, 'heartbeat'>,
-  channels: readonly ConfiguredChannel[],
-): Address | undefined {
-  if (heartbeat.session !== undefined) return heartbeat.session;
-  for (const { name, isOn, ids, access } of channels) {
-    const [owner] = access?.owners ?? [];
-    const chatId = owner === undefined ? undefined : ids?.privateChatOf?.(owner);
-    if (isOn && chatId !== undefined) return `${name}:${chatId}`;
-  }
-  return undefined;
-}
-
-/** The time zone of schedules and the heartbeat (undefined = none). */
-export function clockOf(config: Config): {
-  timeZone: string;
-  heartbeat: { everyMs: number; address: Address; file: string } | undefined;
-} {
-  const timeZone = zoneOf(config);
-  const address = heartbeatAddress(config, config.channels);
-  const everyMs = config.heartbeat.everyMinutes * 60_000;
-  if (everyMs === 0 || address === undefined) return { timeZone, heartbeat: undefined };
-  const file = path.join(config.home, 'workspace', 'HEARTBEAT.md');
-  return { timeZone, heartbeat: { everyMs, address, file } };
-}
-
-/** The time zone in which people are told times: the configured one, else the machine's. */
-export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
-  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
-
-/** The waits of the agent that the configuration sets, in milliseconds. */
-export function limitsOf({ env, approvals }: Config): {
-  firstChunkMs: number;
-  chunkMs: number;
-  approvalMs: number;
-} {
-  return {
-    firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
-    chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
-    approvalMs: approvals.expireMinutes * 60_000,
-  };
-}
-
-/** Every secret of the configuration, and the shapes of others, for the log's redactor. */
-export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
-  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
-  const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
-  const keys = config.modelServers.map(({ apiKey }) => apiKey);
-  const ofServers = config.mcpServers.flatMap(({ secrets }) => secrets);
-  const own = [
-    GATEWAY_TOKEN,
-    OPENAI_API_KEY,
-    BRAVE_API_KEY,
-    TRANSCRIPTION_API_KEY,
-    ...keys,
-    ...ofServers,
-    passwordOf(DATABASE_URL),
-    passwordOf(OLLAMA_HOST),
-    ...natsSecrets(NATS_URL),
-  ];
-  return {
-    secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],
-    shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),
-  };
 }

@@ -2,10 +2,11 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
+import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
-import { secretsOf } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
@@ -98,9 +99,21 @@ async function build(
   bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
+  tellSettings(settings, store, log);
   await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
+}
+
+/** Tells the other gateways on this database what this one runs with, now and after changes. */
+function tellSettings(settings: LiveSettings<Config>, { nodes, instance }: HomeStore, log: Log): void {
+  const tell = (config: Config): void => {
+    nodes
+      .saveNodeSettings(instance, nodeSettingsOf(config))
+      .catch((error: unknown) => log.warn({ err: error }, 'node_settings_not_stored'));
+  };
+  tell(settings.current());
+  settings.subscribe((next) => Promise.resolve(() => tell(next)));
 }
 
 /** What new sessions begin with, as it is now. */

@@ -12,6 +12,7 @@ const AFTER_RESTART: Readonly<
 > = {
   $schema: false,
   access: false,
+  afterTurn: false,
   approvals: false,
   bindings: false,
   channels: true,
@@ -23,6 +24,7 @@ const AFTER_RESTART: Readonly<
   persona: false,
   providers: true,
   schedules: false,
+  search: false,
   tools: false,
   turns: ['concurrency'],
 };

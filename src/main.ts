@@ -1,5 +1,6 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
-import { loadConfig, secretsOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { secretsOf } from './config-views.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';

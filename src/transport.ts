@@ -1,6 +1,6 @@
 /** The first part of the composition root: access control, the two buses, and delivery to the channels. */
 import path from 'node:path';
-import { accessOf } from './config.ts';
+import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';

@@ -7,7 +7,7 @@ import { bannedWords } from './vocabulary.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
-  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|live-config\.ts)|channels\/index\.ts)$/;
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|live-config\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
 /** What every module may import. */
 const SHARED = ['src/contracts', 'src/lib'];
 const MODULES = 'intake bus agent tools mcp providers store delivery schedule security settings ops media'
@@ -222,6 +222,22 @@ describe('whatever is listed is under its contract', () => {
       );
     const missing = tools.length > 0 && !textOf('test/contracts/tool.test.ts').includes('src/tools/index.ts');
     expect(missing, 'test/contracts/tool.test.ts runs over src/tools/index.ts').toBe(false);
+  });
+
+  it('lists every search service and runs the search contract over it', () => {
+    const at = 'src/tools/web/search/';
+    const list = textOf(`${at}services.ts`);
+    const kinds = sources.filter(
+      ({ path: file, text }) => file.startsWith(at) && /: SearchKind = /.test(text),
+    );
+    const services = kinds.filter(({ text }) => /\n {2}ask/.test(text));
+    expect(services.length).toBeGreaterThan(3);
+    for (const { path: file } of services) {
+      const name = path.posix.basename(file, '.ts');
+      expect(list, `${at}services.ts names ${name}`).toContain(`./${name}.ts`);
+      const suite = `test/tools/web/search/${name}.test.ts`;
+      expect(textOf(suite), `${suite} runs the suite`).toContain('searchContract(');
+    }
   });
 
   it('lists every provider and runs the provider contract over it', () => {

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accessOf, clockOf, loadConfig, secretsOf } from '../src/config.ts';
+import { loadConfig } from '../src/config.ts';
+import { accessOf, clockOf, secretsOf } from '../src/config-views.ts';
 import { ConfigError } from '../src/contracts/errors.ts';
 import { homePermissions } from '../src/security/index.ts';
 

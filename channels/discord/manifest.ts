@@ -62,6 +62,11 @@ export const manifest = defineChannel({
   ],
   isOn: ({ DISCORD_BOT_TOKEN }) => DISCORD_BOT_TOKEN !== undefined,
   secrets: ({ DISCORD_BOT_TOKEN }) => [DISCORD_BOT_TOKEN],
+  async check({ env }, context) {
+    const { check } = await import('./checks/token.ts');
+    const { DISCORD_BOT_TOKEN: token = '', DISCORD_API_ROOT: apiRoot } = env;
+    return await check({ token, apiRoot }, context);
+  },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
     const { DISCORD_BOT_TOKEN: token = '', DISCORD_API_ROOT: apiRoot } = env;

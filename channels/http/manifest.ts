@@ -61,6 +61,10 @@ export const manifest = defineChannel({
   secretShapes: [],
   isOn: () => true,
   secrets: () => [],
+  async check({ env }, context) {
+    const { check } = await import('./checks/port.ts');
+    return await check({ host: env.HOST, port: env.PORT }, context);
+  },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
     return create({ host: env.HOST, port: env.PORT, ...settings }, deps);

@@ -41,8 +41,8 @@ export function wireFile({ file, kind, name, mimeType, bytes, sha256 }: Attachme
 
 /** The session without the token that made it and the folder of its files. */
 export function wireSession(session: SessionRecord) {
-  const { ownerTokenId: _owner, folder: _folder, model, ...seen } = session;
-  return { ...seen, model: model ?? null };
+  const { ownerTokenId: _owner, folder: _folder, model, title, ...seen } = session;
+  return { ...seen, model: model ?? null, title: title ?? null };
 }
 
 /** The message as people see it, with its files. */

@@ -87,6 +87,11 @@ export const manifest = defineChannel({
   secretShapes: [{ pattern: /(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/, replacement: '[telegram-token]' }],
   isOn: ({ TELEGRAM_BOT_TOKEN }) => TELEGRAM_BOT_TOKEN !== undefined,
   secrets: ({ TELEGRAM_BOT_TOKEN }) => [TELEGRAM_BOT_TOKEN],
+  async check({ env, access }, context) {
+    const { check } = await import('./checks/token.ts');
+    const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
+    return await check({ token, apiRoot, access }, context);
+  },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;

@@ -12,6 +12,7 @@ import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentDeps, AgentShared } from './deps.ts';
 import { createAfterTurn } from './turn/after-turn.ts';
+import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
@@ -78,7 +79,11 @@ export function createAgent(given: AgentDeps): Agent {
     forSubagent: createSubagentProfiles(),
   };
   const compressor = createCompressor(shared);
-  const afterTurn = createAfterTurn([compressor.worker], deps.events);
+  const afterTurn = createAfterTurn(
+    [compressor.worker, createTitleWorker(shared)],
+    deps.events,
+    () => deps.settings().afterTurn,
+  );
   const unplanned = { ...shared, prepare: createPreparation(deps, ({ name }) => name !== PLAN_TOOL) };
   const pure = followSettings({
     ...shared,

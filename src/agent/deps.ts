@@ -1,4 +1,5 @@
 /** Dependencies and limits of the agent. */
+import type { AfterTurnSettings } from '../contracts/agent/after-turn.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
@@ -45,6 +46,8 @@ export interface AgentLimits {
   retryBaseMs: number;
   /** How long a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
+  /** How long the model may take for the title of a session; after it the first words are the title. */
+  titleMs: number;
 }
 
 export const DEFAULT_LIMITS: AgentLimits = {
@@ -57,6 +60,7 @@ export const DEFAULT_LIMITS: AgentLimits = {
   modelWaitMs: 30_000,
   retryBaseMs: 500,
   approvalMs: 60 * 60_000,
+  titleMs: 30_000,
 };
 
 /** Longest pause between two tries to reach the model server, in milliseconds. */
@@ -78,6 +82,8 @@ export interface TurnSettings {
   limits: Partial<AgentLimits>;
   /** Name of the time zone in which dates are told. */
   timeZone: string;
+  /** Which workers run after a turn. */
+  afterTurn: AfterTurnSettings;
 }
 
 /** Everything the agent needs from other modules; the composition root supplies it. */

@@ -27,6 +27,10 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   ],
   isOn: [isFunction, 'a function of `env` that is true when the channel is switched on'],
   secrets: [isFunction, 'a function of `env` that gives the secret values'],
+  check: [
+    (value) => value === undefined || isFunction(value),
+    'a function that gives what `parley doctor` finds, or no field',
+  ],
   create: [isFunction, 'a function that loads index.ts and makes the channel'],
 };
 

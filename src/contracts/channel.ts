@@ -10,6 +10,7 @@ import type { Log, SecretShape } from './log.ts';
 import type { Media, MediaKind } from './media.ts';
 import type { Button, Place, SentMessage } from './message.ts';
 import type { RateLimits } from './delivery.ts';
+import type { CheckContext, Finding } from './operator/findings.ts';
 import type { Receive } from './receive.ts';
 
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
@@ -169,6 +170,14 @@ export interface ChannelManifest<
   isOn(env: z.output<Env>): boolean;
   /** The values in the environment that must not appear in the log. */
   secrets(env: z.output<Env>): readonly (string | undefined)[];
+  /**
+   * For `parley doctor` and `parley init`, of a channel that is on: whether the platform takes the token and what its switches
+   * are. Changes nothing; never throws. Absent where there is nothing to look at.
+   */
+  check?(
+    configured: { env: z.output<Env>; settings: z.output<Settings>; access: ChannelAccess | undefined },
+    context: CheckContext,
+  ): Promise<Finding[]>;
   /** Loads the channel's code and makes it; nothing is opened before its `start`. Throws `GatewayError`. */
   create(
     configured: { env: z.output<Env>; settings: z.output<Settings> },
@@ -194,6 +203,8 @@ export interface ConfiguredChannel extends Pick<
   secrets: readonly string[];
   /** Loads the channel's code and makes it. Throws `GatewayError`. */
   create: (deps: ChannelDeps) => Promise<Channel>;
+  /** As `check` of the manifest; finds nothing where that is absent. */
+  check: (context: CheckContext) => Promise<Finding[]>;
 }
 
 /** Joins a manifest with the environment, checked before (throws `ZodError` otherwise), and with the file as it was read. */
@@ -208,6 +219,11 @@ export function configureChannel(
   const { name, label, needs, ids, secretShapes } = manifest;
   const env = manifest.env.parse(variables);
   const settings = file.settings[name] ?? {};
+  const access: ChannelAccess | undefined = ids && {
+    ...accessRules(ids).parse(file.access[name]),
+    owners: file.access.owners[name] ?? [],
+    privacyOf: ids.privacyOf,
+  };
   return {
     name,
     label,
@@ -215,12 +231,9 @@ export function configureChannel(
     ids,
     secretShapes,
     isOn: manifest.isOn(env),
-    access: ids && {
-      ...accessRules(ids).parse(file.access[name]),
-      owners: file.access.owners[name] ?? [],
-      privacyOf: ids.privacyOf,
-    },
+    access,
     secrets: manifest.secrets(env).flatMap((secret) => secret || []),
     create: (deps) => manifest.create({ env, settings }, deps),
+    check: async (context) => (await manifest.check?.({ env, settings, access }, context)) ?? [],
   };
 }

@@ -87,6 +87,8 @@ export type EventBody =
   /** Information for the user: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
   | { type: 'notice'; code: string; text: string }
   | { type: 'heartbeat_tick' }
+  /** A person, or the gateway after the first answer, has given the session a title; null = it has none any more. */
+  | { type: 'session_titled'; title: string | null }
   /** The session and everything that belongs to it is gone; always its last event. */
   | { type: 'session_deleted' }
   | { type: 'cron_executed'; scheduleId: string }

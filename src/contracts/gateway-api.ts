@@ -117,11 +117,18 @@ export interface GatewayApi {
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
-  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'forbidden')`. */
+  /** Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' | 'bad_title' | 'forbidden')`. */
   updateSession(
     caller: Caller,
     key: SessionKey,
-    change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
+    change: {
+      profileId?: string;
+      model?: string | null;
+      mode?: string;
+      queueMode?: string;
+      /** null = the next answer makes a new one. */
+      title?: string | null;
+    },
   ): Promise<SessionRecord | undefined>;
   /** Stops the session, then deletes it with everything that belongs to it; false when there is none that the caller may see. */
   deleteSession(caller: Caller, key: SessionKey): Promise<boolean>;

@@ -85,8 +85,6 @@ export interface Tool<Args = unknown> {
   /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
   readonly describedBy?: Source | undefined;
   readonly effect: ToolEffect;
-  /** Why it cannot work as the gateway is set up now; such a tool is in no built-in profile. */
-  readonly unavailable?: string | undefined;
   /** Longest run of one call in milliseconds; unset = the gateway's limit. */
   readonly limitMs?: number;
   /** Consecutive calls of it in one model answer may run at the same time. */
@@ -215,6 +213,8 @@ export interface EgressRequest {
   url: string;
   /** Sent to the first origin only: a redirect to another origin drops all of them. */
   headers?: Readonly<Record<string, string>>;
+  /** Makes it a POST of this as JSON, which follows no redirect; only to services that the operator configured. */
+  json?: Readonly<Record<string, unknown>>;
   signal: AbortSignal;
 }
 
@@ -229,7 +229,7 @@ export interface EgressResponse {
 }
 
 /**
- * A GET request. Throws `GatewayError`: `bad_url`, `refused_address`, `too_many_redirects`, `too_large`, `too_slow`,
+ * A request. Throws `GatewayError`: `bad_url`, `refused_address`, `too_many_redirects`, `too_large`, `too_slow`,
  * `bad_response`, `unreachable` (the only retryable ones are the last and `too_slow`), `aborted`.
  */
 export type Egress = (request: EgressRequest) => Promise<EgressResponse>;

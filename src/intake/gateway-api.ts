@@ -16,6 +16,7 @@ import type { FollowChatMigration } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
+import { readTitle } from '../contracts/store/titles.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import { sleep } from '../lib/sleep.ts';
@@ -139,7 +140,9 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       const checked = await checkedChange(change, deps);
       if (checked.mode !== undefined) await refuseWhilePlanRuns(deps, key);
       const changed = await deps.ledger.updateSession(key, checked);
-      if (checked.mode !== undefined) deps.events.emit(key, { type: 'mode_changed', mode: checked.mode });
+      const { mode, title } = checked;
+      if (mode !== undefined) deps.events.emit(key, { type: 'mode_changed', mode });
+      if (title !== undefined) deps.events.emit(key, { type: 'session_titled', title });
       return changed;
     },
     async deleteSession(caller, key) {
@@ -248,7 +251,7 @@ async function checkedChange(
   change: SessionChange,
   deps: Pick<GatewayApiDeps, 'profiles' | 'models'>,
 ): Promise<Parameters<Ledger['updateSession']>[1]> {
-  const { profileId, model, mode, queueMode } = change;
+  const { profileId, model, mode, queueMode, title } = change;
   const profileIds = deps.profiles().map(({ id }) => id);
   if (profileId !== undefined && !profileIds.includes(profileId)) {
     throw new GatewayError(
@@ -264,6 +267,7 @@ async function checkedChange(
     ...(model !== undefined && { model }),
     ...(mode && { mode: readMode(mode) }),
     ...(queueMode !== undefined && { queueMode: readQueueMode(queueMode) }),
+    ...(title !== undefined && { title: title === null ? null : readTitle(title) }),
   };
 }
 

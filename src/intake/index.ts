@@ -30,6 +30,7 @@ import type { IntakeLimits } from './rate-limiter.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
+import { titleCommand } from './sessions/title-command.ts';
 import { trustCommand } from './trust-command.ts';
 
 export { createGatewayApi } from './gateway-api.ts';
@@ -99,6 +100,7 @@ export function createIntake(options: IntakeOptions): Intake {
     ...createApprovalCommands(approvals),
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
+    titleCommand({ ledger, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);

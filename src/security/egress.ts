@@ -1,4 +1,4 @@
-/** The only outbound HTTP of tools: GET requests to public addresses, checked at every hop and connected to the checked address. */
+/** The only outbound HTTP of tools: requests to public addresses, checked at every hop and connected to the checked address. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
@@ -71,8 +71,8 @@ async function follow(
   let url = parseUrl(asked.url);
   const { origin } = url;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-    const headers = url.origin === origin ? asked.headers : undefined;
-    const answer = await askOnce(url, headers, signal, options, limits);
+    const sent = url.origin === origin ? asked : {};
+    const answer = await askOnce(url, sent, signal, options, limits);
     if (!(answer instanceof URL)) return answer;
     url = answer;
   }
@@ -82,24 +82,29 @@ async function follow(
 /** One hop: the answer, or where it redirects to. The connection belongs to the hop and ends with it. */
 async function askOnce(
   url: URL,
-  headers: EgressRequest['headers'],
+  { headers, json }: Pick<EgressRequest, 'headers' | 'json'>,
   signal: AbortSignal,
   options: EgressOptions,
   limits: EgressLimits,
 ): Promise<EgressResponse | URL> {
+  if (json !== undefined && options.allow?.includes(url.origin) !== true)
+    throw new GatewayError('refused_address', 'Only configured services are sent anything but an address.');
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(tooSlow()), limits.headersMs);
   const hopSignal = AbortSignal.any([signal, late.signal]);
+  const type = json === undefined ? {} : { 'content-type': 'application/json' };
   let agent: Agent | undefined;
   try {
     agent = connectingTo(await checkedAddresses(url, options, hopSignal));
     const answer = await send(url, {
       dispatcher: agent,
       signal: hopSignal,
-      headers: { 'user-agent': USER_AGENT, 'accept-encoding': ACCEPT_ENCODING, ...headers },
+      headers: { 'user-agent': USER_AGENT, 'accept-encoding': ACCEPT_ENCODING, ...type, ...headers },
+      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
     });
     clearTimeout(timer);
-    return redirectOf(url, answer) ?? (await complete(url, answer, limits));
+    const redirect = json === undefined ? redirectOf(url, answer) : undefined;
+    return redirect ?? (await complete(url, answer, limits));
   } finally {
     clearTimeout(timer);
     await agent?.destroy();

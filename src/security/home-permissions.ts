@@ -8,12 +8,22 @@ const ENTERED_BY_OTHERS = 0o011;
 const READABLE_BY_OTHERS = 0o044;
 
 /** Files that hold secrets. */
-const SECRET_FILES = ['config.json', 'token'];
+const SECRET_FILES = ['config.json', 'token', '.env'];
 /** Folders whose content is checked by whoever works in them. */
 const UNSEARCHED = ['pg', 'workspace/sessions'];
 /** How deep the home is looked through, and at how many files and folders at most. */
 const MAX_DEPTH = 4;
 const MAX_ENTRIES = 5_000;
+
+/** A file or folder whose mode gives others too much. */
+export interface OpenPlace {
+  place: string;
+  /** Its mode without what is too much. */
+  mode: number;
+  /** One line that names the command which corrects it. */
+  text: string;
+  isError: boolean;
+}
 
 /** What is wrong with the permissions of a home, each as one line that names the command which corrects it. */
 export interface HomePermissions {
@@ -28,26 +38,33 @@ export interface HomePermissions {
  * in, modes do not matter. On Windows, which has no modes, nothing is checked. Never throws.
  */
 export function homePermissions(home: string, platform = process.platform): HomePermissions {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  const stats = platform === 'win32' ? undefined : statsOf(home);
-  if (stats === undefined) return { errors, warnings };
-  if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
-    errors.push(`GATEWAY_HOME ${home} can be changed by other users of this machine; run: chmod 700 ${home}`);
-  }
-  const isOpen = (stats.mode & ENTERED_BY_OTHERS) !== 0;
-  for (const file of SECRET_FILES.map((name) => path.join(home, name))) {
-    if (((statsOf(file)?.mode ?? 0) & READABLE_BY_OTHERS) === 0) continue;
-    (isOpen ? errors : warnings).push(
-      `${file} can be read by other users of this machine; run: chmod 600 ${file}`,
-    );
-  }
-  if (isOpen) errors.push(...changeable(home));
-  return { errors, warnings };
+  const places = openPlaces(home, platform);
+  return {
+    errors: places.filter(({ isError }) => isError).map(({ text }) => text),
+    warnings: places.filter(({ isError }) => !isError).map(({ text }) => text),
+  };
 }
 
-function changeable(home: string): string[] {
-  const found: string[] = [];
+/** The same, each with the mode it should have. Never throws. */
+export function openPlaces(home: string, platform = process.platform): OpenPlace[] {
+  const stats = platform === 'win32' ? undefined : statsOf(home);
+  if (stats === undefined) return [];
+  const found: OpenPlace[] = [];
+  if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
+    const text = `GATEWAY_HOME ${home} can be changed by other users of this machine; run: chmod 700 ${home}`;
+    found.push({ place: home, mode: 0o700, text, isError: true });
+  }
+  const isOpen = (stats.mode & ENTERED_BY_OTHERS) !== 0;
+  for (const place of SECRET_FILES.map((name) => path.join(home, name))) {
+    if (((statsOf(place)?.mode ?? 0) & READABLE_BY_OTHERS) === 0) continue;
+    const text = `${place} can be read by other users of this machine; run: chmod 600 ${place}`;
+    found.push({ place, mode: 0o600, text, isError: isOpen });
+  }
+  return isOpen ? [...found, ...changeable(home)] : found;
+}
+
+function changeable(home: string): OpenPlace[] {
+  const found: OpenPlace[] = [];
   const folders = [{ folder: home, depth: 1 }];
   let left = MAX_ENTRIES;
   for (let next = folders.pop(); next !== undefined && left > 0; next = folders.pop()) {
@@ -56,8 +73,10 @@ function changeable(home: string): string[] {
       const place = path.join(next.folder, name);
       const stats = statsOf(place);
       if (stats === undefined || stats.isSocket()) continue;
-      if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
-        found.push(`${place} can be changed by other users of this machine; run: chmod go-w ${place}`);
+      if ((stats.mode & WRITABLE_BY_OTHERS) !== 0) {
+        const text = `${place} can be changed by other users of this machine; run: chmod go-w ${place}`;
+        found.push({ place, mode: stats.mode & 0o7777 & ~WRITABLE_BY_OTHERS, text, isError: true });
+      }
       const isSearched = stats.isDirectory() && !UNSEARCHED.includes(path.relative(home, place));
       if (isSearched && next.depth < MAX_DEPTH) folders.push({ folder: place, depth: next.depth + 1 });
     }

@@ -6,6 +6,6 @@ export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
 export { hashSecret, newToken, ownToken } from './secrets.ts';
 export { ensureFirstToken } from './first-token.ts';
-export { homePermissions } from './home-permissions.ts';
+export { homePermissions, openPlaces } from './home-permissions.ts';
 export { linkWarnings, natsSecrets } from './links.ts';
 export { tokenCommand } from './token-command.ts';

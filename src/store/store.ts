@@ -24,6 +24,7 @@ import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -44,6 +45,7 @@ import { createPosts } from './lanes/posts.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
+import { createNodeSettings } from './tables/node-settings.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
 import { createTokens } from './statements/tokens.ts';
@@ -74,6 +76,7 @@ export interface Store {
   keptFiles: KeptFiles;
   choices: ChoiceStore;
   mcp: McpStatusStore;
+  nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
@@ -128,6 +131,7 @@ export async function openStoreAt(
     keptFiles: createKeptFiles(database),
     choices: createChoices(database),
     mcp: createMcpStatus(database),
+    nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };
   const close = async (): Promise<void> => {

@@ -23,18 +23,21 @@ import { createSwitchProfile } from './switch-profile.ts';
 import type { ProfileSwitching } from './switch-profile.ts';
 import { createTodoTool } from './todo.ts';
 import { createWebFetch } from './web/web-fetch.ts';
-import { createWebSearch } from './web/web-search.ts';
-import type { BraveSearch } from './web/web-search.ts';
+import type { Search } from './web/search/search.ts';
+import { createWebSearch, WEB_SEARCH } from './web/web-search.ts';
 
-export { createSandbox } from './exec/sandbox.ts';
+export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createOutgoingFiles } from './files/outbox.ts';
 export { createSessionFiles } from './files/session-files.ts';
+export { MAX_FETCHED_BYTES } from './web/web-fetch.ts';
+export { createSearch } from './web/search/search.ts';
 
 /** Everything the tools use besides the workspace. */
 export interface ToolsOptions {
   /** For pages the model chooses: public addresses only. */
   egress: Egress;
-  search: BraveSearch;
+  /** The search that is configured now. */
+  search: () => Search | undefined;
   /** Undefined while programs are not run. */
   sandbox: () => Sandbox | undefined;
   memories: MemoryStore;
@@ -61,7 +64,7 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
     spawnAgent,
     createMessage(post),
     createSendFile(post, outgoing),
-    createWebFetch(egress),
+    createWebFetch(egress, options.documentText),
     createWebSearch(search),
     createMemory(memories),
     createTodoTool(todos),
@@ -74,22 +77,28 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
   return tools;
 }
 
-/**
- * The tools with those that come and go (`more`), which give way to any other of their name. The same list as before until
- * one of `more` changes.
- */
+/** What changes in the list of tools while the gateway runs. */
+export interface ChangingTools {
+  /** Tools that come and go, which give way to any other of their name; the same list until one of them changes. */
+  more: () => readonly Tool[];
+  searches: () => boolean;
+}
+
+/** The tools that can be offered now. The same list as before until something of it changes. */
 export function withChangingTools(
   tools: readonly Tool[],
-  more: () => readonly Tool[],
+  { more, searches }: ChangingTools,
 ): () => readonly Tool[] {
   const names = new Set(tools.map(({ name }) => name));
-  let seen: readonly Tool[] = [];
+  let seen: { current: readonly Tool[]; searching: boolean } | undefined;
   let all = tools;
   return () => {
     const current = more();
-    if (current !== seen) {
-      seen = current;
-      all = [...tools, ...current.filter(({ name }) => !names.has(name))];
+    const searching = searches();
+    if (current !== seen?.current || searching !== seen.searching) {
+      seen = { current, searching };
+      const own = searching ? tools : tools.filter(({ name }) => name !== WEB_SEARCH);
+      all = [...own, ...current.filter(({ name }) => !names.has(name))];
     }
     return all;
   };
@@ -104,13 +113,14 @@ export interface EnabledTools {
   added: readonly Tool[];
   /** Names of the configured MCP servers. */
   servers: readonly string[];
+  searches: boolean;
 }
 
 /**
  * Names of the tools of the default profile: those that config.json names, else the usual ones that can work here, the
  * `added` ones, and those of all MCP servers unless some are named. Throws `ConfigError` that names every unknown tool.
  */
-export function enabledTools({ named, tools, added, servers }: EnabledTools): string[] {
+export function enabledTools({ named, tools, added, servers, searches }: EnabledTools): string[] {
   const exists = (name: string): boolean =>
     tools.some((tool) => tool.name === name) || mayBeMcpTool(name, servers);
   const unknown = (named ?? []).filter((name) => !exists(name));
@@ -122,7 +132,7 @@ export function enabledTools({ named, tools, added, servers }: EnabledTools): st
       `config.json: tools.enabled: there is no tool ${quoted}; the tools are ${names}.`,
     );
   }
-  const usual = () => DEFAULT_TOOLS.filter((name) => canWork(tools, name, { exec: false }));
+  const usual = () => DEFAULT_TOOLS.filter((name) => canWork(tools, name, { exec: false, searches }));
   const choosesOfServers = named?.some((name) => name === ALL_MCP_TOOLS || isMcpTool(name)) ?? false;
   const ofServers = servers.length === 0 || choosesOfServers ? [] : [ALL_MCP_TOOLS];
   return [...(named ?? usual()), ...ofServers, ...added.map(({ name }) => name)];
@@ -134,13 +144,16 @@ export function mayBeMcpTool(name: string, servers: readonly string[]): boolean 
   return servers.some((server) => name.startsWith(`${server}__`));
 }
 
-/**
- * Whether there is a tool of that name and the gateway is set up for it; `exec` as given, because it may be switched while
- * the gateway runs.
- */
-export function canWork(tools: readonly Tool[], name: string, { exec }: { exec: boolean }): boolean {
+/** What the configuration of the moment has for tools that need something: programs are run, a search service is named. */
+export interface SetUp {
+  exec: boolean;
+  searches: boolean;
+}
+
+/** Whether there is a tool of that name and the gateway is set up for it. */
+export function canWork(tools: readonly Tool[], name: string, { exec, searches }: SetUp): boolean {
   if (name === 'exec') return exec;
-  return tools.some((tool) => tool.name === name && tool.unavailable === undefined);
+  return tools.some((tool) => tool.name === name) && (name !== WEB_SEARCH || searches);
 }
 
 /** Two tools of one name would shadow each other; their descriptions tell them apart. */

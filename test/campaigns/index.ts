@@ -4,9 +4,20 @@ import { embedded } from './embedded.ts';
 import { kills } from './kills.ts';
 import { nodes } from './nodes.ts';
 import { outages } from './outages.ts';
+import { plans } from './plans.ts';
 import { points } from './points.ts';
 import { postgres } from './postgres.ts';
 import { soak } from './soak.ts';
 import { work } from './work.ts';
 
-export const campaigns: readonly Campaign[] = [kills, points, nodes, postgres, embedded, outages, work, soak];
+export const campaigns: readonly Campaign[] = [
+  kills,
+  points,
+  nodes,
+  postgres,
+  embedded,
+  outages,
+  work,
+  plans,
+  soak,
+];

@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
-import { createTools, enabledTools } from '../../src/tools/index.ts';
+import { createTools, enabledTools, withChangingTools } from '../../src/tools/index.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
 
 const tools = createTools(toolOptions);
-const noMore = { named: undefined, added: [], servers: [] };
+const NO_TOOLS: readonly Tool[] = [];
+const noMore = { named: undefined, added: [], servers: [], searches: false };
 
 type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
 
@@ -71,11 +72,21 @@ it('refuses to enable a tool that is not in the list, naming every unknown one',
 it('enables the usual tools where none is named, search only once it is set up', () => {
   const usual = ['list_dir', 'read_file', 'write_file', 'edit_file', 'web_fetch'];
   const rest = ['memory', 'cron', 'spawn_agent', 'message', 'send_file'];
-  const search = { ...toolOptions.search, apiKey: undefined };
-  const without = createTools({ ...toolOptions, search });
-  expect(enabledTools({ ...noMore, tools: without })).toEqual([...usual, ...rest]);
-  const ready = createTools({ ...toolOptions, search: { ...search, apiKey: 'key' } });
-  expect(enabledTools({ ...noMore, tools: ready })).toEqual([...usual, 'web_search', ...rest]);
+  expect(enabledTools({ ...noMore, tools })).toEqual([...usual, ...rest]);
+  expect(enabledTools({ ...noMore, tools, searches: true })).toEqual([...usual, 'web_search', ...rest]);
+});
+
+it('offers web_search only while a search is set up, and the same list until something changes', () => {
+  let searches = false;
+  const offered = withChangingTools(tools, { more: () => NO_TOOLS, searches: () => searches });
+  const names = (): string[] => offered().map(({ name }) => name);
+  expect(names()).not.toContain('web_search');
+  expect(offered()).toBe(offered());
+  searches = true;
+  expect(names()).toContain('web_search');
+  expect(offered()).toBe(offered());
+  searches = false;
+  expect(names()).not.toContain('web_search');
 });
 
 it('adds the tools of MCP servers to the usual and the named ones, unless some of theirs are named', () => {

@@ -1,6 +1,6 @@
 /** Judges a crash run by what was seen from outside and what the tables hold: lost, reordered, done twice. */
 import type { ReadTurn } from './readers.ts';
-import { readQuestion, wholeAnswer } from './script.ts';
+import { effectsOf, readQuestion, wholeAnswer } from './script.ts';
 import { judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
 import type { Question, Said } from './script.ts';
 import type { FinalRows, KillRows, TurnRow } from './rows.ts';
@@ -144,7 +144,8 @@ function judgeKeys({ effects, final, joining }: Evidence): string[] {
   const keys = Map.groupBy(effects.keys(), (key) => key.replace(/\..*$/, ''));
   return final.turns.flatMap((turn) => {
     if (joining?.has(turn.session) === true) return [];
-    const planned = readQuestion(turn.question)?.rounds.flat() ?? [];
+    const question = readQuestion(turn.question);
+    const planned = question === undefined ? [] : effectsOf(question);
     return ['pure', 'idempotent', 'unsafe'].flatMap((effect) => {
       const seen = keys.get(`${effect} ${turn.id}`)?.length ?? 0;
       return seen > planned.filter((one) => one === effect).length

@@ -73,7 +73,7 @@ export interface TurnRow {
   state: string;
   reason: string | null;
   question: string;
-  /** Texts of all its assistant messages. */
+  /** Texts of all its assistant messages but plans. */
   answers: string[];
   /** `seq` of the last one. */
   finalSeq: number | null;
@@ -91,7 +91,7 @@ export async function readFinal(sql: postgres.Sql): Promise<FinalRows> {
   const turns = await sql<TurnRow[]>`
     select id, session, lane_seq as "laneSeq", user_seq as "userSeq", state, reason, final_seq as "finalSeq",
       (select content from message where message.session = turn.session and seq = turn.user_seq) as question,
-      coalesce((select jsonb_agg(content order by seq) from message where turn_id = turn.id and role = 'assistant'), '[]') as answers
+      coalesce((select jsonb_agg(content order by seq) from message where turn_id = turn.id and role = 'assistant' and not is_plan), '[]') as answers
     from turn order by session, lane_seq`;
   const parts = await sql<{ ref: string; ids: string[] }[]>`
     select ref, jsonb_agg(part ->> 'id') as ids from delivery, jsonb_array_elements(parts) part group by ref`;
@@ -128,6 +128,17 @@ export async function schedulesRun(sql: postgres.Sql, session: string): Promise<
     select substring(payload::text from 'Task number [0-9]+\\.') as task, count(*)::int as count
     from lane_item where lane = ${`in:${session}`} and payload::text like '%Task number%' group by 1`;
   return new Map(rows.map(({ task, count }) => [task, count]));
+}
+
+/** The plans of each turn: its question, how many there are, and those that have not ended. */
+export async function plansOfTurns(
+  sql: postgres.Sql,
+): Promise<{ question: string; plans: number; open: number }[]> {
+  return await sql<{ question: string; plans: number; open: number }[]>`
+    select message.content as question, count(*)::int as plans,
+      count(*) filter (where doc ->> 'state' not in ('completed', 'cancelled'))::int as open
+    from plan join turn on turn.id = plan.turn_id
+    join message on message.session = turn.session and message.seq = turn.user_seq group by turn.id, 1`;
 }
 
 /** How many messages and deliveries wait or run. */

@@ -2,6 +2,7 @@
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import type { FakeToolCall, Reply } from '../fakes/ollama/ollama.ts';
 import type { ChatBody } from '../fakes/ollama/ollama.ts';
+import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
 
 /** One thing said: the `index`-th message of a session, counted from 0. */
 export interface Said {
@@ -91,6 +92,9 @@ export function scriptedAnswer(body: ChatBody): Reply {
   const asked = body.messages.findLastIndex((message) => message.role === 'user');
   const question = questionOf(body);
   if (question === undefined) return { text: `echo: ${body.messages[asked]?.content ?? ''}` };
+  const planned = plannedReply(body, question.id, isPlanned(question));
+  if (planned !== undefined) return { ...planned, perSecond: TOKENS_PER_SECOND };
+  if (isPlanned(question)) return { text: answerTokens(question), perSecond: TOKENS_PER_SECOND };
   const done = body.messages.slice(asked).filter((message) => message.role === 'assistant').length;
   const round = question.rounds[done];
   if (round === undefined) {
@@ -116,12 +120,22 @@ export function questionsIn({ messages }: ChatBody): string[] {
   return [...said.join('\n').matchAll(/Question (s\d+#\d+) tools=/g)].map(([, id = '']) => id);
 }
 
+function isPlanned({ rounds }: Question): boolean {
+  return rounds.flat().includes(PLANNED);
+}
+
+/** The effects that a question may have, each as often as it stands here. */
+export function effectsOf({ rounds }: Question): string[] {
+  return rounds.flat().flatMap((effect) => (effect === PLANNED ? PLAN_EFFECTS : [effect]));
+}
+
 function answerTokens({ id, words }: Question): string[] {
   return [`answer to ${id}: `, ...Array.from({ length: words }, (_, at) => `word${at} `), `end of ${id}.`];
 }
 
 /** Exactly what people must read in the end. */
 export function wholeAnswer(question: Question): string {
+  if (isPlanned(question)) return answerTokens(question).join('');
   const steps = question.rounds.map((_, at) => `step ${at + 1} of ${question.id}.`);
   return [...steps, answerTokens(question).join('')].join('\n\n');
 }

@@ -16,6 +16,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   '/memory WORDS': '/memory my cat',
   '/forget NUMBER': '/forget 1',
   '/verify NUMBER': '/verify 1',
+  '/title TEXT': '/title Cats and dogs',
 };
 
 const commandRows = ['docs/chatting.md', 'README.md']

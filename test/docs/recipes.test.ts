@@ -31,6 +31,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^npx parley token create /, /shown only this once/],
   [/^npx parley token$/, /,admin {2}env {2}GATEWAY_TOKEN {2}\(created /],
   [/^npx parley status/, /gateways +1 running/],
+  [/^npx parley doctor/, /One gateway runs with this database/],
   [/^npx parley mcp$/, /It has no MCP servers\./],
   [/^npx parley config validate$/, /every setting has its default|is valid/],
   [/^npx parley config set limits/, /limits\.messagesPerMinute is set/],
@@ -138,8 +139,10 @@ describe('a command on a page', () => {
       'curl() { command curl -sS --fail-with-body --max-time "$LIMIT" "$@" || [ "$?" -eq 28 ]; }',
       command.replaceAll('http://127.0.0.1:8080', gateway.url),
     ].join('\n');
+    // As a reader has them, whose gateway and model server are where they usually are.
+    const reader = { OLLAMA_HOST: model.url, PORT: new URL(gateway.url).port };
     const limit = command.includes('/events') ? '1' : '30';
-    return await runShell(shell, { cwd: ROOT, env: { GATEWAY_HOME: home, TOKEN, LIMIT: limit } });
+    return await runShell(shell, { cwd: ROOT, env: { ...reader, GATEWAY_HOME: home, TOKEN, LIMIT: limit } });
   }
 
   /** A stranger's pairing code, as the bot tells it on Telegram. */

@@ -12,7 +12,6 @@ import { noSchedules } from './schedules.ts';
 
 /** Names lead nowhere here, so nothing leaves the machine. */
 const egress = createEgress({ resolve: async () => [] });
-const search = { apiKey: undefined, apiRoot: 'https://search.example', egress };
 const FACT = {
   id: 1,
   text: 'a fact',
@@ -34,12 +33,13 @@ const profiles = {
   check: async () => undefined,
   ledger: { updateSession: async () => undefined },
 };
-const documentText: DocumentText = async () => {
+/** For tests in which no file is a document. */
+export const noDocuments: DocumentText = async () => {
   throw new GatewayError('no_text', 'it holds no text');
 };
 export const toolOptions: ToolsOptions = {
   egress,
-  search,
+  search: () => undefined,
   sandbox: () => undefined,
   memories,
   todos: memoryTodos(),
@@ -52,8 +52,8 @@ export const toolOptions: ToolsOptions = {
     },
   },
   post: async () => ({ kind: 'foreign' as const }),
-  documentText,
+  documentText: noDocuments,
 };
 
 /** The tool that reads files, where only plain text can be read. */
-export const readFile = createReadFile(documentText);
+export const readFile = createReadFile(noDocuments);

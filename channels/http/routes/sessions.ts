@@ -38,9 +38,11 @@ const changeSchema = z.strictObject({
   mode: z.string().optional(),
   /** How messages that arrive during a turn are handled. */
   queueMode: z.string().optional(),
+  /** null = without one; the next answer makes a new one. */
+  title: z.string().nullable().optional(),
 });
 
-/** Changes profile, model, mode or queue mode; the error names the invalid field. */
+/** Changes profile, model, mode, queue mode or title; the error names the invalid field. */
 export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const change = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
@@ -49,6 +51,7 @@ export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<
     ...(change.model === undefined ? {} : { model: change.model }),
     ...(change.mode === undefined ? {} : { mode: change.mode }),
     ...(change.queueMode === undefined ? {} : { queueMode: change.queueMode }),
+    ...(change.title === undefined ? {} : { title: change.title }),
   });
   if (session === undefined) throw noSession(key);
   return c.json(wireSession(session));

@@ -3,11 +3,12 @@ import { isAnswered } from '../../contracts/event.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
-import { systemPart } from '../prompt/system-prompt.ts';
+import { promptTokensOf } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { AfterTurnWorker, WorkerContext, WorkerResult } from '../turn/after-turn.ts';
+import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import type { EventBody } from '../../contracts/event.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
@@ -60,20 +61,20 @@ export function createCompressor(
     return undefined;
   };
 
-  const afterTurn = async ({ turn, reason, size, signal }: WorkerContext): Promise<WorkerResult> => {
-    const ended = isAnswered(reason) || reason === 'max_iterations';
-    if (!ended || coolingDown.get(turn.sessionKey) === true) return NOTHING;
+  const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
+    const ended = isAnswered(turn.reason) || turn.reason === 'max_iterations';
+    if (!ended || coolingDown.get(turn.sessionKey) === true) return [];
     const budget = await budgetFor(shared, turn, signal);
-    if (budget === undefined || !shouldCompressAfterTurn(turn.profile, size, budget)) return NOTHING;
+    if (budget === undefined || !shouldCompressAfterTurn(turn.profile, turn.size, budget)) return [];
     const done = await compress(jobOf(turn, signal));
-    return done === undefined ? NOTHING : { events: [{ type: 'context_compressed', ...done }] };
+    return done === undefined ? [] : [{ type: 'context_compressed', ...done }];
   };
 
   return {
     async before(turn, running, emit) {
       // A subagent has no history; a turn with answers in its journal continues with the context as it is.
       if (turn.history.length === 0 || turn.rows.answers().length > 0) return;
-      const budget = await budgetFor(shared, turn, turn.signal);
+      const budget = await budgetFor(shared, { ...turn, promptTokens: promptTokensOf(turn) }, turn.signal);
       if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
@@ -86,22 +87,20 @@ export function createCompressor(
       // The gain was too small: another attempt would gain even less.
       if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
-    worker: { name: 'compression', run: afterTurn },
+    worker: { name: 'compression', givesWay: false, run: afterTurn },
   };
 }
-
-const NOTHING: WorkerResult = { events: [] };
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
 async function budgetFor(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext,
+  turn: Pick<EndedTurn, 'model' | 'profile' | 'promptTokens' | 'log'>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   try {
     const { budget, can } = await modelBudget(shared, { model: turn.model, profile: turn.profile, signal });
-    const { prepared, promptContext } = turn;
-    return budget - systemPart(prepared, promptContext).tokens - (can.tools ? prepared.toolTokens : 0);
+    const { system, tools } = turn.promptTokens;
+    return budget - system - (can.tools ? tools : 0);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof GatewayError)) throw error;
@@ -111,7 +110,10 @@ async function budgetFor(
   }
 }
 
-function jobOf(turn: TurnIdentity & TurnContext, signal: AbortSignal): CompressionJob {
+function jobOf(
+  turn: Pick<EndedTurn, 'sessionKey' | 'userId' | 'profile' | 'model'>,
+  signal: AbortSignal,
+): CompressionJob {
   const { sessionKey: session, userId, profile, model } = turn;
   return { session, userId, profile, model, signal };
 }

@@ -102,3 +102,12 @@ export function systemPart(
     tokens: parts.reduce((sum, { tokens }) => sum + tokens + 1, 0),
   };
 }
+
+/** Estimated tokens of the system message and of the tools, which each call has beside the conversation. */
+export function promptTokensOf(turn: { prepared: PreparedProfile; promptContext: PromptContext }): {
+  system: number;
+  tools: number;
+} {
+  const { prepared, promptContext } = turn;
+  return { system: systemPart(prepared, promptContext).tokens, tools: prepared.toolTokens };
+}

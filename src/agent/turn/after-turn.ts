@@ -1,67 +1,54 @@
-/** Background work after a turn: a list of workers, run one after another once the turn has ended (N-65). */
+/** Runs the workers after a turn: one list, one after another, once the turn has ended (N-65). */
+import type { AfterTurnSettings, AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { EventBus } from '../../contracts/bus.ts';
-import type { EventBody, TurnEndReason } from '../../contracts/event.ts';
+import type { TurnEndReason } from '../../contracts/event.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import type { ContextSize } from '../prompt/context-window.ts';
+import { promptTokensOf } from '../prompt/system-prompt.ts';
+import { typedText } from '../prompt/marks.ts';
 import { contextSize } from '../state/turn-state.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
 
-/** The parts of a turn that its workers read. */
-export type EndedTurn = TurnIdentity & TurnContext & TurnProgress;
-
-/** Input of a worker (N-66). */
-export interface WorkerContext {
-  /** The turn that has ended; workers must not change it. */
-  turn: EndedTurn;
-  reason: TurnEndReason;
-  /** Size of the context that the next turn of the session would read. */
-  size: ContextSize;
-  /** Aborts when the gateway shuts down. */
-  signal: AbortSignal;
-}
-
-/** Output of a worker. Its events are emitted after the `turn_ended` of the turn. */
-export interface WorkerResult {
-  events: readonly EventBody[];
-}
-
-/** A worker. When `run` throws, the error is logged and the next worker runs. */
-export interface AfterTurnWorker {
-  readonly name: string;
-  run(context: WorkerContext): Promise<WorkerResult>;
-}
-
 export interface AfterTurn {
   /** Starts the workers after a turn, unless those of the session's previous turn still run. Never throws, never waits. */
-  start(turn: EndedTurn, reason: TurnEndReason): void;
+  start(turn: EndedTurn): void;
+  /** The session's next turn begins: ends the worker that gives way to it. Never throws. */
+  turnBegins(session: SessionKey): void;
   /** Resolves when the workers that run for a session have ended; undefined when none run. Never rejects. */
   running(session: SessionKey): Promise<void> | undefined;
   /** Aborts all workers and waits for them. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Creates the runner of the workers, which run in the given order. */
+/** Sessions at work: how to wait for one, and how to end what gives way. */
+interface Work {
+  done: Promise<void>;
+  nextTurn: AbortController;
+}
+
+/** Creates the runner of the workers, which run in the given order; `settings` says which of them are switched on now. */
 export function createAfterTurn(
   workers: readonly AfterTurnWorker[],
   events: Pick<EventBus, 'emit'>,
+  settings: () => AfterTurnSettings,
 ): AfterTurn {
-  const running = new Map<SessionKey, Promise<void>>();
+  const running = new Map<SessionKey, Work>();
   const closing = new AbortController();
 
-  const runAll = async (context: Omit<WorkerContext, 'signal'>): Promise<void> => {
-    const { sessionKey, log } = context.turn;
-    for (const worker of workers) {
-      if (closing.signal.aborted) break;
+  const runAll = async (turn: EndedTurn, nextTurn: AbortSignal): Promise<void> => {
+    const { sessionKey, log } = turn;
+    const switchedOn = settings();
+    for (const worker of workers.filter(({ name }) => switchedOn[name])) {
+      const signal = worker.givesWay ? AbortSignal.any([closing.signal, nextTurn]) : closing.signal;
+      if (signal.aborted) continue;
       try {
-        const { events: results } = await worker.run({ ...context, signal: closing.signal });
-        for (const event of results) events.emit(sessionKey, event);
+        for (const event of await worker.run(turn, signal)) events.emit(sessionKey, event);
       } catch (error) {
-        if (!closing.signal.aborted) {
+        if (!signal.aborted) {
           log.error({ err: toGatewayError(error), worker: worker.name }, 'after_turn_worker_failed');
         }
       }
@@ -70,17 +57,45 @@ export function createAfterTurn(
   };
 
   return {
-    start(turn, reason) {
+    start(turn) {
       const { sessionKey } = turn;
       if (closing.signal.aborted || running.has(sessionKey) || running.size >= MAX_AFTER_TURNS) return;
+      const nextTurn = new AbortController();
       // A microtask later: a worker may end at once, and `runAll` then deletes an entry that must exist by then.
-      const work = Promise.resolve().then(() => runAll({ turn, reason, size: contextSize(turn) }));
-      running.set(sessionKey, work);
+      const done = Promise.resolve().then(() => runAll(turn, nextTurn.signal));
+      running.set(sessionKey, { done, nextTurn });
     },
-    running: (session) => running.get(session),
+    turnBegins: (session) => running.get(session)?.nextTurn.abort(new LaneAbort('interrupted')),
+    running: (session) => running.get(session)?.done,
     async close() {
       closing.abort(new LaneAbort('shutdown'));
-      await Promise.all(running.values());
+      await Promise.all([...running.values()].map(({ done }) => done));
     },
+  };
+}
+
+/** What workers are told of a turn. `title` is that of its session when it began. */
+export function endedTurn(
+  turn: TurnIdentity & TurnContext & TurnProgress,
+  { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },
+): EndedTurn {
+  const { turnId, sessionKey, userId, memoryOwner, place, profile, model, rows, log } = turn;
+  const { entry } = rows.user;
+  return {
+    turnId,
+    sessionKey,
+    reason,
+    userId,
+    memoryOwner,
+    place,
+    profile,
+    model,
+    log,
+    title,
+    said: entry.kind === 'user' ? typedText(entry) : '',
+    answer: text,
+    sources: rows.taint.sources,
+    size: contextSize(turn),
+    promptTokens: promptTokensOf(turn),
   };
 }

@@ -17,6 +17,7 @@ import type { PromptContext } from '../prompt/system-prompt.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
+import { endedTurn } from './after-turn.ts';
 import type { AfterTurn } from './after-turn.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
@@ -44,7 +45,7 @@ import { failureText } from './failure-text.ts';
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
   compressor: Pick<Compressor, 'before'>;
-  afterTurn: Pick<AfterTurn, 'start' | 'running'>;
+  afterTurn: Pick<AfterTurn, 'start' | 'turnBegins' | 'running'>;
 }
 
 /** What turns share: those that may plan, and those of `run()` that never do (N-02, N-03), whose model cannot ask for a plan. */
@@ -74,6 +75,7 @@ async function handleTurn(
   const memoryOwner = memoryOwnerOf(payload.message);
   const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner);
   const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
+  afterTurn.turnBegins(opened.session.key);
   const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
   const message = readMessage(payload.message, files, opened.meanwhile);
   const burst = signal.aborted
@@ -105,7 +107,7 @@ async function handleTurn(
     }
     const step = await commit(shared, turn, opened.address, result);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
-    afterTurn.start(turn, result.reason);
+    afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {

@@ -243,9 +243,12 @@ export interface SessionStore {
       model?: string | null;
       mode?: SessionRecord['mode'];
       queueMode?: SessionRecord['queueMode'];
+      title?: string | null;
     },
     make?: { ownerTokenId?: string | undefined },
   ): Promise<SessionRecord | undefined>;
+  /** Gives a session without a title this one. False, without a change, when it has one or is gone. */
+  titleSession(key: SessionKey, title: string): Promise<boolean>;
   /**
    * Forgets the sources of what the session has read and noted so far, and gives them. Undefined, without a change, while
    * a turn runs or waits in it: its end would store them again.

@@ -141,6 +141,8 @@ export interface SessionRecord {
   mode: ExecutionMode;
   /** How messages are handled that arrive while a turn runs. */
   queueMode: QueueMode;
+  /** What lists show for it: set by a person, or made after the first answer. */
+  title?: string | undefined;
   /** The token that created an `http:` session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   /** Name of the folder of its files, made with the session and never used again. */

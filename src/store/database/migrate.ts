@@ -31,6 +31,11 @@ export async function migrateDatabase(
   }
 }
 
+/** The moments by which the journal names this program's migrations, oldest first. */
+export function knownMigrations(folder = MIGRATIONS): number[] {
+  return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
+}
+
 async function migrateUnderLock(orm: Orm, place: DatabasePlace, folder: string): Promise<void> {
   const { schema } = place;
   await refuseOldPostgres(orm);
@@ -61,7 +66,7 @@ async function refuseUnknownMigrations(orm: Orm, place: DatabasePlace, folder: s
     sql`select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`,
   );
   if (exists?.found !== true) return;
-  const known = readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
+  const known = knownMigrations(folder);
   const applied = await orm.execute<{ at: string }>(sql`select created_at as at from ${journal}`);
   const unknown = applied.map((row) => Number(row.at)).filter((at) => !known.includes(at));
   if (unknown.length === 0) return;

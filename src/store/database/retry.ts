@@ -94,10 +94,12 @@ export async function withRetry<T>(
   { forMs = RETRY_FOR_MS, signal }: { forMs?: number; signal?: AbortSignal } = {},
 ): Promise<T> {
   const deadline = performance.now() + forMs;
+  let last: unknown;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await within(Math.max(0, deadline - performance.now()), work(attempt));
+      return await within(Math.max(0, deadline - performance.now()), work(attempt), last);
     } catch (error) {
+      last = error;
       const pause = backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       if (signal?.aborted === true || !isTransient(error) || performance.now() + pause > deadline) {
         throw toStoreError(error);
@@ -111,12 +113,12 @@ export async function withRetry<T>(
 
 /**
  * The driver keeps connecting for ever while a server accepts and drops connections: this limit reports it to the caller
- * in time. The statement may still be executed late, as after any lost answer.
+ * in time, with the error of the attempt before. The statement may still be executed late, as after any lost answer.
  */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>, last: unknown): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable()), ms);
+    timer = setTimeout(() => reject(unavailable(last && rootCause(last))), ms);
   });
   try {
     return await Promise.race([work, late]);
@@ -145,8 +147,8 @@ function rootCause(error: unknown): unknown {
 }
 
 function unavailable(cause?: unknown): StoreError {
-  const refusing = REFUSING_WRITES[errorCode(cause) ?? ''];
-  const what = refusing ?? 'cannot be reached.';
+  const code = errorCode(cause);
+  const what = REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
   return new StoreError(
     'unavailable',
     `The database ${what} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,

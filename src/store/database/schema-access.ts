@@ -93,7 +93,7 @@ export const usage = pgTable(
     userId: text('user_id'),
     tokenId: text('token_id'),
     /** What the calls were for. */
-    purpose: text('purpose', { enum: ['turn', 'plan', 'subagent', 'compression', 'stateless'] })
+    purpose: text('purpose', { enum: ['turn', 'plan', 'subagent', 'compression', 'title', 'stateless'] })
       .notNull()
       .default('turn'),
     model: text('model').notNull(),

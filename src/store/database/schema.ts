@@ -32,6 +32,13 @@ export const mcpStatus = pgTable('mcp_status', {
   servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
 });
 
+/** What each home's gateway last started with: its version, and a digest of every setting, to find those that differ. */
+export const nodeSettings = pgTable('node_settings', {
+  instance: text('instance').primaryKey(),
+  version: text('version').notNull(),
+  digests: jsonb('digests').$type<Record<string, string>>().notNull(),
+});
+
 /** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
   id: text('id').primaryKey(),
@@ -159,6 +166,8 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
+    /** What lists show for it; null until a person or the gateway gives it one. */
+    title: text('title'),
     /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
     folder: text('folder')
       .notNull()

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 
 /** The file that every Postgres data folder has; without it a new database would be made in the folder. */
-const VERSION_FILE = 'PG_VERSION';
+export const VERSION_FILE = 'PG_VERSION';
 
 export interface DataFolder {
   path: string;

@@ -13,6 +13,7 @@ export interface SessionRow {
   mode: SessionRecord['mode'];
   queueMode: SessionRecord['queueMode'];
   ownerTokenId: string | null;
+  title: string | null;
   folder: string;
   sources: Source[];
   messageSeq: number;
@@ -31,6 +32,7 @@ export function toSession(row: SessionRow): SessionRecord {
     mode: row.mode,
     queueMode: row.queueMode,
     ownerTokenId: row.ownerTokenId ?? undefined,
+    title: row.title ?? undefined,
     folder: row.folder,
     sources: row.sources,
     freshAt: new Date(row.freshAt ?? row.createdAt),

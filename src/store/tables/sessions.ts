@@ -3,7 +3,7 @@ import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionStart } from '../../contracts/store/records.ts';
 import type { Database } from '../database/database.ts';
-import { and, desc, eq, lt } from '../database/drizzle.ts';
+import { and, desc, eq, isNull, lt } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
@@ -69,6 +69,15 @@ export function createSessions(
         return made && toSession(made);
       });
     },
+    titleSession: (key, title) =>
+      database.query(async (orm) => {
+        const untitled = and(eq(session.key, cleanText(key)), isNull(session.title));
+        const titled = orm
+          .update(session)
+          .set({ title: cleanText(title) })
+          .where(untitled);
+        return (await titled.returning({ key: session.key })).length > 0;
+      }),
     messages: (key, { limit, before }) =>
       database.query(async (orm) => {
         const older = before === undefined ? undefined : lt(message.seq, before);

@@ -38,7 +38,11 @@ const sums = {
   promptTokens: total(sql`${usage.promptTokens}`).as('prompt_sum'),
   completionTokens: total(sql`${usage.completionTokens}`).as('completion_sum'),
   modelMs: total(sql`${usage.modelMs}`).as('ms_sum'),
-  answers: sql<number>`count(distinct coalesce(${usage.turnId}, ${usage.id}::text))::int`.as('answers'),
+  // What the gateway does for itself is no answer.
+  answers:
+    sql<number>`(count(distinct coalesce(${usage.turnId}, ${usage.id}::text)) filter (where ${usage.purpose} not in ('compression', 'title')))::int`.as(
+      'answers',
+    ),
   estimated: sql<boolean>`coalesce(bool_or(${usage.estimated}), false)`.as('any_estimated'),
 };
 

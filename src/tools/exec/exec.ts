@@ -43,9 +43,6 @@ const SWITCHED_OFF = 'exec is switched off: "tools": {"exec": true} in config.js
 export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
   return defineTool({
     name: 'exec',
-    get unavailable() {
-      return sandboxNow() === undefined ? SWITCHED_OFF : undefined;
-    },
     description:
       'Run a program in the workspace (/work) and read what it prints. There is no network and no standard input; only /work stays.',
     parameters,

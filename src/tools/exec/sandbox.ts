@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { readableFolderOf } from './sandbox-command.ts';
 import { isFiltered } from './sandbox-filter.ts';
@@ -19,6 +19,8 @@ import type { RunLimits } from './sandbox-watch.ts';
 export const MAX_RUNS = 4;
 /** Where this gateway's own program lies, and often a file `.env` with its passwords. */
 const PROGRAM_DIR = path.resolve(import.meta.dirname, '../../..');
+/** The program bubblewrap, unless the options name another. */
+const BWRAP = '/usr/bin/bwrap';
 /** How long the self-test may take, in milliseconds. */
 const SELF_TEST_MS = 15_000;
 
@@ -45,7 +47,7 @@ export interface SandboxOptions {
 
 /** Makes the sandbox; nothing is tried before the first run. A self-test that fails stays failed until a restart. */
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { bwrap = '/usr/bin/bwrap', limits = RUN_LIMITS, groups = groupsFolder() } = options;
+  const { bwrap = BWRAP, limits = RUN_LIMITS, groups = groupsFolder() } = options;
   const running = new Set<SessionKey>();
   let tested: Promise<void> | undefined;
   return {
@@ -63,6 +65,17 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       }
     },
   };
+}
+
+/** Why programs cannot run in the sandbox here, in a sentence; undefined when they can. Never throws. */
+export async function sandboxProblem(options: SandboxOptions): Promise<string | undefined> {
+  const { bwrap = BWRAP, limits = RUN_LIMITS, groups = groupsFolder() } = options;
+  try {
+    await selfTest({ ...options, bwrap, groups }, limits);
+    return undefined;
+  } catch (error) {
+    return toGatewayError(error).message;
+  }
 }
 
 /** Fails closed: what cannot be shown to hold counts as broken. */

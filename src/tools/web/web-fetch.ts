@@ -1,7 +1,8 @@
-/** The tool `web_fetch`: a public web page as readable text (B-22). */
+/** The tool `web_fetch`: a public web page, or a document on the web, as readable text (B-22). */
 import { z } from 'zod';
 import type { Egress, EgressResponse } from '../../contracts/tool.ts';
-import { ToolError } from '../../contracts/errors.ts';
+import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import type { DocumentText } from '../../contracts/media.ts';
 import { defineTool } from '../../contracts/tool.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { pageText } from './page-text.ts';
@@ -15,6 +16,11 @@ const parameters = z.strictObject({
   offset: z.int().min(0).default(0).describe('First character to read, for pages longer than a part.'),
 });
 
+/** Largest answer that is read, in bytes on the wire: a PDF is larger than a page. */
+export const MAX_FETCHED_BYTES = 10 * 1024 * 1024;
+/** Longest text kept of one page or document, in UTF-16 units. */
+export const MAX_TEXT_CHARS = 400_000;
+
 /** Pages that are held for their next parts, and for how long after they were read, in milliseconds. */
 export const MAX_HELD_PAGES = 16;
 const HELD_MS = 30 * 60_000;
@@ -27,12 +33,21 @@ interface Page {
   status: number;
 }
 
-/** Makes the tool; `monotonicNow` is a clock in milliseconds. */
-export function createWebFetch(egress: Egress, monotonicNow = (): number => performance.now()): Tool {
+/** Makes the tool; `documentText` gives the text of documents such as a PDF, `monotonicNow` is a clock in milliseconds. */
+export function createWebFetch(
+  egress: Egress,
+  documentText: DocumentText,
+  monotonicNow = (): number => performance.now(),
+): Tool {
+  const read = async (address: string, signal: AbortSignal): Promise<Page> => {
+    const answer = await egress({ url: address, signal });
+    const text = await readableText(answer, documentText, signal);
+    return { text: cut(text), url: answer.url, status: answer.status };
+  };
   const held = new Recent<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
   return defineTool({
     name: 'web_fetch',
-    description: `Read a public web page as text, at most ${MAX_PART_CHARS} characters at a time.`,
+    description: `Read a public web page, or a PDF, .docx, .xlsx, JSON or text file on the web, as text, at most ${MAX_PART_CHARS} characters at a time.`,
     parameters,
     effect: 'pure',
     // An address can carry text of the chat to the owner of the server.
@@ -42,7 +57,7 @@ export function createWebFetch(egress: Egress, monotonicNow = (): number => perf
     reach: ({ url, offset }) => (offset > 0 ? 'session' : { address: url }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const key = `${ctx.sessionKey} ${args.url}`;
-      const page = args.offset > 0 ? held.get(key) : await readPage(egress, args.url, ctx.signal);
+      const page = args.offset > 0 ? held.get(key) : await read(args.url, ctx.signal);
       if (page === undefined) {
         throw new ToolError('not_held', 'This page is no longer held: read it again from offset 0.');
       }
@@ -60,24 +75,62 @@ export function createWebFetch(egress: Egress, monotonicNow = (): number => perf
   });
 }
 
-async function readPage(egress: Egress, address: string, signal: AbortSignal): Promise<Page> {
-  const answer = await egress({ url: address, signal });
-  return { text: await readableText(answer, signal), url: answer.url, status: answer.status };
+/** The text within its bound, with a line that says so. */
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return text;
+  return `${text.slice(0, MAX_TEXT_CHARS).toWellFormed()}\n(only the first ${MAX_TEXT_CHARS} characters are read)`;
 }
 
+/** A document is known by its first bytes, whatever the server calls it; what is text, and whether it is a page, the server says where it can. */
 async function readableText(
   { body, contentType, url }: EgressResponse,
+  documentText: DocumentText,
   signal: AbortSignal,
 ): Promise<string> {
   const type = contentType.split(';')[0]?.trim() ?? '';
-  if (type === 'text/html' || type === 'application/xhtml+xml') {
+  if (isDocument(body)) return await textOfDocument(body, type, documentText, signal);
+  const isText = /^text\/|[/+](json|xml|yaml|javascript)$/.test(type);
+  const isUnnamed = !isText && UNNAMED.has(type) && !body.includes(0);
+  const isPage = PAGES.has(type) || (isUnnamed && PAGE_START.test(body.toString('latin1', 0, 1_024)));
+  if (isPage) {
     const { title, text } = await pageText(decode(body, contentType), url, signal);
     return title === '' ? text : `# ${title}\n\n${text}`;
   }
-  if (/^text\/|[/+](json|xml|yaml|javascript)$/.test(type) || (type === '' && !body.includes(0))) {
-    return decode(body, contentType);
+  if (isText || isUnnamed) return decode(body, contentType);
+  return notShown(type, body);
+}
+
+const PAGES = new Set(['text/html', 'application/xhtml+xml']);
+const PAGE_START = /^[^<]{0,100}<(?:!doctype html|html)[\s>]/i;
+/** Types that say nothing of what a file is. */
+const UNNAMED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+
+/** A PDF, or an archive, as which .docx and .xlsx are stored. */
+function isDocument(body: Buffer): boolean {
+  return body.subarray(0, 1_024).includes('%PDF-') || body.subarray(0, 4).equals(ARCHIVE);
+}
+
+const ARCHIVE = Buffer.from('PK\u0003\u0004', 'latin1');
+
+/** Read in a process apart: what strangers send may be made to break its reader. */
+async function textOfDocument(
+  body: Buffer,
+  type: string,
+  documentText: DocumentText,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return await documentText(body, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof GatewayError) || error.retryable) throw error;
+    return notShown(type, body, error.message);
   }
-  return `(${type === '' ? 'a file of no known type' : type}, ${body.length} bytes: not shown)`;
+}
+
+function notShown(type: string, { length }: Buffer, why?: string): string {
+  const what = type === '' ? 'a file of no known type' : type;
+  return `(${what}, ${length} bytes: not shown${why === undefined ? '' : `, because ${why}`})`;
 }
 
 /** By the charset of the header, else of the page's first kilobyte, else UTF-8. */

@@ -5,10 +5,11 @@ import { MAX_UNASKED_READS } from '../../../src/agent/tools/unasked-reads.ts';
 import { createWebFetch } from '../../../src/tools/web/web-fetch.ts';
 import { createWebSearch } from '../../../src/tools/web/web-search.ts';
 import { ANN, quoting, reader, result, said } from '../../fakes/agent/read-rows.ts';
+import { noDocuments } from '../../fakes/tool-options.ts';
 
 const nowhere = () => Promise.reject(new Error('nothing is asked here'));
-const fetchPage = createWebFetch(nowhere);
-const search = createWebSearch({ apiKey: 'key', apiRoot: 'https://search.example', egress: nowhere });
+const fetchPage = createWebFetch(nowhere, noDocuments);
+const search = createWebSearch(() => undefined);
 
 describe('a read in a tainted session', () => {
   it('lets a page be read only at an address that the person typed', () => {

@@ -7,6 +7,7 @@ import { createAgent } from '../../../src/agent/agent.ts';
 import type { Agent } from '../../../src/agent/agent.ts';
 import { createModels } from '../../../src/agent/model/models.ts';
 import type { AgentDeps } from '../../../src/agent/deps.ts';
+import type { AfterTurnSettings } from '../../../src/contracts/agent/after-turn.ts';
 import type { EventBus, LaneOutcome } from '../../../src/contracts/bus.ts';
 import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -42,6 +43,8 @@ export interface TurnScenarioOptions {
   others?: readonly Profile[];
   limits?: ReturnType<AgentDeps['settings']>['limits'];
   model?: string | undefined;
+  /** Workers after turns; the title is off unless a test switches it on, so that scripts hold what a turn asks. */
+  afterTurn?: Partial<AfterTurnSettings>;
   /** User ids of owners; unset = nobody is one. */
   owners?: readonly string[];
   /** Replaces the folders of the sessions. */
@@ -173,7 +176,8 @@ export class TurnScenario {
         return step;
       },
     };
-    const settings = { limits, timeZone: 'UTC' };
+    const afterTurn = { compression: true, title: false, ...this.#options.afterTurn };
+    const settings = { limits, timeZone: 'UTC', afterTurn };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
       ledger,

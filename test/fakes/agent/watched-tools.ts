@@ -33,14 +33,9 @@ export function watchedTools(
       effects.push(`fetch ${url}`);
       return answer(text(), 'text/plain', url);
     },
-    search: {
-      apiKey: 'key',
-      apiRoot: 'https://search.example',
-      egress: async ({ url }) => {
-        effects.push(`search ${new URL(url).searchParams.get('q')}`);
-        const results = LISTED.map((page) => ({ title: 'News', url: page, description: text() }));
-        return answer(JSON.stringify({ web: { results } }), 'application/json', url);
-      },
+    search: () => async (query) => {
+      effects.push(`search ${query}`);
+      return LISTED.map((page) => ({ title: 'News', url: page, description: text() }));
     },
     sandbox: () => ({
       run: async ({ argv }) => {

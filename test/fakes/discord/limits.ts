@@ -20,6 +20,10 @@ interface Bucket {
 }
 
 const OPEN: HiddenLimit = { limit: 10_000, windowMs: 1_000 };
+/** Calls with one interaction token. */
+const INTERACTION: HiddenLimit = { limit: 5, windowMs: 5_000 };
+/** Calls of a bot in a second, over all routes; those with an interaction token do not count. */
+const GLOBAL: HiddenLimit = { limit: 50, windowMs: 1_000 };
 
 export class Limits {
   /** Calls made before the wait of a 429 was over. */
@@ -33,6 +37,7 @@ export class Limits {
   readonly #buckets = new Map<string, Bucket>();
   readonly #forced: ForcedLimit[] = [];
   #globalUntil = 0;
+  #newest: number[] = [];
 
   constructor(now: () => number, limits: { send?: HiddenLimit; edit?: HiddenLimit } = {}) {
     this.#now = now;
@@ -45,17 +50,19 @@ export class Limits {
 
   /** Sets the rate limit headers, and true when it has answered with 429. */
   refuses(route: string, major: string, response: ServerResponse): boolean {
-    const key = `${route} ${major}`;
+    const ofInteraction = route.includes('/webhooks/');
+    const key = ofInteraction ? major : `${route} ${major}`;
     const now = this.#now();
     const rule = this.#ruleOf(route);
     const bucket = this.#buckets.get(key) ?? { used: 0, resetAt: now + rule.windowMs, pausedUntil: 0 };
     this.#buckets.set(key, bucket);
     if (bucket.resetAt <= now) Object.assign(bucket, { used: 0, resetAt: now + rule.windowMs });
 
-    const paused = Math.max(bucket.pausedUntil, this.#globalUntil);
+    const globalUntil = ofInteraction ? 0 : this.#globalUntil;
+    const paused = Math.max(bucket.pausedUntil, globalUntil);
     if (paused > now) {
       this.early += 1;
-      this.#answer429(response, paused - now, this.#globalUntil > now ? 'global' : 'user');
+      this.#answer429(response, paused - now, globalUntil > now ? 'global' : 'user');
       return true;
     }
     const forced = this.#forced.shift();
@@ -63,6 +70,10 @@ export class Limits {
       if (forced.scope === 'global') this.#globalUntil = now + forced.retryAfterMs;
       else bucket.pausedUntil = now + forced.retryAfterMs;
       this.#answer429(response, forced.retryAfterMs, forced.scope);
+      return true;
+    }
+    if (!ofInteraction && this.#isOverGlobal(now)) {
+      this.#answer429(response, this.#globalUntil - now, 'global');
       return true;
     }
     bucket.used += 1;
@@ -79,7 +90,17 @@ export class Limits {
     return true;
   }
 
+  #isOverGlobal(now: number): boolean {
+    this.#newest = this.#newest.filter((at) => at > now - GLOBAL.windowMs);
+    const [first = now] = this.#newest;
+    const isOver = this.#newest.length >= GLOBAL.limit;
+    if (isOver) this.#globalUntil = first + GLOBAL.windowMs;
+    else this.#newest.push(now);
+    return isOver;
+  }
+
   #ruleOf(route: string): HiddenLimit {
+    if (route.includes('/webhooks/')) return INTERACTION;
     if (route === 'POST /channels/:id/messages') return this.#limits.send ?? OPEN;
     if (route.startsWith('PATCH ')) return this.#limits.edit ?? OPEN;
     return OPEN;

@@ -90,8 +90,9 @@ export class FakeRest {
     const [route, ids] = findRoute(request.method ?? 'GET', path);
     const isBot = !this.revoked && request.headers.authorization === `Bot ${this.#settings.token}`;
     if (route.open !== true && !isBot) throw new Refusal(401, 0, '401: Unauthorized');
-    if (this.#settings.limits.refuses(`${route.method} ${route.path}`, ids[0] ?? '', response))
-      return 'limited';
+    // Of an interaction the token counts, which follows the application's id.
+    const major = (route.path.startsWith('/webhooks/') ? ids[1] : ids[0]) ?? '';
+    if (this.#settings.limits.refuses(`${route.method} ${route.path}`, major, response)) return 'limited';
     const type = request.headers['content-type'] ?? '';
     const form = type.startsWith('multipart/') ? readForm(type, body) : undefined;
     const json = parseBody(form?.json ?? body.toString('utf8'));

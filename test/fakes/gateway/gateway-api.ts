@@ -15,7 +15,7 @@ import { listModels, metrics, newRecord, READY, resolveModel, settings } from '.
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
-import { mayRead, refused, repeatOf } from './session.ts';
+import { changed, mayRead, refused, repeatOf } from './session.ts';
 import type { FakeSession } from './session.ts';
 import { fakeScheduleApi } from '../schedules.ts';
 import { FakeTurn } from './turn.ts';
@@ -23,7 +23,6 @@ import { fakeUsage } from '../usage.ts';
 
 const MAX_PENDING = 5;
 const MAX_TEXT = 32_000;
-const MODES = ['planner', 'agentic', 'teacher'] as const;
 
 export { ADMIN, CHAT, OTHER } from './callers.ts';
 
@@ -150,7 +149,7 @@ export class FakeGateway implements GatewayApi {
   async updateSession(
     caller: Caller,
     key: SessionKey,
-    change: { profileId?: string; model?: string | null; mode?: string; queueMode?: string },
+    change: Parameters<GatewayApi['updateSession']>[2],
   ): Promise<SessionRecord | undefined> {
     const record = await this.session(caller, key);
     if (record === undefined) return undefined;
@@ -159,10 +158,7 @@ export class FakeGateway implements GatewayApi {
     if (change.model !== undefined && change.model !== null && change.model !== 'tiny:1b') {
       throw new GatewayError('unknown_model', `There is no model "${change.model}".`);
     }
-    record.model = change.model ?? undefined;
-    record.profileId = change.profileId ?? record.profileId;
-    record.mode = MODES.find((mode) => mode === change.mode) ?? record.mode;
-    return record;
+    return changed(record, change);
   }
 
   async deleteSession(caller: Caller, key: SessionKey): Promise<boolean> {

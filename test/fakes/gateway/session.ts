@@ -1,5 +1,6 @@
 /** A session of the fake gateway. */
 import type { Caller } from '../../../src/contracts/access.ts';
+import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
@@ -9,6 +10,20 @@ export interface FakeSession {
   record: SessionRecord;
   messages: MessageRecord[];
   queue: FakeTurn[];
+}
+
+const MODES = ['planner', 'agentic', 'teacher'] as const;
+
+/** The record after a change by its user. */
+export function changed(
+  record: SessionRecord,
+  { model, profileId, mode, title }: Parameters<GatewayApi['updateSession']>[2],
+): SessionRecord {
+  record.model = model ?? undefined;
+  record.profileId = profileId ?? record.profileId;
+  record.mode = MODES.find((one) => one === mode) ?? record.mode;
+  if (title !== undefined) record.title = title ?? undefined;
+  return record;
 }
 
 export function mayRead(record: SessionRecord, caller: Caller): boolean {

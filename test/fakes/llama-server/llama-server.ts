@@ -6,7 +6,7 @@ import { toLlamaReply } from './reply.ts';
 import type { LlamaAnswer } from './reply.ts';
 import { lastUserText, promptTokens, readLlamaBody } from './request.ts';
 import type { LlamaBody } from './request.ts';
-import { createCallScript } from '../ollama/call-script.ts';
+import { createCallScript, FAKE_TITLE } from '../ollama/call-script.ts';
 import type { FakeControls, CallScript } from '../ollama/call-script.ts';
 import { createRequestSlots } from '../ollama/request-slots.ts';
 import type { RequestSlots } from '../ollama/request-slots.ts';
@@ -55,7 +55,7 @@ interface FakeServer {
 export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<FakeLlama> {
   const options = { ...given };
   const script = createCallScript<LlamaBody, LlamaAnswer>(
-    (body) => `echo: ${lastUserText(body)}`,
+    { fallback: (body) => `echo: ${lastUserText(body)}`, title: FAKE_TITLE },
     lastUserText,
   );
   const slots = createRequestSlots(options.slots ?? Infinity, Infinity);
@@ -81,6 +81,7 @@ export async function startFakeLlama(given: FakeLlamaOptions = {}): Promise<Fake
     url: `http://127.0.0.1:${port}/v1`,
     answer: (answer, match) => script.answer(answer, match),
     calls: script.calls,
+    titleCalls: script.titleCalls,
     nextCall: () => script.nextCall(),
     requests,
     headers,

@@ -1,7 +1,11 @@
 /** What a test controls of a fake model server: the scripted answers, and the calls that arrived. */
 import type { ServerResponse } from 'node:http';
+import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import type { Answer } from './reply.ts';
 import type { ChatBody } from './request.ts';
+
+/** The title of every session, unless a test says otherwise. */
+export const FAKE_TITLE = 'A short talk';
 
 /** How many past calls the fake remembers; the oldest are forgotten. */
 export const MAX_KEPT_CALLS = 5_000;
@@ -27,8 +31,10 @@ export type When<Body = ChatBody> = string | RegExp | ((body: Body) => boolean);
 export interface FakeControls<Body = ChatBody, Given = Answer> {
   /** Queues an answer for the next matching call; `times` defaults to 1. The first match is used. */
   answer(answer: Given, match?: { when?: When<Body>; times?: number }): void;
-  /** The calls so far, oldest first. */
+  /** The calls so far, oldest first; without those for titles of sessions, which come at any moment after an answer. */
   readonly calls: readonly FakeCall<Body>[];
+  /** The calls for titles. They get `FAKE_TITLE`, unless an answer is queued whose `when` is `TITLE_REQUEST`. */
+  readonly titleCalls: readonly FakeCall<Body>[];
   /** Resolves with the next call that this function has not returned yet. */
   nextCall(): Promise<FakeCall<Body>>;
 }
@@ -47,26 +53,35 @@ export interface RecordedCall<Body = ChatBody> extends FakeCall<Body> {
 
 /** Makes an empty script; `userText` reads the last user message of a request. */
 export function createCallScript<Body, Given>(
-  fallback: Given,
+  { fallback, title }: { fallback: Given; title: Given },
   userText: (body: Body) => string,
 ): CallScript<Body, Given> {
   const answers: { answer: Given; when: When<Body> | undefined; left: number }[] = [];
   const calls: FakeCall<Body>[] = [];
+  const titleCalls: FakeCall<Body>[] = [];
   let given = 0;
   let arrived = Promise.withResolvers<void>();
   return {
     calls,
+    titleCalls,
     answer: (answer, match = {}) => void answers.push({ answer, when: match.when, left: match.times ?? 1 }),
     choose(body) {
-      const index = answers.findIndex((entry) => matches(entry.when, body, userText));
+      const isTitle = userText(body) === TITLE_REQUEST;
+      const fits = (when: When<Body> | undefined): boolean =>
+        isTitle ? when === TITLE_REQUEST : matches(when, body, userText);
+      const index = answers.findIndex(({ when }) => fits(when));
       const entry = answers[index];
-      if (entry === undefined) return fallback;
+      if (entry === undefined) return isTitle ? title : fallback;
       entry.left -= 1;
       if (entry.left <= 0) answers.splice(index, 1);
       return entry.answer;
     },
     record(body, response) {
       const call = watch(body, response);
+      if (userText(body) === TITLE_REQUEST) {
+        titleCalls.push(call);
+        return call;
+      }
       calls.push(call);
       if (calls.length > MAX_KEPT_CALLS) {
         calls.shift();

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCallScript, MAX_KEPT_CALLS } from './call-script.ts';
+import { createCallScript, FAKE_TITLE, MAX_KEPT_CALLS } from './call-script.ts';
 import type { FakeControls, CallScript } from './call-script.ts';
 import { createModelLibrary, FAKE_MODELS, fitPrompt, unsupported } from './models.ts';
 import type { FakeModel, ModelLoad, ModelLibrary } from './models.ts';
@@ -74,7 +74,7 @@ interface FakeServer {
 export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<FakeOllama> {
   const library = createModelLibrary(options.models ?? FAKE_MODELS, options.maxWindow);
   const script = createCallScript<ChatBody, Answer>(
-    options.fallback ?? ((body) => `echo: ${lastUserText(body)}`),
+    { fallback: options.fallback ?? ((body) => `echo: ${lastUserText(body)}`), title: FAKE_TITLE },
     lastUserText,
   );
   const slots = createRequestSlots(options.parallel ?? Infinity, options.maxQueue ?? 512);
@@ -104,6 +104,7 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
     url: `http://${host}:${port}`,
     answer: (answer, match) => script.answer(answer, match),
     calls: script.calls,
+    titleCalls: script.titleCalls,
     nextCall: () => script.nextCall(),
     requests,
     authorizations,

@@ -22,6 +22,7 @@ import { readForm, UPLOADS } from './uploads.ts';
 
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
+const ABOUT_BOT = { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_groups: true };
 
 /** The server, and the test's control of it. */
 export class FakeTelegram {
@@ -35,6 +36,8 @@ export class FakeTelegram {
   /** Parameters of the last call of each method. */
   readonly last = new Map<string, Params>();
   commands: unknown[] = [];
+  /** As `/setprivacy` of @BotFather left it. */
+  privacyOff = false;
   /** Most connections that were open at once. */
   peakConnections = 0;
   /** False: every call is 401, as after the token was revoked. */
@@ -228,7 +231,9 @@ export class FakeTelegram {
     }
     switch (method) {
       case 'getMe':
-        return { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_groups: true };
+        return { ...ABOUT_BOT, can_read_all_group_messages: this.privacyOff };
+      case 'getWebhookInfo':
+        return { url: this.updates.webhook, has_custom_certificate: false, pending_update_count: 0 };
       case 'getUpdates': {
         const gone = new AbortController();
         response.on('close', () => gone.abort());

@@ -4,7 +4,15 @@ import type { Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import { createEgress } from '../../../src/security/index.ts';
-import { createWebFetch, MAX_HELD_PAGES, MAX_PART_CHARS } from '../../../src/tools/web/web-fetch.ts';
+import { createDocumentText } from '../../../src/media/documents.ts';
+import { createReader } from '../../../src/media/reader/reader.ts';
+import {
+  createWebFetch,
+  MAX_HELD_PAGES,
+  MAX_PART_CHARS,
+  MAX_TEXT_CHARS,
+} from '../../../src/tools/web/web-fetch.ts';
+import { docx, pdf, png } from '../../fakes/files/documents.ts';
 import type { Tool, ToolResult } from '../../../src/contracts/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
@@ -15,6 +23,7 @@ interface Page {
   body: string | Uint8Array;
 }
 
+const documentText = createDocumentText(createReader(), () => performance.now());
 let server: Server;
 let origin = '';
 let tool: Tool;
@@ -33,7 +42,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const bound = server.address();
   origin = `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
-  tool = createWebFetch(createEgress({ allow: [origin] }));
+  tool = createWebFetch(createEgress({ allow: [origin] }), documentText);
 });
 
 afterAll(async () => {
@@ -84,6 +93,54 @@ it('reads the charset of the header or of the page', async () => {
   expect(inside(await read({ type: 'text/plain; charset=nonsense', body: 'plain' }))).toBe('plain');
 });
 
+it('reads documents by their content, in parts, whatever the server calls them', async () => {
+  const twoPages = pdf(['High water at six', 'Low water at noon']);
+  for (const type of ['application/pdf', 'application/octet-stream', 'text/html', '']) {
+    const { content, from } = await read({ type, body: twoPages });
+    expect(content).toBe('[page 1 of 2]\nHigh water at six\n\n[page 2 of 2]\nLow water at noon');
+    expect(from).toBe(`${origin}/page`);
+  }
+  expect(inside(await read({ type: 'application/zip', body: docx(['One', 'Two']) }))).toBe('One\n\nTwo');
+  const report = { type: 'application/pdf', body: pdf(Array(300).fill('x'.repeat(60))) };
+  pages.set('/report', report);
+  const long = await read(report, { url: `${origin}/report` });
+  expect(long.content).toContain(`go on with "offset": ${MAX_PART_CHARS}`);
+});
+
+it('tells a page, JSON and text that have no type by what they are', async () => {
+  expect(
+    inside(
+      await read({ type: '', body: '\n<!doctype html><html><head><title>T</title></head><body><p>short' }),
+    ),
+  ).toBe('# T\n\nshort');
+  expect(inside(await read({ type: 'application/octet-stream', body: '{"a": 1}' }))).toBe('{"a": 1}');
+  expect(inside(await read({ type: 'application/geo+json', body: '{}' }))).toBe('{}');
+});
+
+it('says why a document is not shown, as text of the web', async () => {
+  const broken = await read({ type: 'application/pdf', body: '%PDF-1.7 and nothing of one' });
+  expect(broken.content).toMatch(/^\(application\/pdf, 27 bytes: not shown, because .*cannot be read/);
+  const picture = await read({ type: 'image/png', body: await png(4, 4) });
+  expect(picture.content).toMatch(/^\(image\/png, \d+ bytes: not shown\)/);
+  const archive = await read({
+    type: 'application/zip',
+    body: Buffer.from('PK\u0003\u0004nothing', 'latin1'),
+  });
+  expect(archive.content).toMatch(/not shown, because it (is|cannot) /);
+  expect(broken.source).toBeUndefined();
+});
+
+it(`keeps ${MAX_TEXT_CHARS} characters of a text, and says so at its end`, async () => {
+  const end = async (length: number): Promise<string> => {
+    const url = `${origin}/long`;
+    pages.set('/long', { type: 'text/plain', body: 'x'.repeat(length) });
+    await read({ body: '' }, { url });
+    return (await read({ body: '' }, { url, offset: MAX_TEXT_CHARS - 5 })).content;
+  };
+  expect(await end(MAX_TEXT_CHARS)).toBe('xxxxx');
+  expect(await end(MAX_TEXT_CHARS + 1)).toBe(`xxxxx\n(only the first ${MAX_TEXT_CHARS} characters are read)`);
+});
+
 it('names the address that the page came from, after redirects', async () => {
   pages.set('/other', { type: 'text/plain', body: 'moved' });
   expect(await read({ status: 302, location: `${origin}/other`, body: '' })).toMatchObject({
@@ -131,7 +188,7 @@ it('follows no page to the metadata of a cloud, nor to this machine (B-22)', asy
     code: 'refused_address',
   });
   await expect(away('http://[::ffff:127.0.0.1]/')).rejects.toMatchObject({ code: 'refused_address' });
-  const strict = createWebFetch(createEgress());
+  const strict = createWebFetch(createEgress(), documentText);
   const direct = strict.execute({ url: `${origin}/page`, offset: 0 }, toolContext());
   await expect(direct).rejects.toMatchObject({ code: 'refused_address' });
 });
@@ -157,7 +214,7 @@ it.each([
 it('stops reading a page when the turn is stopped', async () => {
   pages.set('/page', { body: '<div>'.repeat(400_000) });
   const stop = new AbortController();
-  const tool = createWebFetch(createEgress({ allow: [origin] }));
+  const tool = createWebFetch(createEgress({ allow: [origin] }), documentText);
   const running = tool.execute({ url: `${origin}/page`, offset: 0 }, toolContext({ signal: stop.signal }));
   stop.abort();
   await expect(running).rejects.toMatchObject({ code: 'aborted' });

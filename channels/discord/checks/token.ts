@@ -1,0 +1,60 @@
+/** What `parley doctor` asks Discord about the bot: its token, the Message Content Intent, and the sessions left today. Changes nothing. */
+import { z } from 'zod';
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { stripEnd } from '../../../src/lib/text.ts';
+import { isTextAllowed, readGateway } from '../gateway/address.ts';
+import { DiscordRest } from '../rest.ts';
+
+const SUBJECT = 'Discord';
+const OFFICIAL_ROOT = 'https://discord.com/api';
+/** Fewer sessions left than this are worth a word. */
+const FEW_SESSIONS = 50;
+
+const Self = z.object({ username: z.string() });
+
+/** Asks with `users/@me`, `applications/@me` and `gateway/bot`. `token` is secret. Never throws. */
+export async function check(
+  { token, apiRoot }: { token: string; apiRoot?: string | undefined },
+  { signal }: CheckContext,
+): Promise<Finding[]> {
+  const rest = new DiscordRest({ token, apiRoot: stripEnd(apiRoot ?? OFFICIAL_ROOT, '/'), now: Date.now });
+  try {
+    const self = await rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
+    const { username } = Self.parse(self);
+    const hasIntent = await isTextAllowed(rest, signal);
+    const { limit } = await readGateway(rest, signal);
+    return [
+      { subject: SUBJECT, level: 'ok', text: `The token belongs to ${username}.` },
+      intentFinding(hasIntent),
+      ...(limit.remaining < FEW_SESSIONS ? [sessionsFinding(limit)] : []),
+    ];
+  } catch (error) {
+    const { code, message } = toGatewayError(error);
+    const remedy =
+      code === 'unauthorized'
+        ? 'set DISCORD_BOT_TOKEN to the token of the Developer Portal (Bot, Reset Token)'
+        : 'see whether this machine reaches discord.com';
+    const text = code === 'unavailable' ? 'Discord cannot be reached.' : message;
+    return [{ subject: SUBJECT, level: 'error', text, remedy }];
+  }
+}
+
+function intentFinding(hasIntent: boolean): Finding {
+  if (hasIntent) return { subject: SUBJECT, level: 'ok', text: 'The Message Content Intent is on.' };
+  return {
+    subject: SUBJECT,
+    level: 'warning',
+    text: 'The Message Content Intent is off: in servers the bot reads only messages that mention it.',
+    remedy: 'switch it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
+  };
+}
+
+function sessionsFinding({ total, remaining }: { total: number; remaining: number }): Finding {
+  return {
+    subject: SUBJECT,
+    level: 'warning',
+    text: `Of ${total} connections a day, ${remaining} are left: something reconnects again and again.`,
+    remedy: 'see the log; does another program use this token?',
+  };
+}

@@ -1,0 +1,85 @@
+/** What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Changes nothing by itself. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Api } from 'grammy';
+import type { ChannelAccess } from '../../../src/contracts/access.ts';
+import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { stripEnd } from '../../../src/lib/text.ts';
+import { toChannelError } from '../errors.ts';
+import { createFetch } from '../http-call.ts';
+import type { GrammySignal } from '../uploads.ts';
+
+const SUBJECT = 'Telegram';
+const OFFICIAL_ROOT = 'https://api.telegram.org';
+
+/** The bot to look at. `token` is secret. */
+export interface CheckedBot {
+  token: string;
+  apiRoot?: string | undefined;
+  access: ChannelAccess | undefined;
+}
+
+/** Asks with `getMe` and `getWebhookInfo`. Never throws. */
+export async function check(bot: CheckedBot, { signal }: CheckContext): Promise<Finding[]> {
+  const { token } = bot;
+  const apiRoot = stripEnd(bot.apiRoot ?? OFFICIAL_ROOT, '/');
+  const agent = apiRoot.startsWith('http:') ? new HttpAgent() : new HttpsAgent();
+  const api = new Api(token, { apiRoot, fetch: createFetch(agent) });
+  const limit = signal as GrammySignal;
+  let method = 'getMe';
+  try {
+    const me = await api.getMe(limit);
+    method = 'getWebhookInfo';
+    const { url = '' } = await api.getWebhookInfo(limit);
+    return [
+      { subject: SUBJECT, level: 'ok', text: `The token belongs to @${me.username}.` },
+      ...(url === '' ? [] : [webhookFinding(api, limit)]),
+      privacyFinding(me.can_read_all_group_messages, bot.access),
+    ];
+  } catch (error) {
+    const failure = toChannelError(error, { method, token, duplicateVisible: false });
+    const remedy =
+      failure.code === 'unauthorized'
+        ? 'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)'
+        : 'see whether this machine reaches api.telegram.org, or correct TELEGRAM_API_ROOT';
+    return [{ subject: SUBJECT, level: 'error', text: failure.message, remedy }];
+  } finally {
+    agent.destroy();
+  }
+}
+
+/** The address may hold a secret, so it is not told. */
+function webhookFinding(api: Api, limit: GrammySignal): Finding {
+  return {
+    subject: SUBJECT,
+    level: 'error',
+    text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
+    remedy: 'parley doctor --fix removes it; messages that wait at Telegram are kept',
+    fix: {
+      told: "removed the bot's webhook at Telegram",
+      apply: async () => void (await api.deleteWebhook({ drop_pending_updates: false }, limit)),
+    },
+  };
+}
+
+function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | undefined): Finding {
+  if (readsAll === true)
+    return {
+      subject: SUBJECT,
+      level: 'ok',
+      text: 'Privacy mode is off: the bot sees all messages of its groups.',
+    };
+  const needing = Object.entries(access?.groups ?? {}).filter(
+    ([, { mention, observe }]) => !mention || observe === true,
+  );
+  const text = 'Privacy mode is on: in groups the bot sees commands, mentions and replies to it.';
+  if (needing.length === 0) return { subject: SUBJECT, level: 'ok', text };
+  const groups = needing.map(([id]) => id).join(', ');
+  return {
+    subject: SUBJECT,
+    level: 'warning',
+    text: `${text} The settings of ${groups} ask for all messages.`,
+    remedy:
+      'turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again',
+  };
+}

@@ -1,0 +1,205 @@
+/** `parley doctor`: looks at everything a gateway needs, says what is wrong and how to correct it. */
+import { existsSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import packageFile from '../../package.json' with { type: 'json' };
+import { checkConfig, lineOf } from '../config.ts';
+import { zoneOf } from '../config-views.ts';
+import type { Config, Environment } from '../config.ts';
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { CheckContext, Finding } from '../contracts/operator/findings.ts';
+import type { DatabaseReport } from '../contracts/operator/nodes.ts';
+import { hostsOf } from '../lib/connection-url.ts';
+import { escapeControls } from '../lib/text.ts';
+import {
+  applyFixes,
+  brokenFinding,
+  databaseFindings,
+  diskFinding,
+  findingLines,
+  findingsJson,
+  homeFinding,
+  mcpFindings,
+  modelFindings,
+  nodeFinding,
+  summary,
+  timeZoneFinding,
+} from '../ops/doctor/index.ts';
+import { openModelServers } from '../providers/index.ts';
+import { openPlaces } from '../security/index.ts';
+import { holderOf, inspectDatabase } from '../store/inspect.ts';
+import { sandboxProblem } from '../tools/index.ts';
+
+/** Longest wait for any one of the other sides, in milliseconds. */
+const CHECK_MS = 10_000;
+
+/** Runs `doctor` with these arguments: gives the text, and false when an error was found. Throws `GatewayError('usage')`. */
+export async function doctorCommand(
+  args: string[],
+  environment: Environment,
+  { colours }: { colours: boolean },
+): Promise<{ text: string; ok: boolean }> {
+  const { fix, json } = readOptions(args);
+  let findings = await examine(environment);
+  const fixed = fix ? await applyFixes(findings) : [];
+  if (fixed.length > 0) findings = await examine(environment);
+  const ok = findings.every(({ level }) => level !== 'error');
+  if (json) return { text: findingsJson(findings), ok };
+  const lines = [...fixed.map(escapeControls), ...findingLines(findings, { colours }), '', summary(findings)];
+  return { text: lines.join('\n'), ok };
+}
+
+function readOptions(args: string[]): { fix: boolean; json: boolean } {
+  const options = { fix: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+  try {
+    const { fix = false, json = false } = parseArgs({ args, options }).values;
+    return { fix, json };
+  } catch (error) {
+    throw new GatewayError('usage', 'Expected: doctor [--fix] [--json]. See: npx parley --help', {
+      cause: error,
+    });
+  }
+}
+
+/** All findings, in the order in which a person would correct them. */
+async function examine(environment: Environment): Promise<Finding[]> {
+  const { config, problems } = checkConfig(environment);
+  const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
+  const holder = existsSync(home) ? await holderOf(home).catch(() => undefined) : undefined;
+  const open = openPlaces(home);
+  const told = new Set(open.map(({ text }) => text));
+  const settings = problems.filter(({ text }) => !told.has(text));
+  const first = [
+    nodeFinding(process.versions.node, packageFile.engines.node, packageFile.version),
+    homeFinding(home, holder),
+    ...open.map(permissionFinding),
+    guarded('Disk', () => diskFinding(home)),
+    ...(settings.length > 0
+      ? settings.map((problem): Finding => settingFinding(lineOf(problem)))
+      : [settingsFine(home)]),
+  ];
+  // What only the permissions keep from starting is looked at all the same.
+  const usable =
+    config ??
+    (settings.length === 0 ? checkConfig({ ...environment }, { permissions: false }).config : undefined);
+  if (usable === undefined) return first;
+  return [...first, ...(await examineParts(usable, holder !== undefined))];
+}
+
+async function examineParts(config: Config, running: boolean): Promise<Finding[]> {
+  const context: CheckContext = { signal: AbortSignal.timeout(CHECK_MS), running };
+  const configured = config.schedules.timeZone !== undefined;
+  const database = askDatabase(config);
+  const groups = await Promise.all([
+    database.then(({ findings }) => findings),
+    database.then(({ report }) => examineModel(config, report, context.signal)),
+    ...config.channels.map(async ({ isOn, label, needs, check }): Promise<Finding[]> =>
+      isOn ? await check(context) : [{ subject: label, level: 'ok', text: `Off: it needs ${needs}.` }],
+    ),
+    examineSandbox(config),
+    database.then(({ servers }) =>
+      mcpFindings(programsOf(config), servers, config.environment['PATH'] ?? ''),
+    ),
+  ]);
+  return [timeZoneFinding(zoneOf(config), config.environment['TZ'], configured), ...groups.flat()];
+}
+
+interface Asked {
+  findings: Finding[];
+  report?: DatabaseReport;
+  servers: readonly McpServerStatus[];
+}
+
+async function askDatabase({ home, env }: Config): Promise<Asked> {
+  try {
+    const report = await inspectDatabase({ home, databaseUrl: env.DATABASE_URL });
+    const servers = report.state === 'open' ? report.servers : [];
+    return { findings: databaseFindings(report, home), report, servers };
+  } catch (error) {
+    const url = env.DATABASE_URL;
+    const remedy =
+      url === undefined ? undefined : `start Postgres at ${hostsOf(url).join(', ')}, or correct DATABASE_URL`;
+    return { findings: [brokenFinding('Database', error, remedy)], servers: [] };
+  }
+}
+
+async function examineModel(
+  config: Config,
+  report: DatabaseReport | undefined,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  try {
+    const { provider, model, usual } = await openModelServers(config);
+    try {
+      const chosen = report?.state === 'open' ? report.model : undefined;
+      return await modelFindings(
+        { provider, model: model ?? chosen, usual, named: model !== undefined },
+        signal,
+      );
+    } finally {
+      await provider.close();
+    }
+  } catch (error) {
+    return [brokenFinding('Model', error)];
+  }
+}
+
+async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
+  const subject = 'Sandbox';
+  if (!tools.exec) return [{ subject, level: 'ok', text: 'Not needed: tools.exec is off.' }];
+  const problem = existsSync(home)
+    ? await sandboxProblem({ home, hidden: [path.join(home, 'workspace')] })
+    : 'The home does not exist yet.';
+  if (problem === undefined)
+    return [{ subject, level: 'ok', text: 'Programs of the model run in bubblewrap.' }];
+  const remedy = 'do what the sentence says, or: parley config set tools.exec false';
+  return [{ subject, level: 'error', text: problem, remedy }];
+}
+
+function programsOf({ mcpServers }: Config) {
+  return mcpServers.map(({ name, connection }) => ({
+    name,
+    command: connection.kind === 'stdio' ? connection.command : undefined,
+    cwd: connection.kind === 'stdio' ? connection.cwd : undefined,
+  }));
+}
+
+function permissionFinding({ place, mode, text, isError }: ReturnType<typeof openPlaces>[number]): Finding {
+  const [said = text, remedy] = text.split('; run: ');
+  const told = `changed the mode of ${place} to ${mode.toString(8)}`;
+  const level = isError ? 'error' : 'warning';
+  return {
+    subject: 'Permissions',
+    level,
+    text: `${said}.`,
+    remedy,
+    fix: { told, apply: () => chmod(place, mode) },
+  };
+}
+
+function settingFinding(text: string): Finding {
+  return {
+    subject: 'Settings',
+    level: 'error',
+    text,
+    remedy: 'correct it; parley config validate checks again',
+  };
+}
+
+function settingsFine(home: string): Finding {
+  const file = path.join(home, 'config.json');
+  const text = existsSync(file)
+    ? `${file} is valid.`
+    : 'There is no config.json: every setting has its default.';
+  return { subject: 'Settings', level: 'ok', text };
+}
+
+function guarded(subject: string, look: () => Finding): Finding {
+  try {
+    return look();
+  } catch (error) {
+    return { subject, level: 'error', text: toGatewayError(error).message };
+  }
+}

@@ -1,0 +1,24 @@
+/** What a gateway tells the others of its settings: digests, by which those that differ are named. */
+import { createHash } from 'node:crypto';
+import packageFile from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import type { NodeSettings } from '../contracts/operator/nodes.ts';
+
+/** Variables that are each machine's own. */
+const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL']);
+/** Of a SHA-256 in base64url: enough to tell values apart, and too little to recognise a short one among many. */
+const DIGEST_CHARS = 12;
+
+/** The version, and a digest of each variable and field. No value can be read from it. */
+export function nodeSettingsOf({ env, source }: Config): NodeSettings {
+  const variables = Object.entries(env).filter(([name, value]) => !OWN.has(name) && value !== undefined);
+  const fields = Object.entries(source.values).filter(([name]) => name !== '$schema');
+  const digests = [...variables, ...fields].map(([name, value]): [string, string] => [name, digestOf(value)]);
+  return { version: packageFile.version, digests: Object.fromEntries(digests) };
+}
+
+function digestOf(value: unknown): string {
+  // The password of an address may be short enough to be guessed from its digest.
+  const text = JSON.stringify(value).replace(/(:\/\/[^\s:@/]*:)[^\s@/]+@/g, '$1@');
+  return createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS);
+}

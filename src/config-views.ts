@@ -1,0 +1,84 @@
+/** What follows from a configuration: access, clock, limits and secrets. */
+import path from 'node:path';
+import type { Config } from './config.ts';
+import type { ChannelAccess } from './contracts/access.ts';
+import type { ConfiguredChannel } from './contracts/channel.ts';
+import type { SecretShape } from './contracts/log.ts';
+import type { Address } from './contracts/message.ts';
+import { passwordOf } from './lib/connection-url.ts';
+import { natsSecrets } from './security/index.ts';
+
+/** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
+export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
+  return config.channels.find(({ name }) => name === channel)?.access;
+}
+
+/**
+ * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
+ * is on and whose ids tell that chat; undefined = there is none.
+ */
+export function heartbeatAddress(
+  { heartbeat }: Pick<Config, 'heartbeat'>,
+  channels: readonly ConfiguredChannel[],
+): Address | undefined {
+  if (heartbeat.session !== undefined) return heartbeat.session;
+  for (const { name, isOn, ids, access } of channels) {
+    const [owner] = access?.owners ?? [];
+    const chatId = owner === undefined ? undefined : ids?.privateChatOf?.(owner);
+    if (isOn && chatId !== undefined) return `${name}:${chatId}`;
+  }
+  return undefined;
+}
+
+/** The time zone of schedules and the heartbeat (undefined = none). */
+export function clockOf(config: Config): {
+  timeZone: string;
+  heartbeat: { everyMs: number; address: Address; file: string } | undefined;
+} {
+  const timeZone = zoneOf(config);
+  const address = heartbeatAddress(config, config.channels);
+  const everyMs = config.heartbeat.everyMinutes * 60_000;
+  if (everyMs === 0 || address === undefined) return { timeZone, heartbeat: undefined };
+  const file = path.join(config.home, 'workspace', 'HEARTBEAT.md');
+  return { timeZone, heartbeat: { everyMs, address, file } };
+}
+
+/** The time zone in which people are told times: the configured one, else the machine's. */
+export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
+  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The waits of the agent that the configuration sets, in milliseconds. */
+export function limitsOf({ env, approvals }: Config): {
+  firstChunkMs: number;
+  chunkMs: number;
+  approvalMs: number;
+} {
+  return {
+    firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
+    chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
+    approvalMs: approvals.expireMinutes * 60_000,
+  };
+}
+
+/** Every secret of the configuration, and the shapes of others, for the log's redactor. */
+export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
+  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
+  const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
+  const own = [
+    GATEWAY_TOKEN,
+    OPENAI_API_KEY,
+    BRAVE_API_KEY,
+    config.search?.apiKey,
+    TRANSCRIPTION_API_KEY,
+    ...config.modelServers.map(({ apiKey }) => apiKey),
+    ...config.mcpServers.flatMap(({ secrets }) => secrets),
+    passwordOf(DATABASE_URL),
+    passwordOf(OLLAMA_HOST),
+    ...natsSecrets(NATS_URL),
+  ];
+  return {
+    secrets: [...own.flatMap((secret) => secret || []), ...config.channels.flatMap(({ secrets }) => secrets)],
+    shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),
+  };
+}

@@ -1,0 +1,40 @@
+/** What the nodes of a database tell of themselves, and what can be seen of a database without changing it. */
+
+import type { McpServerStatus } from '../mcp/servers.ts';
+
+/** What a gateway started with. */
+export interface NodeSettings {
+  version: string;
+  /** By the name of a variable or a field of `config.json`: a digest of its value, which tells nothing but whether two differ. */
+  digests: Readonly<Record<string, string>>;
+}
+
+/** The rows of running gateways. Throws only `StoreError`. `instance` names a home. */
+export interface NodeSettingsStore {
+  /** Replaces what this instance said before. */
+  saveNodeSettings(instance: string, settings: NodeSettings): Promise<void>;
+}
+
+/** A database as it was found. */
+export type DatabaseReport =
+  | {
+      state: 'open';
+      kind: 'postgres' | 'embedded';
+      /** Of Postgres, such as `17.6`. */
+      version: string;
+      /** The database's clock minus this machine's, in milliseconds. */
+      clockAheadMs: number;
+      /** Half of what asking took, in milliseconds: how wrong `clockAheadMs` may be. */
+      clockErrorMs: number;
+      /** `behind`: the next start brings its tables up to date; `newer`: by a newer version of this program. */
+      tables: 'none' | 'current' | 'behind' | 'newer' | 'unreleased';
+      bytes: number;
+      /** Gateways that run with it now. */
+      nodes: readonly (NodeSettings & { instance: string })[];
+      /** The model that was chosen where nothing names one. */
+      model?: string | undefined;
+      /** What the running gateways say of their MCP servers. */
+      servers: readonly McpServerStatus[];
+    }
+  /** Embedded, and no gateway runs: `complete` may be opened, `missing` is made by the first start. */
+  | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number };

@@ -1,0 +1,33 @@
+/** `/title`: users see and set what lists show for their chat. */
+import type { EventBus } from '../../contracts/bus.ts';
+import { changeSession } from '../../contracts/command.ts';
+import type { Command } from '../../contracts/command.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { readTitle } from '../../contracts/store/titles.ts';
+
+export interface TitleDeps {
+  ledger: Pick<SessionStore, 'session' | 'updateSession'>;
+  events: Pick<EventBus, 'emit'>;
+}
+
+/** Makes the command. It throws `GatewayError` for a title that is too long. */
+export function titleCommand({ ledger, events }: TitleDeps): Command {
+  return {
+    name: 'title',
+    description: 'Show or set the title of this chat',
+    argument: { name: 'text', description: 'The new title', required: false },
+    async run(call) {
+      const { session, args } = call;
+      if (args === '') {
+        const title = (await ledger.session(session))?.title;
+        return title === undefined
+          ? 'This chat has no title yet: it gets one after the first answer. Set one with /title and some words.'
+          : `The title of this chat: ${title}`;
+      }
+      const title = readTitle(args);
+      await changeSession(ledger, call, { title });
+      events.emit(session, { type: 'session_titled', title });
+      return `This chat is now called: ${title}`;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Checks of the database, of its clock, and of the gateways that share it. */
+import type { Finding } from '../../contracts/operator/findings.ts';
+import type { DatabaseReport } from '../../contracts/operator/nodes.ts';
+import { inMegabytes } from '../../lib/text.ts';
+
+/** Difference between the clocks of database and machine that is worth a word, in milliseconds. */
+export const MAX_CLOCK_SKEW_MS = 5_000;
+/** Names of settings that one line tells. */
+const MAX_NAMES = 12;
+
+/** What a database that answered shows. `home` is where the embedded one lies. */
+export function databaseFindings(report: DatabaseReport, home: string): Finding[] {
+  if (report.state === 'closed') return [folderFinding(report, home)];
+  const kind =
+    report.kind === 'postgres' ? `Postgres ${report.version}` : `Embedded (Postgres ${report.version})`;
+  return [
+    versionFinding(report, `${kind}, ${inMegabytes(report.bytes)}`),
+    clockFinding(report),
+    ...nodeFindings(report.nodes),
+  ];
+}
+
+function folderFinding({ folder, bytes }: DatabaseReport & { state: 'closed' }, home: string): Finding {
+  const subject = 'Database';
+  if (folder === 'missing') return { subject, level: 'ok', text: 'Embedded; the first start makes it.' };
+  if (folder === 'complete')
+    return {
+      subject,
+      level: 'ok',
+      text: `Embedded, ${inMegabytes(bytes)}, closed: it is looked into while a gateway runs.`,
+    };
+  return {
+    subject,
+    level: 'error',
+    text: `${home}/pg holds files but no complete database.`,
+    remedy: `parley restore FILE --replace; to begin anew instead: mv ${home}/pg ${home}/pg.broken`,
+  };
+}
+
+function versionFinding({ version, tables }: DatabaseReport & { state: 'open' }, what: string): Finding {
+  const subject = 'Database';
+  if (Number.parseInt(version, 10) < 15) {
+    const remedy = 'point DATABASE_URL at Postgres 15 or newer';
+    return { subject, level: 'error', text: `Postgres ${version} is too old.`, remedy };
+  }
+  if (tables === 'newer')
+    return {
+      subject,
+      level: 'error',
+      text: `${what}: a newer version of Parley has changed its tables.`,
+      remedy: 'install that version, or restore a backup made before the update',
+    };
+  if (tables === 'unreleased')
+    return {
+      subject,
+      level: 'error',
+      text: `${what}: made by a version from before the first release, which cannot be upgraded.`,
+      remedy: 'point DATABASE_URL at an empty database, or start with another GATEWAY_HOME',
+    };
+  const told = {
+    none: 'empty; the first start makes the tables',
+    current: 'its tables are up to date',
+    behind: 'the next start brings its tables up to date',
+  }[tables];
+  return { subject, level: 'ok', text: `${what}; ${told}.` };
+}
+
+function clockFinding({ clockAheadMs, clockErrorMs }: DatabaseReport & { state: 'open' }): Finding {
+  const subject = 'Clock';
+  const off = Math.abs(clockAheadMs);
+  if (off - clockErrorMs <= MAX_CLOCK_SKEW_MS)
+    return { subject, level: 'ok', text: 'This machine and the database agree on the time.' };
+  const direction = clockAheadMs > 0 ? 'ahead of' : 'behind';
+  const text = `The clock of the database is ${Math.round(off / 1_000)} s ${direction} this machine's: times are told wrongly.`;
+  return { subject, level: 'warning', text, remedy: 'set both clocks by NTP (timedatectl set-ntp true)' };
+}
+
+function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Finding[] {
+  const subject = 'Gateways';
+  const [first, ...others] = nodes;
+  if (first === undefined) return [];
+  if (others.length === 0) return [{ subject, level: 'ok', text: 'One gateway runs with this database.' }];
+  const many = `${nodes.length} gateways run with this database`;
+  const versions = [...new Set(nodes.map(({ version }) => version))];
+  const names = new Set(nodes.flatMap(({ digests }) => Object.keys(digests)));
+  const different = [...names].filter((name) =>
+    others.some(({ digests }) => digests[name] !== first.digests[name]),
+  );
+  const findings: Finding[] = [];
+  if (versions.length > 1) {
+    const remedy = 'update the others and restart them, one after the other';
+    const text = `${many} in different versions: ${versions.join(', ')}.`;
+    findings.push({ subject, level: 'warning', text, remedy });
+  }
+  if (different.length > 0) {
+    const shown = different.slice(0, MAX_NAMES).join(', ');
+    const more = different.length > MAX_NAMES ? ` and ${different.length - MAX_NAMES} more` : '';
+    const remedy = 'give all of them the same: which one answers is chance';
+    findings.push({
+      subject,
+      level: 'warning',
+      text: `${many} with different settings: ${shown}${more}.`,
+      remedy,
+    });
+  }
+  return findings.length > 0 ? findings : [{ subject, level: 'ok', text: `${many} with the same settings.` }];
+}

@@ -1,0 +1,96 @@
+/** Checks of the machine: the program itself, the home, the disk, the clock's zone. */
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Finding } from '../../contracts/operator/findings.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import { inMegabytes } from '../../lib/text.ts';
+import { isTimeZone } from '../../lib/time-zone.ts';
+
+/** Free disk space below which the doctor warns, and below which it calls it an error, in bytes. */
+export const LOW_DISK_BYTES = 1024 ** 3;
+export const FULL_DISK_BYTES = 128 * 1024 ** 2;
+
+/** The program and the Node.js that runs it. `wanted` is `engines.node` of package.json. */
+export function nodeFinding(version: string, wanted: string, parley: string): Finding {
+  const subject = 'Program';
+  const least = wanted.replace(/^\D*/, '');
+  const isOld = version.localeCompare(least, 'en', { numeric: true }) < 0;
+  if (!isOld) return { subject, level: 'ok', text: `Parley ${parley} on Node.js ${version}.` };
+  const remedy = `install Node.js ${least} or newer from https://nodejs.org`;
+  return { subject, level: 'error', text: `Node.js ${version} is too old.`, remedy };
+}
+
+/** Whether the home is there, a folder, and writable. `holder` is the process that holds it now. */
+export function homeFinding(home: string, holder: number | undefined): Finding {
+  const subject = 'Home';
+  const remedy = 'set GATEWAY_HOME to a folder this user can write';
+  const stats = statSync(home, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    const above = nearest(path.dirname(home));
+    if (!isWritableFolder(above))
+      return { subject, level: 'error', text: `${home} is missing and cannot be made in ${above}.`, remedy };
+    return {
+      subject,
+      level: 'warning',
+      text: `${home} does not exist yet; the first start makes it.`,
+      remedy: 'parley init, or parley start',
+      fix: {
+        told: `made ${home} (0700)`,
+        apply: async () => void mkdirSync(home, { recursive: true, mode: 0o700 }),
+      },
+    };
+  }
+  if (!stats.isDirectory()) return { subject, level: 'error', text: `${home} is a file.`, remedy };
+  if (!isWritableFolder(home)) return { subject, level: 'error', text: `${home} is not writable.`, remedy };
+  const state = holder === undefined ? 'no gateway runs with it' : `process ${holder} runs with it`;
+  return { subject, level: 'ok', text: `${home}; ${state}.` };
+}
+
+/** Free space of the disk behind the home. `freeOf` gives bytes. */
+export function diskFinding(home: string, freeOf = freeBytes): Finding {
+  const subject = 'Disk';
+  const free = freeOf(nearest(home));
+  if (free >= LOW_DISK_BYTES) return { subject, level: 'ok', text: `${inMegabytes(free)} are free.` };
+  const isFull = free < FULL_DISK_BYTES;
+  const text = `Only ${inMegabytes(free)} are free behind ${home}${isFull ? ': nothing more can be stored soon' : ''}.`;
+  return { subject, level: isFull ? 'error' : 'warning', text, remedy: `free some space: du -sh ${home}/*` };
+}
+
+/** The zone in which people are told times. `variable` is TZ, which Node ignores where it does not know it. */
+export function timeZoneFinding(zone: string, variable: string | undefined, configured: boolean): Finding {
+  const subject = 'Time zone';
+  const remedy = 'parley config set schedules.timeZone Europe/Berlin';
+  if (!configured && variable !== undefined && !isTimeZone(variable.replace(/^:/, '')))
+    return {
+      subject,
+      level: 'warning',
+      text: `TZ names no time zone, so times are told in ${zone}.`,
+      remedy,
+    };
+  if (configured) return { subject, level: 'ok', text: `${zone}, as schedules.timeZone says.` };
+  return { subject, level: 'ok', text: `${zone}, the machine's own; schedules.timeZone sets another.` };
+}
+
+/** Any failure of a check itself. */
+export function brokenFinding(subject: string, error: unknown, remedy?: string): Finding {
+  return { subject, level: 'error', text: toGatewayError(error).message, remedy };
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** The folder itself, or the first one above that exists. */
+function nearest(folder: string): string {
+  return existsSync(folder) || path.dirname(folder) === folder ? folder : nearest(path.dirname(folder));
+}
+
+function isWritableFolder(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+/** The findings as people and programs read them, and what `--fix` does about them. */
+import type { Finding } from '../../contracts/operator/findings.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import { escapeControls, oneLine } from '../../lib/text.ts';
+
+const WORDS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
+const COLOURS = { ok: '32', warning: '33', error: '31' } as const;
+
+/** Lines for people: level, subject, sentence, and below it how to correct it. */
+export function findingLines(findings: readonly Finding[], { colours }: { colours: boolean }): string[] {
+  const width = Math.max(0, ...findings.map(({ subject }) => subject.length));
+  return findings.flatMap(({ subject, level, text, remedy }) => {
+    const word = WORDS[level].padEnd(8);
+    const shown = colours ? `\u001B[${COLOURS[level]}m${word}\u001B[0m` : word;
+    const line = `${shown} ${subject.padEnd(width)}  ${escapeControls(oneLine(text))}`;
+    if (level === 'ok' || remedy === undefined) return [line];
+    return [line, `${' '.repeat(9 + width)}  → ${escapeControls(oneLine(remedy))}`];
+  });
+}
+
+/** The last line. */
+export function summary(findings: readonly Finding[]): string {
+  const count = (level: Finding['level']): number => findings.filter((one) => one.level === level).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (errors + warnings === 0) return 'All is well.';
+  const fixable = findings.filter(({ fix }) => fix !== undefined).length;
+  const more = fixable === 0 ? '' : ` parley doctor --fix corrects ${fixable} of them.`;
+  return `Errors: ${errors}, warnings: ${warnings}.${more}`;
+}
+
+/** For programs: the same without the functions. */
+export function findingsJson(findings: readonly Finding[]): string {
+  const plain = findings.map(({ fix, ...rest }) => ({ ...rest, fixable: fix !== undefined }));
+  return JSON.stringify(
+    { ok: findings.every(({ level }) => level !== 'error'), findings: plain },
+    undefined,
+    2,
+  );
+}
+
+/** Applies every fix, one after the other; gives a line for each. Never throws. */
+export async function applyFixes(findings: readonly Finding[]): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { subject, fix } of findings) {
+    if (fix === undefined) continue;
+    try {
+      await fix.apply();
+      lines.push(`${subject}: ${fix.told}.`);
+    } catch (error) {
+      lines.push(`${subject}: could not be corrected: ${toGatewayError(error).message}`);
+    }
+  }
+  return lines;
+}

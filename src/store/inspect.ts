@@ -1,0 +1,104 @@
+/** Looks at a database without changing it: also one that this program could not work with. */
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { DatabaseReport, NodeSettings } from '../contracts/operator/nodes.ts';
+import { connect, type DatabasePlace, type Sql } from './database/database.ts';
+import { knownMigrations } from './database/migrate.ts';
+import { withRetry } from './database/retry.ts';
+import { VERSION_FILE } from './embedded/data-folder.ts';
+import { liveHolder } from './embedded/home-lock.ts';
+
+/** How long an unreachable database is tried, in milliseconds. */
+const TRY_MS = 3_000;
+const SCHEMA = 'public';
+
+/** The database of these settings, and the process that holds the home, if one runs. Throws `StoreError`. */
+export async function inspectDatabase(options: {
+  home: string;
+  databaseUrl: string | undefined;
+}): Promise<DatabaseReport> {
+  const { home, databaseUrl } = options;
+  if (databaseUrl !== undefined) return await ask({ url: databaseUrl, schema: SCHEMA }, 'postgres');
+  const holder = await liveHolder(home);
+  if (holder?.socketPath === undefined) return await inspectFolder(path.join(home, 'pg'));
+  return await ask({ socketPath: holder.socketPath, schema: SCHEMA }, 'embedded');
+}
+
+/** The id of the process that holds this home now; undefined when none does. Never throws for a home that is missing. */
+export async function holderOf(home: string): Promise<number | undefined> {
+  return (await liveHolder(home))?.pid;
+}
+
+async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
+  const client = connect({ ...place, applicationName: 'parley doctor' }, 1, { connect_timeout: 3 });
+  try {
+    return await withRetry(() => read(client, kind), { forMs: TRY_MS });
+  } finally {
+    await client.end({ timeout: 0 });
+  }
+}
+
+async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
+  await sql`select 1`;
+  const before = Date.now();
+  const [server] = await sql<{ version: string; at: Date; bytes: string }[]>`
+    select current_setting('server_version') as version, clock_timestamp() as at`;
+  const after = Date.now();
+  const [size] = await sql<{ bytes: string }[]>`select pg_database_size(current_database()) as bytes`;
+  const tables = await tablesOf(sql);
+  const readable = tables === 'current' || tables === 'newer';
+  return {
+    state: 'open',
+    kind,
+    version: server?.version.split(' ')[0] ?? '',
+    clockAheadMs: (server?.at.getTime() ?? after) - (before + after) / 2,
+    clockErrorMs: (after - before) / 2,
+    tables,
+    bytes: Number(size?.bytes ?? 0),
+    nodes: readable ? await nodesOf(sql) : [],
+    model: readable ? await modelOf(sql) : undefined,
+    servers: readable ? await serversOf(sql) : [],
+  };
+}
+
+async function tablesOf(sql: Sql) {
+  const [journal] = await sql<
+    { found: boolean }[]
+  >`select to_regclass(${`"${SCHEMA}".migration`}) is not null as found`;
+  if (journal?.found !== true) return 'none';
+  const known = knownMigrations();
+  const applied = (await sql<{ at: string }[]>`select created_at as at from ${sql(SCHEMA)}.migration`).map(
+    ({ at }) => Number(at),
+  );
+  const unknown = applied.filter((at) => !known.includes(at));
+  if (unknown.length > 0) return Math.min(...unknown) < Math.min(...known) ? 'unreleased' : 'newer';
+  return applied.length < known.length ? 'behind' : 'current';
+}
+
+async function nodesOf(sql: Sql): Promise<(NodeSettings & { instance: string })[]> {
+  return [
+    ...(await sql<(NodeSettings & { instance: string })[]>`
+      select distinct instance, version, digests from node_settings join node using (instance)
+      where lease_until > now() order by instance`),
+  ];
+}
+
+async function modelOf(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql<{ value: string }[]>`select value from choice where name = 'model'`;
+  return row?.value;
+}
+
+async function serversOf(sql: Sql): Promise<McpServerStatus[]> {
+  const rows = await sql<{ servers: McpServerStatus[] }[]>`
+    select distinct instance, servers from mcp_status join node using (instance) where lease_until > now()`;
+  return rows.flatMap(({ servers }) => servers);
+}
+
+async function inspectFolder(folder: string): Promise<DatabaseReport> {
+  const files = await readdir(folder, { recursive: true }).catch((): string[] => []);
+  if (files.length === 0) return { state: 'closed', folder: 'missing', bytes: 0 };
+  let bytes = 0;
+  for (const file of files) bytes += (await stat(path.join(folder, file)).catch(() => undefined))?.size ?? 0;
+  return { state: 'closed', folder: files.includes(VERSION_FILE) ? 'complete' : 'incomplete', bytes };
+}

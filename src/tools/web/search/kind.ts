@@ -1,0 +1,43 @@
+/** What a kind of search service brings: how it is asked, and what its answers mean. Everything else is the same for all. */
+import type { EgressRequest } from '../../../contracts/tool.ts';
+
+/** Results that every service is asked for, whatever the model wants: it shall learn nothing but the query. */
+export const ASKED_RESULTS = 10;
+
+/** One result, in the service's own words. */
+export interface SearchResult {
+  title: string;
+  url: string;
+  description: string;
+}
+
+/** Where a service is, without a slash at the end, and its key where it has one. */
+export interface SearchPlace {
+  baseUrl: string;
+  apiKey: string | undefined;
+}
+
+/** A kind of search service. It is one file, and one line in `services.ts`. */
+export interface SearchKind {
+  kind: string;
+  /** As people call it. */
+  label: string;
+  /** Where its API is; undefined for one that people run themselves: `search.baseUrl` says where. */
+  baseUrl: string | undefined;
+  /** The variable with its key unless `search.apiKeyEnv` names another; undefined where none is needed. */
+  keyVariable: string | undefined;
+  /** Statuses with which it refuses a key. */
+  keyRefused: readonly number[];
+  /** What to do about other statuses, as a sentence. */
+  advice?: Readonly<Record<number, string>>;
+  /** The request of one search. */
+  ask(place: SearchPlace, query: string): Omit<EgressRequest, 'signal'>;
+  /** The results in an answer with status 200. Throws `ZodError` for an answer of another shape. */
+  read(answer: unknown): SearchResult[];
+}
+
+/** The headers of a service that takes its key as a bearer token. */
+export function bearer({ apiKey }: SearchPlace): Record<string, string> {
+  const accept = { accept: 'application/json' };
+  return apiKey === undefined ? accept : { ...accept, authorization: `Bearer ${apiKey}` };
+}

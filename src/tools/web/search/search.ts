@@ -1,0 +1,76 @@
+/** One search with whatever service is configured: its request, its answer within bounds, and its errors by their cause. */
+import { z } from 'zod';
+import { GatewayError, ToolError } from '../../../contracts/errors.ts';
+import type { Egress, EgressResponse } from '../../../contracts/tool.ts';
+import { ASKED_RESULTS } from './kind.ts';
+import type { SearchKind, SearchResult } from './kind.ts';
+import { searchKinds } from './services.ts';
+import type { SearchSettings } from './services.ts';
+
+/**
+ * Gives at most `ASKED_RESULTS` pages, each address once. Throws `ToolError`: `rate_limited`, `rejected`, `unavailable`,
+ * `bad_response`, whose messages name the setting to check and never a key; and what the egress throws.
+ */
+export type Search = (query: string, signal: AbortSignal) => Promise<SearchResult[]>;
+
+/** Makes the search; `egress` may reach the service. */
+export function createSearch(settings: SearchSettings, egress: Egress): Search {
+  const kind: SearchKind | undefined = searchKinds.find((one) => one.kind === settings.kind);
+  if (kind === undefined) throw new Error(`there is no search service of kind ${settings.kind}`);
+  return async (query, signal) => {
+    const answer = await ask(egress, { ...kind.ask(settings, query), signal }, kind, settings);
+    if (answer.status !== 200) throw refusal(answer.status, kind, settings);
+    return bounded(read(answer, kind, settings));
+  };
+}
+
+async function ask(
+  egress: Egress,
+  request: Parameters<Egress>[0],
+  { label }: SearchKind,
+  { addressSetting }: SearchSettings,
+): Promise<EgressResponse> {
+  try {
+    return await egress(request);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'unreachable') throw error;
+    const message = `${label} cannot be reached: check ${addressSetting}.`;
+    throw new ToolError('unavailable', message, { retryable: true, cause: error });
+  }
+}
+
+function read({ body }: EgressResponse, kind: SearchKind, { addressSetting }: SearchSettings) {
+  try {
+    return kind.read(JSON.parse(body.toString('utf8')));
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
+    const message = `${kind.label} sent an answer that cannot be read: check ${addressSetting}.`;
+    throw new ToolError('bad_response', message, { cause: error });
+  }
+}
+
+function refusal(status: number, kind: SearchKind, { keySetting, addressSetting }: SearchSettings) {
+  const { label, keyRefused, advice } = kind;
+  if (status === 429)
+    return new ToolError('rate_limited', `${label} asks for a pause: try again in a moment.`, {
+      retryable: true,
+    });
+  const said = `${label} refused the search (status ${status})`;
+  const known = advice?.[status];
+  if (known !== undefined) return new ToolError('rejected', `${said}. ${known}`);
+  if (keyRefused.includes(status))
+    return new ToolError('rejected', `${said}: check ${keySetting ?? 'search.apiKeyEnv'}.`);
+  if (status >= 500)
+    return new ToolError('unavailable', `${label} failed (status ${status}).`, { retryable: true });
+  return new ToolError('rejected', `${said}: check ${addressSetting}.`);
+}
+
+/** The first pages that can be fetched, each once. */
+function bounded(found: readonly SearchResult[]): SearchResult[] {
+  const pages = new Map<string, SearchResult>();
+  for (const result of found) {
+    if (pages.size === ASKED_RESULTS) break;
+    if (/^https?:\/\//i.test(result.url) && !pages.has(result.url)) pages.set(result.url, result);
+  }
+  return [...pages.values()];
+}

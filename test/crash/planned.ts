@@ -1,0 +1,43 @@
+/** What the scripted model writes about plans: three steps with effects for a question that asks for them, none for any other. */
+import { CORRECTION_PROMPT } from '../../src/agent/executor/correction.ts';
+import { SUMMARY_PROMPT } from '../../src/agent/executor/mode-prompts.ts';
+import { ANALYSIS, planInstruction } from '../../src/agent/planner/instructions.ts';
+import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
+
+/** The word for a plan among the tools of a question. */
+export const PLANNED = 'plan';
+/** The effects of the steps of a plan, in their order. The last one takes place within work of several calls. */
+export const PLAN_EFFECTS = ['unsafe', 'idempotent', 'unsafe'];
+
+const [PLAN_ASKED = ''] = planInstruction({ analysis: '', tools: [], agents: [] }).split('\n', 1);
+/** Nobody can say whether an interrupted call took effect, so the step is left out. */
+const LEAVE_OUT = JSON.stringify({ action: 'skip', reason: 'it may have been done' });
+
+/** The model's answer to a prompt about the plan of the question `id`; undefined for any other request. */
+export function plannedReply({ messages }: ChatBody, id: string, isPlanned: boolean): Reply | undefined {
+  const [system] = messages;
+  const last = messages.at(-1);
+  const prompt = last?.content ?? '';
+  if (system?.content === SUMMARY_PROMPT) return { text: `Steps of ${id} were run.` };
+  if (system?.content === CORRECTION_PROMPT) return { text: LEAVE_OUT };
+  if (prompt.includes(ANALYSIS)) return { text: isPlanned ? 'Three steps.\nREFLECT: no' : 'DIRECT' };
+  if (!isPlanned) return undefined;
+  if (prompt.includes(PLAN_ASKED)) return { text: planOf(id) };
+  const task = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  const [, tool] = /one call of the tool (\w+)/.exec(task) ?? [];
+  if (tool !== undefined) return { toolCalls: [{ name: tool, args: { word: id } }] };
+  if (!task.includes('Do this step now')) return undefined;
+  // Notes of the gateway may stand behind the result.
+  if (messages.findLast(({ role }) => role !== 'system')?.role === 'tool')
+    return { text: `The third step of ${id} is done.` };
+  return { toolCalls: [{ name: `${PLAN_EFFECTS[2]}_probe`, args: { word: id } }] };
+}
+
+function planOf(id: string): string {
+  return [
+    'Steps',
+    `1. [TOOL: ${PLAN_EFFECTS[0]}_probe] First of ${id}`,
+    `2. [TOOL: ${PLAN_EFFECTS[1]}_probe] Second of ${id}`,
+    `3. [SELF] Third of ${id}`,
+  ].join('\n');
+}

@@ -1,0 +1,192 @@
+/** `parley doctor` beside a running gateway, on a machine without one, and on broken set-ups, each of which it names. */
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { doctorCommand } from '../../../src/commands/doctor.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FakeDiscord } from '../../fakes/discord/discord.ts';
+import { describeGatewayOnEachDatabase } from '../setup.ts';
+
+type Environment = Record<string, string>;
+const PLAIN = { colours: false };
+
+/** The lines that are not fine, each with how to correct it. */
+async function complaints(environment: Environment, ...args: string[]): Promise<string> {
+  const { text, ok } = await doctorCommand(args, { PATH: process.env['PATH'] ?? '', ...environment }, PLAIN);
+  const lines = text.split('\n').filter((line) => !line.startsWith('ok '));
+  expect({ text, ok }).toEqual({ text, ok: !lines.some((line) => line.startsWith('error ')) });
+  return lines.join('\n');
+}
+
+describe('parley doctor on a broken set-up', () => {
+  let home = '';
+  let model: Awaited<ReturnType<typeof startFakeOllama>>;
+  let env: Environment = {};
+  beforeEach(async () => {
+    home = await mkdtemp(path.join(tmpdir(), 'parley-doctor-'));
+    model = await startFakeOllama();
+    env = { GATEWAY_HOME: home, OLLAMA_HOST: model.url, PORT: '0' };
+  });
+  afterEach(async () => {
+    await model.close();
+    await rm(home, { recursive: true, force: true });
+  });
+  const settings = (text: string, mode = 0o600) => writeFile(path.join(home, 'config.json'), text, { mode });
+
+  it('finds nothing on one that is whole, and leaves the home as it was', async () => {
+    expect(await complaints(env)).toBe('\nAll is well.');
+    await expect(stat(path.join(home, 'pg'))).rejects.toThrow(/ENOENT/);
+  });
+
+  it('names 1: a config.json with an error, by its line', async () => {
+    await settings('{\n  "persona": "Ada"\n  "limits": {}\n}');
+    expect(await complaints(env)).toMatch(/error +Settings +\S+config\.json:3:3: a comma is missing/);
+  });
+
+  it('names 2: a variable that cannot be used', async () => {
+    expect(await complaints({ ...env, TELEGRAM_BOT_TOKEN: 'nonsense' })).toMatch(
+      /error +Settings +TELEGRAM_BOT_TOKEN: must look like/,
+    );
+  });
+
+  it('names 3: a home that others can change, and --fix takes their rights away', async () => {
+    await chmod(home, 0o777);
+    await settings('{}', 0o644);
+    const said = await complaints(env);
+    expect(said).toMatch(/error +Permissions +GATEWAY_HOME \S+ can be changed by other users/);
+    expect(said).toContain(`→ chmod 700 ${home}`);
+    expect(said).toContain('parley doctor --fix corrects 2 of them.');
+    expect(await complaints(env, '--fix')).toContain('Permissions: changed the mode of');
+    expect((await stat(home)).mode & 0o777).toBe(0o700);
+    expect(await complaints(env)).toBe('\nAll is well.');
+  });
+
+  it('names 4: a home that is a file', async () => {
+    const file = path.join(home, 'file');
+    await writeFile(file, '');
+    const said = await complaints({ ...env, GATEWAY_HOME: file });
+    expect(said).toMatch(/error +Home +\S+file is a file\./);
+    expect(said).toContain('set GATEWAY_HOME to a folder');
+  });
+
+  it('names 5: a port that another program holds', async () => {
+    const other = createServer((_request, response) => response.end('not Parley'));
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    expect(await complaints({ ...env, PORT: String(port) })).toMatch(
+      new RegExp(`error +Port +127\\.0\\.0\\.1:${port} is in use by another program\\.\\n.*set PORT`),
+    );
+  });
+
+  it('names 6: a model server that does not answer, and 7: a database that does not', async () => {
+    const away = 'postgres://user:secret@127.0.0.1:9/parley';
+    const said = await complaints({ ...env, OLLAMA_HOST: 'http://127.0.0.1:9', DATABASE_URL: away });
+    expect(said).toMatch(/error +Model +No model server answers at http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\)/);
+    expect(said).toMatch(/error +Database +The database cannot be reached \(ECONNREFUSED\)/);
+    expect(said).not.toContain('secret');
+  });
+
+  it('names 8: a model that the server does not have, and 9: one with a small window', async () => {
+    expect(await complaints({ ...env, MODEL: 'nosuch:7b' })).toMatch(
+      /error +Model +MODEL names nosuch:7b, which the server does not have\. It has: .*\n.*ollama pull nosuch:7b/,
+    );
+    model.setModels([{ name: 'tiny', contextLength: 2_048, capabilities: ['completion'] }]);
+    const said = await complaints(env);
+    expect(said).toMatch(/warning +Model +The window of tiny is small/);
+    expect(said).toMatch(/warning +Model +tiny calls no tools/);
+  });
+
+  it('names 10: a webhook left at Telegram, which --fix removes, and 11: groups that privacy mode hides', async () => {
+    const telegram = await FakeTelegram.start();
+    onTestFinished(() => telegram.close());
+    telegram.updates.webhook = 'https://elsewhere.example/hook';
+    await settings('{"access": {"telegram": {"groups": {"-100123": {"mention": false}}}}}');
+    const bot = { ...env, TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: telegram.root };
+    const said = await complaints(bot);
+    expect(said).toMatch(/error +Telegram +A webhook is set for this bot/);
+    expect(said).toMatch(/warning +Telegram +Privacy mode is on: .* The settings of -100123 ask for all/);
+    expect(await complaints(bot, '--fix')).toContain("Telegram: removed the bot's webhook at Telegram.");
+    expect(telegram.updates.webhook).toBe('');
+    telegram.privacyOff = true;
+    expect(await complaints(bot)).toBe('\nAll is well.');
+    telegram.tokenValid = false;
+    expect(await complaints(bot)).toMatch(/error +Telegram +Telegram refuses the bot token/);
+  });
+
+  it('names 12: the Message Content Intent that is off, and 13: a token that Discord refuses', async () => {
+    const discord = await FakeDiscord.open();
+    onTestFinished(() => discord.close());
+    const bot = { ...env, DISCORD_BOT_TOKEN: discord.token, DISCORD_API_ROOT: discord.apiRoot };
+    expect(await complaints(bot)).toBe('\nAll is well.');
+    discord.gateway.messageContentAllowed = false;
+    expect(await complaints(bot)).toMatch(/warning +Discord +The Message Content Intent is off/);
+    expect(await complaints({ ...bot, DISCORD_BOT_TOKEN: 'wrong' })).toMatch(/error +Discord +.*token/);
+  });
+
+  it('names 14: the program of an MCP server that is not there, and 15: a sandbox that cannot run', async () => {
+    await settings(
+      '{"mcp": {"servers": {"notes": {"command": "no-such-program"}}}, "tools": {"exec": true}}',
+    );
+    const said = await complaints(env);
+    expect(said).toMatch(/error +MCP +notes: there is no program no-such-program\./);
+    // Below the temporary folder, which programs in the sandbox can read, it may not run anywhere.
+    expect(said).toMatch(/error +Sandbox +Running programs is unavailable: /);
+  });
+
+  it('names 16: an embedded database that is not whole, and 17: a TZ that names no zone', async () => {
+    await mkdir(path.join(home, 'pg'));
+    await writeFile(path.join(home, 'pg', 'postmaster.opts'), '');
+    const said = await complaints({ ...env, TZ: 'Mars/Phobos' });
+    expect(said).toMatch(/error +Database +\S+pg holds files but no complete database/);
+    expect(said).toMatch(/warning +Time zone +TZ names no time zone/);
+  });
+
+  it('tells programs the same as JSON', async () => {
+    const { text, ok } = await doctorCommand(['--json'], { ...env, MODEL: 'nosuch:7b' }, PLAIN);
+    const { findings } = JSON.parse(text);
+    expect(ok).toBe(false);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ subject: 'Model', level: 'error', fixable: false }),
+    );
+    await expect(doctorCommand(['--fast'], env, PLAIN)).rejects.toThrow(/doctor \[--fix\] \[--json\]/);
+  });
+});
+
+describeGatewayOnEachDatabase('parley doctor beside a gateway', { telegram: true }, (fixture) => {
+  it('sees it, its database and its port, and says so', async () => {
+    const { env, gateway, home } = fixture();
+    const port = new URL(gateway.url).port;
+    const { text, ok } = await doctorCommand([], { ...env, PORT: port }, PLAIN);
+    expect({ text, ok }).toEqual({ text, ok: true });
+    expect(text).toContain(`${home}; process ${process.pid} runs with it.`);
+    expect(text).toContain(`A gateway answers at 127.0.0.1:${port}.`);
+    expect(text).toMatch(/ok +Database +.*Postgres \d+.*; its tables are up to date\./);
+    expect(text).toContain('One gateway runs with this database.');
+  });
+
+  it('names settings and versions in which two gateways differ, and tables of a newer version', async () => {
+    const { env, sql } = fixture();
+    await sql`insert into node (id, instance, lease_until) values ('n2', 'other', now() + interval '1 minute')`;
+    await sql`
+      insert into node_settings (instance, version, digests)
+      select 'other', '9.9.9', digests || '{"MODEL": "other", "limits": "other"}' from node_settings`;
+    const differing = await complaints(env);
+    expect(differing).toMatch(
+      /warning +Gateways +2 gateways run with this database in different versions: .*9\.9\.9/,
+    );
+    expect(differing).toMatch(/with different settings: (?=.*\bMODEL\b)(?=.*\blimits\b)(?!.*tools).*\./);
+    await sql`delete from node where id = 'n2'`;
+    await sql`insert into migration (hash, created_at) values ('future', 99999999999999)`;
+    expect(await complaints(env)).toMatch(
+      /error +Database +.*a newer version of Parley has changed its tables/,
+    );
+    await sql`delete from migration where hash = 'future'`;
+  });
+});

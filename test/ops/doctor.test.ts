@@ -1,0 +1,46 @@
+/** The checks whose causes a test cannot bring about on this machine: a full disk, a wrong clock, an old Node.js. */
+import { describe, expect, it } from 'vitest';
+import { databaseFindings, diskFinding, nodeFinding } from '../../src/ops/doctor/index.ts';
+import { MAX_CLOCK_SKEW_MS } from '../../src/ops/doctor/database.ts';
+import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../src/ops/doctor/machine.ts';
+import type { DatabaseReport } from '../../src/contracts/operator/nodes.ts';
+
+const REPORT: DatabaseReport = {
+  state: 'open',
+  kind: 'postgres',
+  version: '17.6',
+  clockAheadMs: 0,
+  clockErrorMs: 1,
+  tables: 'current',
+  bytes: 1,
+  nodes: [],
+  servers: [],
+};
+const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
+
+describe('the doctor', () => {
+  it('warns below a gigabyte of free disk, and calls it an error where nothing more can be stored', () => {
+    const level = (free: number) => diskFinding('/', () => free).level;
+    expect([LOW_DISK_BYTES, LOW_DISK_BYTES - 1, FULL_DISK_BYTES, FULL_DISK_BYTES - 1].map(level)).toEqual([
+      'ok',
+      'warning',
+      'warning',
+      'error',
+    ]);
+  });
+
+  it('warns of clocks that differ by more than what asking may have cost', () => {
+    const at = (clockAheadMs: number, clockErrorMs = 0) =>
+      levels({ ...REPORT, clockAheadMs, clockErrorMs })[1];
+    expect(at(MAX_CLOCK_SKEW_MS)).toBe('ok');
+    expect(at(-MAX_CLOCK_SKEW_MS - 1)).toBe('warning');
+    expect(at(MAX_CLOCK_SKEW_MS + 100, 200)).toBe('ok');
+  });
+
+  it('refuses an old Postgres and an old Node.js', () => {
+    expect(levels({ ...REPORT, version: '14.9' })[0]).toBe('error');
+    expect(nodeFinding('22.1.0', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'error' });
+    expect(nodeFinding('24.9.0', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'error' });
+    expect(nodeFinding('24.14.1', '>=24.14.1', '0.1.0')).toMatchObject({ level: 'ok' });
+  });
+});
