@@ -8,7 +8,7 @@ import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tool.ts';
-import { createPost } from './delivery/index.ts';
+import { createAnswerFiles, createPost } from './delivery/index.ts';
 import { createMcp } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
 import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
@@ -175,7 +175,9 @@ export async function openAgentRuntime(
     receiveFiles: media.receive,
     pictures: media.pictures,
     readInline: media.readInline,
+    answerFiles: createAnswerFiles(transport.outgoing),
     post,
+    traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
   return { agent, models, provider, profiles, scheduling, files, mcp, media };
 }

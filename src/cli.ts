@@ -1,6 +1,7 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
+import { withEnvFiles } from './commands/environment.ts';
 import { loadConfig } from './config.ts';
 import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
@@ -8,6 +9,8 @@ import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { editableConfig } from './live-config.ts';
 import { deadLettersCommand } from './ops/dead-letters.ts';
+import { traceCommand } from './ops/trace/commands.ts';
+import { createTraces } from './ops/trace/traces.ts';
 import { escapeControls, oneLine } from './lib/text.ts';
 import { createLog, redactor } from './ops/log.ts';
 import { mcpCommand } from './mcp/command.ts';
@@ -18,6 +21,9 @@ import type { HomeStore } from './store/open-store.ts';
 const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
+    --workers N|auto              that many processes behind one port; on Postgres
+  init                            set a gateway up by questions; run again, it edits what is there
+    --yes                         ask nothing; --model NAME and the like answer single questions
   status                          show whether a gateway runs, and what is pending and running
   doctor                          check everything a gateway needs, and say how to correct it
     --fix                         correct what can be corrected without losing anything
@@ -39,6 +45,7 @@ const HELP = `Usage: npx parley <command>
   config get [FIELD]              show a setting, such as limits.messagesPerMinute, or all
   config set FIELD VALUE          change one; the comments in the file stay
   config unset FIELD              give it its default again
+  trace [ID]                      why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)
   dead-letters                    list messages that were given up, with their errors (kept for a week)
   dead-letters replay ID          queue one again (--all: all of them)
 
@@ -51,9 +58,10 @@ export async function main(args: string[]): Promise<void> {
   try {
     const { command, rest, help, ...flags } = readArgs(args);
     if (help || command === undefined || command === 'help') return print(HELP);
+    readEnvFiles();
     if (command === 'start') {
-      const { run } = await import('./main.ts');
-      return await run();
+      const { start } = await import('./commands/start.ts');
+      return await start(rest);
     }
     const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
     if (alone !== undefined) return await alone(rest);
@@ -83,7 +91,7 @@ interface Args extends Flags {
 function readArgs(args: string[]): Args {
   const [first, ...others] = args;
   // These commands read their own arguments.
-  if (first === 'token' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
+  if (first === 'token' || first === 'start' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
     const help = args.includes('--help') || args.includes('-h');
     return { command: first, rest: others, all: false, noOwner: false, help };
   }
@@ -107,9 +115,25 @@ function readArgs(args: string[]): Args {
   }
 }
 
+/** Variables of files `.env` become the process's own: all commands, and the gateway, read them there. */
+function readEnvFiles(): void {
+  Object.assign(process.env, withEnvFiles(process.env));
+}
+
 /** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
 const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
   config: (args) => print(configCommand(args)(editableConfig(process.env))),
+  async init(args) {
+    const { initCommand, readInitFlags } = await import('./commands/init.ts');
+    const { openDialog } = await import('./commands/dialog.ts');
+    const flags = readInitFlags(args);
+    const dialog = openDialog(flags['yes'] === true ? undefined : process.stdin, process.stdout);
+    try {
+      print(await initCommand(flags, process.env, dialog));
+    } finally {
+      dialog.close();
+    }
+  },
   async doctor(args) {
     const { doctorCommand } = await import('./commands/doctor.ts');
     const { text, ok } = await doctorCommand(args, process.env, {
@@ -139,6 +163,7 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
     (rest, { all }) =>
     (store) =>
       deadLettersCommand(store.lanes, rest, all),
+  trace: (rest) => (store) => traceCommand(createTraces(store.traces), rest),
   status: () => status,
   mcp: (rest) => (store, config) =>
     mcpCommand(

@@ -64,6 +64,10 @@ export const gatewayFile = z.strictObject({
         .describe(
           'summarize a long conversation after a turn; `false` = only before a turn that is too long',
         ),
+      facts: z
+        .boolean()
+        .default(true)
+        .describe('when a conversation was summarized, keep lasting facts about its user in the memory'),
       title: z
         .boolean()
         .default(true)

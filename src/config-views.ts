@@ -1,8 +1,8 @@
 /** What follows from a configuration: access, clock, limits and secrets. */
 import path from 'node:path';
+import { heartbeatAddress } from './config.ts';
 import type { Config } from './config.ts';
 import type { ChannelAccess } from './contracts/access.ts';
-import type { ConfiguredChannel } from './contracts/channel.ts';
 import type { SecretShape } from './contracts/log.ts';
 import type { Address } from './contracts/message.ts';
 import { passwordOf } from './lib/connection-url.ts';
@@ -11,23 +11,6 @@ import { natsSecrets } from './security/index.ts';
 /** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
 export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
   return config.channels.find(({ name }) => name === channel)?.access;
-}
-
-/**
- * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
- * is on and whose ids tell that chat; undefined = there is none.
- */
-export function heartbeatAddress(
-  { heartbeat }: Pick<Config, 'heartbeat'>,
-  channels: readonly ConfiguredChannel[],
-): Address | undefined {
-  if (heartbeat.session !== undefined) return heartbeat.session;
-  for (const { name, isOn, ids, access } of channels) {
-    const [owner] = access?.owners ?? [];
-    const chatId = owner === undefined ? undefined : ids?.privateChatOf?.(owner);
-    if (isOn && chatId !== undefined) return `${name}:${chatId}`;
-  }
-  return undefined;
 }
 
 /** The time zone of schedules and the heartbeat (undefined = none). */

@@ -11,9 +11,9 @@ import type { ChannelManifest, ConfiguredChannel } from './contracts/channel.ts'
 import { ConfigError } from './contracts/errors.ts';
 import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
+import type { Address } from './contracts/message.ts';
 import type { FieldPath } from './contracts/settings.ts';
 import { bindingErrors } from './intake/index.ts';
-import { heartbeatAddress } from './config-views.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
@@ -223,4 +223,21 @@ function issuesOf(error: z.ZodError): { path: FieldPath; text: string }[] {
 
 function told(at: FieldPath, message: string): { path: FieldPath; text: string } {
   return { path: at, text: `${at.join('.') || 'the file'}: ${message}` };
+}
+
+/**
+ * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
+ * is on and whose ids tell that chat; undefined = there is none.
+ */
+export function heartbeatAddress(
+  { heartbeat }: Pick<Config, 'heartbeat'>,
+  channels: readonly ConfiguredChannel[],
+): Address | undefined {
+  if (heartbeat.session !== undefined) return heartbeat.session;
+  for (const { name, isOn, ids, access } of channels) {
+    const [owner] = access?.owners ?? [];
+    const chatId = owner === undefined ? undefined : ids?.privateChatOf?.(owner);
+    if (isOn && chatId !== undefined) return `${name}:${chatId}`;
+  }
+  return undefined;
 }

@@ -18,12 +18,19 @@ import { bindingOf, createGatewayApi, createIntake, createLeader } from './intak
 import { fileLimitsOf, fileTypeOf, personLimitOf } from './media/index.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { openSettings } from './live-config.ts';
-import { channelHealth, createHealth, createMetrics, createUsageCommand } from './ops/index.ts';
+import {
+  channelHealth,
+  createHealth,
+  createMetrics,
+  createUsageCommand,
+  createWhyCommand,
+} from './ops/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
+import { sharedMetrics, workerInstance } from './worker.ts';
 import type { ProcessOutput, Security, Transport } from './transport.ts';
 
 /** Deliveries, background subagents and platform connections that one node handles at a time. */
@@ -59,6 +66,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
+    worker: workerInstance(),
     newSessions: newSessionsOf(settings),
     log,
   });
@@ -96,7 +104,11 @@ async function build(
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({
+    class: 'out',
+    handler: transport.meters.deliveries(delivery.out),
+    concurrency: OUT_CONCURRENCY,
+  });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   tellSettings(settings, store, log);
@@ -157,6 +169,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     plans,
     memories,
     subagents,
+    noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
     defaultModel: (id, reader) => models.describe(id, reader),
     profileErrors: () => profiles.errors(),
@@ -167,6 +180,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
+      createWhyCommand(transport),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
@@ -204,7 +218,15 @@ function createApi(parts: ApiParts) {
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout });
+  const metrics = createMetrics({
+    health,
+    bus,
+    usageMeter,
+    loop,
+    delivery,
+    fanout,
+    meters: transport.meters,
+  });
   const gateway = createGatewayApi({
     ...intake,
     ledger,
@@ -225,12 +247,15 @@ function createApi(parts: ApiParts) {
     fileTypeOf,
     chatMoved: transport.followMigration,
     agent,
+    explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
+    noteRefusal: transport.refusals.note,
+    noteRequest: (answered) => transport.meters.request(answered),
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
-    metrics: () => metrics.text(),
+    metrics: sharedMetrics(() => metrics.text()),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

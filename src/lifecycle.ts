@@ -6,6 +6,7 @@ import type { Log } from './contracts/log.ts';
 import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
 import type { RemovedFolders } from './contracts/store/records.ts';
+import type { TraceStore } from './contracts/store/traces.ts';
 import type { SessionFiles } from './contracts/tool.ts';
 import { announceState, startRetention } from './ops/index.ts';
 
@@ -19,7 +20,13 @@ interface Closable {
 /** Everything that starts or stops, by name. */
 export interface Components {
   settings: { start(): Promise<void>; stop(): Promise<void> };
-  store: { lanes: LaneStore; folders: RemovedFolders; leaving(): Promise<void>; close(): Promise<void> };
+  store: {
+    lanes: LaneStore;
+    traces: TraceStore;
+    folders: RemovedFolders;
+    leaving(): Promise<void>;
+    close(): Promise<void>;
+  };
   files: Pick<SessionFiles, 'remove'>;
   events: EventBus;
   bus: MessageBus;
@@ -34,6 +41,7 @@ export interface Components {
   loop: { stop(): void };
   media: { startSweep(signal: AbortSignal): void };
   profiles: Closable;
+  refusals: Closable;
   provider: Closable;
 }
 
@@ -67,7 +75,10 @@ export function createLifecycle(log: Log): Lifecycle {
     async start(components) {
       started = components;
       const { store, files } = components;
-      startRetention({ lanes: store.lanes, folders: store.folders, files, log }, closing.signal);
+      startRetention(
+        { lanes: store.lanes, traces: store.traces, folders: store.folders, files, log },
+        closing.signal,
+      );
       try {
         await startAll(components);
         components.media.startSweep(closing.signal);
@@ -117,6 +128,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.agent.close();
   await all.mcp.close();
   for (const channel of all.channels.values()) await channel.stop();
+  await all.refusals.close();
   all.delivery.close();
   all.loop.stop();
   await all.profiles.close();

@@ -1,6 +1,7 @@
 /** Parley as a process of its own, for tests of what only a whole process shows: signals, exit codes, output, files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
@@ -44,6 +45,8 @@ export function startParley(
   const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
+    // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.
+    cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

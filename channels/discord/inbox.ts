@@ -1,5 +1,7 @@
 /** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
+import { addressOf } from '../../src/contracts/message.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause, sleep } from '../../src/lib/sleep.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
@@ -54,6 +56,8 @@ export interface InboxParts extends LongTextParts {
   botId(): string;
   /** True while Discord leaves out the texts of messages that do not mention the bot. */
   limited(): boolean;
+  /** Counts messages that are not handed over. */
+  noteRefusal: NoteRefusal;
   /** Commits a message in the gateway. */
   publish(message: InboundMessage): Promise<Receipt>;
 }
@@ -76,6 +80,7 @@ export class Inbox {
   push(message: RawMessage, stored: () => void): void {
     const kind = kindOfEvent(message);
     if (this.#toInbound(message, kind ?? GROUP) === undefined) {
+      this.#noteHidden(message, kind ?? GROUP);
       stored();
       return;
     }
@@ -141,6 +146,16 @@ export class Inbox {
     const botId = this.#parts.botId();
     if (this.#parts.limited() && kind.place === 'group' && isTextHidden(message, botId)) return undefined;
     return toInbound(message, botId, kind);
+  }
+
+  /** Without the Message Content Intent nobody learns of such a message but through this. */
+  #noteHidden(message: RawMessage, kind: ChannelKind): void {
+    const inbound = toInbound(message, this.#parts.botId(), kind);
+    if (inbound === undefined) return;
+    const detail =
+      'its text is hidden, because the Message Content Intent is off and it does not mention the bot';
+    const { senderId } = inbound;
+    this.#parts.noteRefusal({ address: addressOf(inbound), senderId, code: 'ignored', detail });
   }
 
   #wake(chat: Chat): void {

@@ -33,7 +33,7 @@ const SAVE_MS = 2_000;
 
 /** The channel's dependencies: a log, the commands it offers, who is allowed, and the sessions that are kept. */
 export interface DiscordDeps extends Pick<ChannelDeps, 'log' | 'connections'> {
-  gateway: Pick<GatewayApi, 'commands' | 'groups'>;
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'noteRefusal'>;
 }
 
 export interface ReceivingParts extends DiscordDeps {
@@ -86,6 +86,7 @@ export class Receiving {
       signal,
       botId: () => this.#botId,
       limited: () => this.#link.limited,
+      noteRefusal: parts.gateway.noteRefusal,
       publish: async (message) => await this.#publish(message),
     });
     this.#resume = new ResumeState({ connections, log, saveEveryMs: settings.saveEveryMs });

@@ -20,7 +20,8 @@ export type Inbound =
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** A group has become a supergroup, which has an id of its own. */
   | { kind: 'moved'; from: string; to: string }
-  | { kind: 'ignored'; why: string };
+  /** `from` is set for what a person wrote: they wait for an answer that does not come. */
+  | { kind: 'ignored'; why: string; from?: Pick<InboundMessage, 'chatId' | 'threadId' | 'senderId'> };
 
 /** The bot that reads updates, and the names of its commands; without a bot's name in a group they are meant for it. */
 export interface Reader extends ChannelIdentity {
@@ -41,7 +42,13 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
   if (from !== undefined) return { kind: 'moved', from, to: chat.id };
   const why = notAnswered(message, bot.id);
-  return why === undefined ? fromMessage(`${bot.id}:${updateId}`, message, bot) : { kind: 'ignored', why };
+  if (why === undefined) return fromMessage(`${bot.id}:${updateId}`, message, bot);
+  return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
+}
+
+function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ignored' }>, 'from'> {
+  const { chat, from } = message;
+  return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
 }
 
 /**
@@ -94,7 +101,7 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
   const text = message.text ?? message.caption ?? '';
   const enclosure = enclosureOf(message);
   if (!from || (text === '' && media.length === 0 && !enclosure))
-    return { kind: 'ignored', why: 'without text or file' };
+    return { kind: 'ignored', why: 'without text or file', ...writtenBy(message) };
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
   const { content, called } = withoutBotName(text, entities, bot);

@@ -61,7 +61,7 @@ const TIMING: TelegramTiming = {
 
 /** The channel's dependencies: a log, the commands it offers, and the report of groups that got a new id. */
 export interface TelegramDeps extends Pick<ChannelDeps, 'log'> {
-  gateway: Pick<GatewayApi, 'commands' | 'chatMoved'>;
+  gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'noteRefusal'>;
 }
 
 /** Makes the channel; nothing is opened before `start`. Never throws. */
@@ -111,6 +111,7 @@ export function create(
         receive,
         commands: deps.gateway.commands,
         chatMoved: deps.gateway.chatMoved,
+        noteRefusal: deps.gateway.noteRefusal,
         log: deps.log,
         timing,
         setHealth: (next) => {

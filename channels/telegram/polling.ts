@@ -9,11 +9,13 @@ import type { Log } from '../../src/contracts/log.ts';
 import { SplitMessages } from './split-messages.ts';
 import type { BotApi } from './bot-api.ts';
 import { toInbound } from './inbound.ts';
-import type { Reader } from './inbound.ts';
+import type { Inbound, Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
 import { Publisher } from './publishing.ts';
 import type { PendingMessage } from './publishing.ts';
+import { addressOf } from '../../src/contracts/message.ts';
 import type { FollowChatMigration } from '../../src/contracts/message.ts';
+import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 
@@ -55,6 +57,8 @@ export interface PollerParts {
   receive: Receive;
   /** Called with a group's new id; its messages are published only afterwards. */
   chatMoved: FollowChatMigration;
+  /** Counts messages that are not handed over. */
+  noteRefusal: NoteRefusal;
   /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
   log: Log;
@@ -125,6 +129,14 @@ export class Poller {
     }
   }
 
+  #noteIgnored(updateId: number, { why, from }: Extract<Inbound, { kind: 'ignored' }>): void {
+    this.#parts.log.debug({ updateId, why }, 'telegram_update_ignored');
+    if (from === undefined) return;
+    const { senderId, ...place } = from;
+    const address = addressOf({ channel: 'telegram', ...place });
+    this.#parts.noteRefusal({ address, senderId, code: 'ignored', detail: why });
+  }
+
   /** Polls once and publishes the batch; the offset moves only when all of it is committed or skipped. */
   async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { bot, timing, setHealth } = this.#parts;
@@ -139,7 +151,7 @@ export class Poller {
       if (inbound.kind === 'moved') {
         await this.#follow(inbound);
       } else if (inbound.kind === 'ignored') {
-        this.#parts.log.debug({ updateId: id, why: inbound.why }, 'telegram_update_ignored');
+        this.#noteIgnored(id, inbound);
       } else if (inbound.message !== undefined) {
         const { message, ...about } = inbound;
         messages.push({ id, message, ...about });

@@ -12,6 +12,7 @@ import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentDeps, AgentShared } from './deps.ts';
 import { createAfterTurn } from './turn/after-turn.ts';
+import { createFactsWorker } from './facts/facts-worker.ts';
 import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
@@ -80,7 +81,11 @@ export function createAgent(given: AgentDeps): Agent {
   };
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn(
-    [compressor.worker, createTitleWorker(shared)],
+    [
+      compressor.worker,
+      createFactsWorker(shared, (session) => compressor.takeCompacted(session)),
+      createTitleWorker(shared),
+    ],
     deps.events,
     () => deps.settings().afterTurn,
   );

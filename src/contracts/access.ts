@@ -196,12 +196,16 @@ export interface ChannelAccess extends z.output<ReturnType<typeof accessRules>> 
   privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
 }
 
+/** `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes wait. */
+export type DenialDetail = 'group' | 'not_mentioned' | 'codes' | 'bot';
+
 /** The verdict on one message. `reply` is undefined when the right answer is silence. */
 export type Verdict =
   | { kind: 'allow'; owner: boolean }
   /** The message starts no turn; it is kept for the next one in its group. */
   | { kind: 'observe' }
-  | { kind: 'deny'; reply?: string }
+  /** `why` tells operators more than that the sender has no access. */
+  | { kind: 'deny'; reply?: string; why?: DenialDetail }
   | { kind: 'pairing'; reply: string };
 
 /** Decides for every ingress who is answered. */

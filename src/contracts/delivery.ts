@@ -1,5 +1,6 @@
 /** The live message of a turn, as the agent sees it, messages in the middle of a turn, and how often a platform may be called. */
 import type { NotedParts } from './store/ledger.ts';
+import type { LiveCounts } from './store/traces.ts';
 import type { LaneStep } from './store/lanes.ts';
 import type { Attachment } from './media.ts';
 import type { Address, Place, SentMessage } from './message.ts';
@@ -25,9 +26,10 @@ export interface LiveTurnStart {
 export interface LiveTurn {
   /**
    * Ends the live message: accepts no more text, waits for the call in flight, ends typing. After it resolves, only the
-   * final delivery of this turn is still sent to the platform. Never throws; waits at most 10 s.
+   * final delivery of this turn is still sent to the platform. Gives the calls it has made; undefined when it makes none.
+   * Never throws; waits at most 10 s.
    */
-  settle(): Promise<void>;
+  settle(): Promise<LiveCounts | undefined>;
 }
 
 /** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */

@@ -12,6 +12,7 @@ import type { CallerOptions, ChatChunk, ChatMessage, Embeddings, EmbedRequest, U
 import type { FollowChatMigration } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
+import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
 import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
 import type { Receipt, Receive } from './receive.ts';
@@ -22,6 +23,7 @@ import type {
   TurnFailure,
   WaitingCalls,
 } from './store/records.ts';
+import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
@@ -113,7 +115,10 @@ export interface GatewayApi {
   /** The callers behind these values as they are now, past any cache; what is not valid is missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
-  sessions(caller: Caller, options: { limit: number; before?: Date | undefined }): Promise<SessionRecord[]>;
+  /** Newest first, the pinned ones before them on the first page. */
+  sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
+  /** By words of titles and messages, among the sessions that the caller may see. */
+  searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
@@ -126,6 +131,9 @@ export interface GatewayApi {
       model?: string | null;
       mode?: string;
       queueMode?: string;
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
       /** null = the next answer makes a new one. */
       title?: string | null;
     },
@@ -165,6 +173,10 @@ export interface GatewayApi {
     stepId?: string,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
+  /** What became of a turn of a session that the caller may see; the words of errors are for admins. */
+  trace(caller: Caller, turnId: string): Promise<TurnExplanation | undefined>;
+  /** Counts a message that a channel does not hand over. */
+  noteRefusal: NoteRefusal;
   /**
    * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
    * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
@@ -204,8 +216,19 @@ export interface GatewayApi {
   health(): Promise<HealthReport>;
   /** The file of the settings, what counts of it, and what does not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  /** Counts an answered request of a client. Never throws. */
+  noteRequest(answered: AnsweredRequest): void;
   /** Prometheus text. */
   metrics(): Promise<string>;
+}
+
+/** A request over HTTP that was answered; `seconds` until the answer began. */
+export interface AnsweredRequest {
+  method: string;
+  /** The path of the route, with the names of its parameters. */
+  route: string;
+  status: number;
+  seconds: number;
 }
 
 /** Health of a channel, for `/readyz` and `parley status`. */

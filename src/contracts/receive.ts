@@ -1,5 +1,5 @@
 /** How channels pass messages to the gateway, and what is kept of their connections so that none is missed. */
-import type { Caller } from './access.ts';
+import type { Caller, DenialDetail } from './access.ts';
 import type { CallerOptions } from './provider.ts';
 import type { AcceptResult } from './store/ledger.ts';
 import type { PlanToRun } from './store/plan-store.ts';
@@ -31,6 +31,8 @@ export type Receipt =
         | 'tools_pending'
         | 'planning_off';
       reply?: string;
+      /** What operators may read besides. */
+      why?: DenialDetail;
       /** When it may be sent again, in milliseconds. */
       retryAfterMs?: number | undefined;
     };

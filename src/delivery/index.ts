@@ -24,6 +24,8 @@ import type { Clock } from '../lib/clock.ts';
 import { watchForLateCalls } from './late-calls.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
+
+export { createAnswerFiles } from './files/answer-files.ts';
 import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
 import { PartNotes } from './part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
@@ -42,7 +44,7 @@ export interface DeliveryDeps {
   plans: Pick<PlanStore, 'plan'>;
   events: Pick<EventBus, 'subscribe' | 'emit'>;
   /** The files that go out. */
-  files: Pick<OutgoingFiles, 'copy'>;
+  files: Pick<OutgoingFiles, 'copy' | 'write'>;
   log: Log;
   clock?: Clock;
   /** In [0, 1); spreads retries. */
@@ -108,7 +110,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const channel = channels.get(parseAddress(start.address).channel);
     // A channel that neither edits nor types has nothing to show before the delivery: it follows the events itself.
     const follows = channel?.edit !== undefined || channel?.typing !== undefined;
-    if (channel === undefined || !follows) return { settle: () => Promise.resolve() };
+    if (channel === undefined || !follows) return NOTHING_LIVE;
     const scheduler = schedulerOf(channel);
     const place = parseAddress(start.address);
     const note = (ref: string, sent: SentMessage[]) => notes.save(place, ref, sent, start.note);
@@ -154,6 +156,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         if (card.hasPlan) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
+        return message.counts;
       },
     };
   };
@@ -230,13 +233,15 @@ async function storeLate(
   });
 }
 
+const NOTHING_LIVE: LiveTurn = { settle: () => Promise.resolve(undefined) };
+
 /** A reply that cannot be shown live harms only itself. */
 function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
   try {
     return open();
   } catch (error) {
     log.warn({ err: toGatewayError(error) }, 'live_reply_unavailable');
-    return { settle: () => Promise.resolve() };
+    return NOTHING_LIVE;
   }
 }
 

@@ -2,8 +2,9 @@
 import type { Channel, OutboundPart } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
-import type { LiveTurn, LiveTurnStart } from '../contracts/delivery.ts';
+import type { LiveTurnStart } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
+import type { LiveCounts } from '../contracts/store/traces.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -45,7 +46,7 @@ export interface LiveMessageDeps {
   onBlocked: () => void;
 }
 
-export class LiveMessage implements LiveTurn, LiveEdit {
+export class LiveMessage implements LiveEdit {
   readonly #deps: LiveMessageDeps;
   readonly #start: LiveTurnStart;
   readonly #place: Place;
@@ -66,6 +67,8 @@ export class LiveMessage implements LiveTurn, LiveEdit {
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
+  /** Calls to the platform. */
+  readonly counts: LiveCounts = { sent: 0, edited: 0, refused: 0, failed: 0 };
   /** Set when the reply cannot or need not grow any further. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
@@ -137,6 +140,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
         if (known !== undefined && chunk.text.length > (known.shows ?? 0))
           await this.#note(index, known, chunk.text);
         const sent = known === undefined ? await channel.send(part) : await channel.edit?.(known, part);
+        this.counts[known === undefined ? 'sent' : 'edited'] += 1;
         this.#shown[index] = chunk.text;
         this.#before[index] = 0;
         this.#shownAt = clock.monotonicMs();
@@ -162,6 +166,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     await this.#deps.note(this.#start.turnId, [...this.#sent]);
   }
 
+  /** Ends it: no more text is shown. Never throws; waits at most `SETTLE_MS` for the call in flight. */
   async settle(): Promise<void> {
     this.#frozen = true;
     this.#deps.scheduler.cancelEdit(this);
@@ -229,6 +234,7 @@ export class LiveMessage implements LiveTurn, LiveEdit {
     const error = toGatewayError(thrown);
     this.#shown[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
+    this.counts[code === 'rate_limited' ? 'refused' : 'failed'] += 1;
     if (code === 'rate_limited') throw error;
     if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;

@@ -7,6 +7,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
+import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { Settings } from '../contracts/settings.ts';
@@ -60,6 +61,8 @@ export interface IntakeOptions
   groupChats: GroupChatStore;
   profiles: () => readonly (ReturnType<ChoiceDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];
+  /** Counts messages that did not become turns. */
+  noteRefusal: NoteRefusal;
   /** Commands of other modules. */
   commands: readonly Command[];
   log: Log;
@@ -112,6 +115,7 @@ export function createIntake(options: IntakeOptions): Intake {
     changeByReply: createChangeByReply(planControl),
     accessPolicy: options.accessPolicy,
     groupChats: options.groupChats,
+    noteRefusal: options.noteRefusal,
     ledger,
     bus,
     events,

@@ -14,6 +14,8 @@ import { createApprovalButtons } from './approval-commands.ts';
 import { missingScope } from '../contracts/command.ts';
 import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
+import { noteRefused } from './refused.ts';
+import type { Refusal } from './refused.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
@@ -44,8 +46,6 @@ export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   /** Milliseconds that never jump back. */
   monotonicNow: () => number;
 }
-
-type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 /** Makes `receive`. It throws only a retryable `StoreError`: then the channel must not acknowledge. */
 export function createReceive(deps: IntakeDeps): Receive {
@@ -105,9 +105,13 @@ function isUnlimited(use: ReturnType<CommandReader>): boolean {
 }
 
 /** Refuses a sender who has no access, or asks for pairing. */
-function refuseSender({ kind, reply: text }: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+  const { kind, reply: text } = verdict;
   const code = kind === 'pairing' ? 'pairing' : 'denied';
-  return text === undefined ? { kind: 'refused', code } : { kind: 'refused', code, reply: text };
+  const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
+  return text === undefined
+    ? { kind: 'refused', code, ...why }
+    : { kind: 'refused', code, reply: text, ...why };
 }
 
 /** Refuses a message without text and files, or with too much text. */
@@ -266,7 +270,7 @@ function refuseCommand(name: string, scope: string): Refusal {
  */
 async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
   const { channel, chatId, threadId } = message;
-  if (receipt.kind === 'refused') deps.log.info({ channel, chatId, code: receipt.code }, 'message_refused');
+  if (receipt.kind === 'refused') noteRefused(deps, message, receipt);
   if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;

@@ -16,6 +16,11 @@ export function clipMiddle(text: string, max: number): string {
   return `${text.slice(0, head)}\n[… ${cut} characters left out …]\n${text.slice(text.length - tail)}`.toWellFormed();
 }
 
+/** The beginning of a text longer than `max` UTF-16 units, with an ellipsis for the rest. */
+export function clipEnd(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
+}
+
 /** The text on one line: line breaks, control characters and marks of writing direction become single blanks. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
@@ -39,8 +44,9 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** A size for people, in megabytes as platforms name their limits: `0.1 MB`, `50 MB`. */
+/** A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; of less than a tenth of one, in bytes. */
 export function inMegabytes(bytes: number): string {
+  if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;
-  return megabytes < 10 ? `${Math.max(0.1, megabytes).toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
+  return megabytes < 10 ? `${megabytes.toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
 }

@@ -47,7 +47,11 @@ export function createMedia(deps: MediaDeps): MediaModule {
     receive: createInbox({ ...deps, reader }),
     pictures: createPictures(files, log),
     documentText: createDocumentText(reader, monotonicNow),
-    readInline: createReadInline(reader, fileLimitsOf(settings).maxFileBytes),
+    readInline: createReadInline({
+      reader,
+      maxFileBytes: fileLimitsOf(settings).maxFileBytes,
+      transcriber: deps.transcriber,
+    }),
     keepToolFile: createKeepToolFile({ files, keptFiles, settings, reader }),
     startSweep: (signal) => startSweep({ keptFiles, files, keepDays: settings.keepDays, log }, signal),
   };

@@ -3,6 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { RemovedFolders } from '../contracts/store/records.ts';
+import type { TraceStore } from '../contracts/store/traces.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 
 /** Platforms repeat messages for a day at most; a week also covers a gateway that was off. */
@@ -17,6 +18,7 @@ const FOLDER_PAGE = 500;
 
 export interface RetentionDeps {
   lanes: Pick<LaneStore, 'purge'>;
+  traces: Pick<TraceStore, 'purgeTraces'>;
   folders: RemovedFolders;
   files: Pick<SessionFiles, 'remove'>;
   log: Log;
@@ -24,7 +26,7 @@ export interface RetentionDeps {
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, log } = deps;
+  const { lanes, traces, log } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -34,8 +36,9 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   const round = async (): Promise<void> => {
     try {
       const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
-      if (purged > 0) log.debug({ purged }, 'messages_purged');
-      if (purged === PURGE_BATCH) return plan(MORE_AFTER_MS);
+      const tracesPurged = await traces.purgeTraces(KEPT_MS, PURGE_BATCH);
+      if (purged + tracesPurged > 0) log.debug({ purged, traces: tracesPurged }, 'messages_purged');
+      if (purged === PURGE_BATCH || tracesPurged >= PURGE_BATCH) return plan(MORE_AFTER_MS);
       withinMs = (await sweepFolders(deps, withinMs, signal)) ? 2 * EVERY_MS : KEPT_MS;
     } catch (error) {
       log.warn({ err: toGatewayError(error) }, 'purge_failed');

@@ -68,14 +68,16 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
       if (rules === undefined) return { kind: 'deny' };
       const { channel, place, chatId, senderId, fromBot = false } = message;
       const isGroup = place === 'group';
-      if (fromBot && !isGroup) return { kind: 'deny' };
+      if (fromBot && !isGroup) return { kind: 'deny', why: 'bot' };
       const [owner, isGranted] = await Promise.all([
         !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
         isGroup ? granted(channel, 'group', chatId) : granted(channel, 'dm', senderId),
       ]);
       if (isGroup) {
         const verdict = authorizeGroup(message, rules, owner, isGranted);
-        return verdict.kind === 'observe' && !(await observes(message)) ? { kind: 'deny' } : verdict;
+        return verdict.kind === 'observe' && !(await observes(message))
+          ? { kind: 'deny', why: 'not_mentioned' }
+          : verdict;
       }
       if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
         return { kind: 'allow', owner };
@@ -122,9 +124,10 @@ function authorizeGroup(
 ): Verdict {
   const listed = Object.hasOwn(rules.groups, message.chatId) ? rules.groups[message.chatId] : undefined;
   if (listed === undefined && !granted) {
-    if (!owner || !message.mentioned) return { kind: 'deny' };
+    if (!owner || !message.mentioned) return { kind: 'deny', why: 'group' };
     return {
       kind: 'deny',
+      why: 'group',
       reply: `This group is not allowed yet. On the gateway's machine run: npx parley pair group ${message.channel} ${message.chatId}`,
     };
   }
@@ -145,7 +148,7 @@ async function offerPairing(access: AccessStore, message: InboundMessage): Promi
     maxPending: MAX_PAIRINGS,
     yieldAfterMs: PAIRING_YIELDS_MS,
   });
-  if (!stored) return { kind: 'deny' };
+  if (!stored) return { kind: 'deny', why: 'codes' };
   return {
     kind: 'pairing',
     reply: `Hello! I do not know you yet. Ask the person who runs me to approve this code within an hour:\n\nnpx parley pair approve ${code}`,

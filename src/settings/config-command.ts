@@ -69,7 +69,7 @@ function set({ file, check, needsRestart }: ConfigFile, field: string, values: r
   const known = new Set(check(before).problems.map(({ text }) => text));
   let refused: FileCheck['problems'] = [];
   for (const value of values) {
-    const after = edited(before, field, value);
+    const after = editedText(before, pathOf(field), value);
     const added = check(after).problems.filter(({ text }) => !known.has(text));
     if (added.length === 0) {
       if (after === before) return `${field} stays as it was.`;
@@ -94,11 +94,15 @@ function valuesOf(word: string): unknown[] {
   return errors.length === 0 ? [value, word] : [word];
 }
 
-function edited(text: string, field: string, value: unknown): string {
+/**
+ * The text with the field of that path set, or taken out where the value is undefined; its comments stay. Throws
+ * `GatewayError('usage')` where the text has no place for it.
+ */
+export function editedText(text: string, field: readonly string[], value: unknown): string {
   const content = readJson(text).value;
   const path: (string | number)[] = [];
   let parent: unknown = content;
-  for (const key of pathOf(field)) {
+  for (const key of field) {
     path.push(Array.isArray(parent) && /^\d+$/.test(key) ? Number(key) : key);
     parent = childOf(parent, key);
   }
@@ -108,7 +112,7 @@ function edited(text: string, field: string, value: unknown): string {
     const after = applyEdits(text, modify(text, path, value, { formattingOptions }));
     return after.endsWith('\n') ? after : after + eol;
   } catch (error) {
-    throw new GatewayError('usage', `${field} cannot be changed: ${toGatewayError(error).message}`);
+    throw new GatewayError('usage', `${field.join('.')} cannot be changed: ${toGatewayError(error).message}`);
   }
 }
 

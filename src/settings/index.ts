@@ -1,5 +1,7 @@
 /** Public API of the settings module: files that people write, read and changed, and the settings of the moment. */
-export { configCommand } from './config-command.ts';
+export { configCommand, editedText } from './config-command.ts';
+export { withVariables } from './env-file.ts';
+export { writeWhole } from './write-file.ts';
 export type { ConfigFile } from './config-command.ts';
 export { differences } from './differences.ts';
 export { readJson } from './read-json.ts';

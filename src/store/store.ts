@@ -18,6 +18,7 @@ import type { ChatMigrationStore } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { ScratchpadStore } from '../contracts/store/notes.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
+import type { TraceStore } from '../contracts/store/traces.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { createGrants } from './tables/grants.ts';
@@ -42,6 +43,7 @@ import { createKeptFiles } from './statements/kept-files.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
+import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
@@ -76,6 +78,7 @@ export interface Store {
   keptFiles: KeptFiles;
   choices: ChoiceStore;
   mcp: McpStatusStore;
+  traces: TraceStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
@@ -131,6 +134,7 @@ export async function openStoreAt(
     keptFiles: createKeptFiles(database),
     choices: createChoices(database),
     mcp: createMcpStatus(database),
+    traces: createTraceStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };

@@ -91,11 +91,82 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.locator('.message-text', { hasText: 'about cats' }).waitFor();
     expect(await tab.page.locator('.message-text').count()).toBe(1);
     for (const answer of ['Cancel', 'Delete']) {
+      await list.getByLabel('Actions for “about dogs”').click();
       await list.getByRole('button', { name: 'Delete “about dogs”' }).click();
       await tab.page.getByRole('button', { name: answer, exact: true }).click();
     }
     await list.getByText('about dogs').waitFor({ state: 'detached' });
     expect(await list.getByText('about cats').count()).toBe(1);
+  });
+
+  it('finds chats by what was said in them, renames, pins, archives and deletes several together', async () => {
+    await fixture.open();
+    for (const said of ['about cats', 'about dogs', 'about birds']) {
+      await tab.page.getByRole('button', { name: 'New chat' }).click();
+      (await fixture.ask(said)).end();
+    }
+    const list = tab.page.getByRole('navigation', { name: 'Your chats' });
+    const act = async (chat: string, action: string): Promise<void> => {
+      await list.getByLabel(`Actions for “${chat}”`).click();
+      await list.getByRole('button', { name: `${action} “${chat}”` }).click();
+    };
+    const names = (): Promise<string[]> => list.locator('.session-title').allInnerTexts();
+    await list.getByText('about birds').waitFor();
+    await tab.page.getByLabel('Search chats and messages').fill('cats');
+    const results = tab.page.getByRole('region', { name: 'Search results' });
+    await results.getByText('1 chat found.').waitFor();
+    await tab.screenshot('search');
+    await results.getByRole('button', { name: /about cats/ }).click();
+    await tab.page.locator('.message-text', { hasText: 'about cats' }).waitFor();
+    await tab.page.getByLabel('Search chats and messages').fill('');
+    await act('about cats', 'Pin');
+    await vi.waitFor(async () => expect((await names())[0]).toBe('about cats'), WAIT);
+    await act('about cats', 'Rename');
+    await tab.page.getByRole('textbox', { name: 'Name of this chat' }).fill('All cats');
+    await tab.page.getByRole('button', { name: 'Save' }).click();
+    await tab.page.getByRole('heading', { name: 'All cats' }).waitFor();
+    await act('about dogs', 'Archive');
+    await vi.waitFor(async () => expect(await names()).toEqual(['All cats', 'about birds']), WAIT);
+    await tab.page.getByLabel('Archived').check();
+    await vi.waitFor(async () => expect(await names()).toEqual(['about dogs']), WAIT);
+    await tab.page.getByLabel('Archived').uncheck();
+    await list.getByText('about birds').waitFor();
+    await tab.screenshot('chats');
+    await tab.page.getByRole('button', { name: 'Select' }).click();
+    for (const name of ['All cats', 'about birds']) await list.getByRole('button', { name }).click();
+    await tab.screenshot('selected');
+    await tab.page
+      .getByRole('group', { name: 'Selected chats' })
+      .getByRole('button', { name: 'Delete' })
+      .click();
+    await tab.page.locator('#confirm').getByRole('button', { name: 'Delete' }).click();
+    await list.getByText('No chats yet.').waitFor();
+  });
+
+  it('marks at once what runs in other chats, and what is new in them once it has ended', async () => {
+    await fixture.open();
+    (await fixture.ask('here')).end();
+    const list = tab.page.getByRole('navigation', { name: 'Your chats' });
+    await list.getByText('here').waitFor();
+    await fixture.api.gateway.receive({
+      id: 'u2',
+      channel: 'telegram',
+      chatId: '42',
+      senderId: '42',
+      content: 'from afar',
+      timestamp: Date.now(),
+      media: [],
+      place: 'private',
+      mentioned: true,
+    });
+    const row = list.locator('.session-row', { hasText: 'from afar' });
+    await row.getByText('running').waitFor();
+    fixture.turns[1]?.say('An answer.');
+    fixture.turns[1]?.end();
+    await row.getByText('2 new').waitFor();
+    await tab.screenshot('unread');
+    await row.getByText('from afar').click();
+    await vi.waitFor(async () => expect(await row.getByText('2 new').count()).toBe(0), WAIT);
   });
 
   it('shows chats of other channels to the owner, who can follow but not write in them', async () => {
@@ -190,7 +261,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByLabel('Message', { exact: true }).fill('hi');
     await tab.page.getByRole('button', { name: 'Send' }).tap();
     await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
-    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(2), WAIT);
     fixture.turns[0]?.say(
       '```\n',
       'x'.repeat(300),

@@ -172,7 +172,7 @@ describe('a failing platform', () => {
       gateway.say('t', ' world');
       await gateway.clock.advance(60_000);
       expect(gateway.channel.count('send') + gateway.channel.count('edit')).toBe(1);
-      await expect(turn.settle()).resolves.toBeUndefined();
+      await expect(turn.settle()).resolves.toMatchObject({ failed: 1 });
       expect(gateway.delivery.counts().ambiguousSends).toBe(code === 'outcome_unknown' ? 1 : 0);
     },
   );

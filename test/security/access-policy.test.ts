@@ -118,7 +118,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await from('U0456DEF', dm)).toEqual({ kind: 'allow', owner: true });
     expect(await from('U0789GHI', dm)).toEqual({ kind: 'deny' });
     expect(await from('U0789GHI', group)).toEqual({ kind: 'allow', owner: false });
-    expect(await from('U0789GHI', { ...group, chatId: 'C0999XYZ' })).toEqual({ kind: 'deny' });
+    expect(await from('U0789GHI', { ...group, chatId: 'C0999XYZ' })).toEqual({ kind: 'deny', why: 'group' });
     expect(await policy.isOwner('office:U0456DEF')).toBe(true);
     expect(await policy.isOwner('office:U0123ABC')).toBe(false);
   });
@@ -127,10 +127,11 @@ describeEachDatabase('the access policy', (databases) => {
     const { from } = policyOf(await databases.open());
     expect(await from('99', GROUP)).toEqual({
       kind: 'deny',
+      why: 'group',
       reply: expect.stringContaining('pair group telegram -5'),
     });
-    expect(await from('31', GROUP)).toEqual({ kind: 'deny' });
-    expect(await from('99', { ...GROUP, mentioned: false })).toEqual({ kind: 'deny' });
+    expect(await from('31', GROUP)).toEqual({ kind: 'deny', why: 'group' });
+    expect(await from('99', { ...GROUP, mentioned: false })).toMatchObject({ kind: 'deny' });
   });
 
   it('ignores strangers under dm: allowlist, and answers everyone without pairing under dm: open', async () => {
@@ -147,7 +148,7 @@ describeEachDatabase('the access policy', (databases) => {
     const first = await from('31');
     const code = 'reply' in first ? codeIn(first.reply) : '';
     expect(code).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
-    expect(await from('31')).toEqual({ kind: 'deny' });
+    expect(await from('31')).toEqual({ kind: 'deny', why: 'codes' });
     for (const wrong of ['', 'AAAAAAAA', `${code}A`, code.slice(1)]) {
       expect(await access.approvePairing(hashSecret(wrong)), `code ${wrong}`).toBeUndefined();
     }
@@ -175,7 +176,7 @@ describeEachDatabase('the access policy', (databases) => {
   it(`offers at most ${MAX_PAIRINGS} codes of a channel at once and ignores further strangers`, async () => {
     const { from } = policyOf(await databases.open());
     for (let n = 0; n < MAX_PAIRINGS; n += 1) expect((await from(`${1_000 + n}`)).kind).toBe('pairing');
-    expect(await from('5000')).toEqual({ kind: 'deny' });
+    expect(await from('5000')).toEqual({ kind: 'deny', why: 'codes' });
   });
 
   it('stops answering a revoked person within two seconds', async () => {

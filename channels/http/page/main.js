@@ -3,11 +3,13 @@ import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
-import { setChannelLabels, Sidebar } from './sidebar.js';
+import { followLists } from './chats/list-events.js';
+import { setChannelLabels, Sidebar } from './chats/sidebar.js';
 import { removeToken, signIn } from './sign-in.js';
 
-const LIST_EVERY_MS = 20_000;
 const HEALTH_EVERY_MS = 30_000;
+/** The times in the list are relative. */
+const REDRAW_EVERY_MS = 60_000;
 const TOAST_MS = 6_000;
 
 /**
@@ -67,16 +69,19 @@ async function startPage() {
   const api = await signIn();
   byId('app', HTMLElement).hidden = false;
   const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
-  const sidebar = new Sidebar(
-    api,
-    (key) => {
+  const sidebar = new Sidebar(api, {
+    showError,
+    open: (key) => {
       showSidebar(false);
       open(key);
     },
-    (key) => {
+    deleted: (key) => {
       if (key === chat.key) openNew();
     },
-  );
+    renamed: (key) => {
+      if (key === chat.key) chat.showTitle();
+    },
+  });
   const schedules = new ScheduleList(api, (key) => {
     showSidebar(false);
     open(key);
@@ -127,8 +132,16 @@ async function startPage() {
     });
   void refreshHealth();
   setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
-  setInterval(() => document.hidden || void refreshList(), LIST_EVERY_MS);
+  setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await refreshList();
+  void followLists(api, {
+    open: () => sidebar.refreshSoon(),
+    event: ({ type }) => {
+      if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
+      sidebar.refreshSoon();
+    },
+    refused: showError,
+  }).catch(showError);
   // Models last: chats are readable while the model server cannot be reached.
   openAddressed();
   await Promise.all([chat.loadCommands().catch(showError), chat.loadModels().catch(showError)]);

@@ -24,6 +24,8 @@ export interface ModelCall {
   signal: AbortSignal;
   /** Set at the first chunk: also true of a stream that broke later. */
   begun: boolean;
+  /** Milliseconds from the request to the first chunk. */
+  firstTokenMs?: number | undefined;
   /** Usage of the call once the model had begun, also when the stream broke. */
   usage?: Usage;
 }
@@ -65,6 +67,7 @@ export async function streamAnswer(
     watchdog.close();
     answer.finishThinking();
     call.begun = watchdog.begun;
+    call.firstTokenMs = watchdog.firstChunkMs;
   }
   return answer.response(measure());
 }

@@ -24,6 +24,8 @@ export class StreamWatchdog {
   #limitMs: number;
   #silentSince = 0;
   #startedAt = 0;
+  #askedAt = 0;
+  #firstChunkMs: number | undefined;
   #queued = false;
   #begun = false;
   #timer: NodeJS.Timeout | undefined;
@@ -46,6 +48,11 @@ export class StreamWatchdog {
     return this.#startedAt;
   }
 
+  /** Milliseconds from the request to the first chunk, in tenths; undefined before it. */
+  get firstChunkMs(): number | undefined {
+    return this.#firstChunkMs;
+  }
+
   /** The silence that ended the call: `timeout_first_chunk` or `timeout_chunk`. Undefined when something else ended it. */
   get timeout(): ProviderError | undefined {
     return this.#timeout;
@@ -55,7 +62,7 @@ export class StreamWatchdog {
   start(): AbortSignal {
     this.#signal.throwIfAborted();
     this.#signal.addEventListener('abort', this.#stop, { once: true });
-    this.#startedAt = this.#silentSince = performance.now();
+    this.#startedAt = this.#askedAt = this.#silentSince = performance.now();
     // The shorter limit first: once a chunk has come, `chunkMs` is the one that counts.
     this.#timer = setTimeout(this.#look, Math.min(this.#limits.firstChunkMs, this.#limits.chunkMs));
     return this.#connection.signal;
@@ -73,6 +80,7 @@ export class StreamWatchdog {
     this.#silentSince = performance.now();
     if (this.#begun) return;
     this.#begun = true;
+    this.#firstChunkMs = Math.round((this.#silentSince - this.#askedAt) * 10) / 10;
     this.#limitMs = this.#limits.chunkMs;
     if (this.#queued) this.#startedAt = this.#silentSince;
   }

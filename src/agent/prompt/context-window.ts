@@ -3,6 +3,7 @@ import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { ChatMessage, ModelCapabilities } from '../../contracts/provider.ts';
+import type { PromptParts } from '../../contracts/store/traces.ts';
 import type { Group } from './history.ts';
 
 /** Window of a model when no profile asks for one, in tokens: large windows fill a home machine's memory. */
@@ -61,12 +62,19 @@ export interface Prompt {
   note?: { content: string; tokens: number } | undefined;
 }
 
+/** The messages of a call, and their estimated tokens: in all, and by part. */
+export interface FittedPrompt {
+  messages: ChatMessage[];
+  tokens: number;
+  parts: Omit<PromptParts, 'tools'>;
+}
+
 /**
  * The messages of a call that fit `budget` (estimated tokens). Always kept: the system prompt, the current message, the
  * note and the newest step, whose tool results are clipped when they alone are too long. Then come the newest steps, then
  * the newest history, in whole groups (B-28). Throws `GatewayError('window_too_small' | 'message_too_large')`.
  */
-export function fitPrompt(prompt: Prompt, budget: number): { messages: ChatMessage[]; tokens: number } {
+export function fitPrompt(prompt: Prompt, budget: number): FittedPrompt {
   const fixed = prompt.system.tokens + (prompt.note?.tokens ?? 0);
   if (budget - fixed <= 0) throw windowTooSmall();
   let left = budget - fixed - prompt.current.tokens;
@@ -86,7 +94,14 @@ export function fitPrompt(prompt: Prompt, budget: number): { messages: ChatMessa
   if (prompt.system.content !== '') messages.push({ role: 'system', content: prompt.system.content });
   for (const group of groups) messages.push(...group.messages);
   if (prompt.note !== undefined) messages.push({ role: 'system', content: prompt.note.content });
-  return { messages, tokens: budget - left };
+  const parts = {
+    system: prompt.system.tokens,
+    history: tokensOf(history),
+    message: prompt.current.tokens,
+    steps: tokensOf(steps) + tokensOf(newest),
+    note: prompt.note?.tokens ?? 0,
+  };
+  return { messages, tokens: budget - left, parts };
 }
 
 function tokensOf(groups: readonly Group[]): number {

@@ -69,7 +69,9 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
   const lines: string[] = [];
   const unverified: string[] = [];
   let left = MEMORY_TOKENS;
-  for (const { text, untrusted } of facts) {
+  // Whoever writes unverified facts must not be able to push verified ones out.
+  const verifiedFirst = facts.toSorted((a, b) => Number(a.untrusted) - Number(b.untrusted));
+  for (const { text, untrusted } of verifiedFirst) {
     const line = `- ${untrusted ? '(unverified) ' : ''}${oneLine(text)}`;
     const tokens = estimateTokens(`${line}\n`);
     if (tokens > left) continue;

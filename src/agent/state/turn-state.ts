@@ -17,6 +17,7 @@ import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { ContextRow, Group } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { Reply } from './reply.ts';
+import type { TraceNotes } from './trace-notes.ts';
 import type { TurnRows } from './turn-rows.ts';
 import type { UnjournaledUsage } from './unjournaled-usage.ts';
 
@@ -106,6 +107,8 @@ export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
   signal: AbortSignal;
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
+  /** What this attempt does; undefined in a subagent. */
+  trace?: TraceNotes | undefined;
   /** Starts subagents; undefined in a subagent. */
   agents?: Subagents | undefined;
   /** False in a background subagent: no human can be asked there. */

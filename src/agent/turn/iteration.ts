@@ -1,8 +1,9 @@
 /** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
-import { ProviderError, wordError } from '../../contracts/errors.ts';
+import { ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
+import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
@@ -35,6 +36,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
   const msgId = callMsgId(turn, n);
   let attempts: Attempts = { shrunk: false, repeated: false, waits: 0 };
   for (;;) {
+    const atMs = turn.trace?.nowMs ?? 0;
     const call: ModelCall = {
       provider: shared.deps.provider,
       msgId,
@@ -44,14 +46,19 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       begun: false,
     };
     let response: LLMResponse;
+    let made: MadeRequest | undefined;
     try {
-      const { request, estimated } = await makeRequest(shared, turn, n, attempts.shrunk);
+      made = await makeRequest(shared, turn, n, attempts.shrunk);
+      const { request, estimated } = made;
+      turn.trace?.calling(n, request.model);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
+      noteCall(turn, { n, atMs, call, made });
       if (!response.usage.estimated) {
         shared.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
+      noteCall(turn, { n, atMs, call, made, error });
       if (!turn.signal.aborted && shared.fallbacks.change(turn, { error, begun: call.begun }, emit)) {
         attempts = { shrunk: false, repeated: false, waits: 0 };
         continue;
@@ -63,6 +70,33 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
   }
+}
+
+interface NotedCall {
+  n: number;
+  atMs: number;
+  call: ModelCall;
+  made: MadeRequest | undefined;
+  error?: unknown;
+}
+
+/** Notes a call that has ended for the trace and the log; one that was never begun has no place in them. */
+function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCall): void {
+  if (made === undefined) return;
+  const { model } = made.request;
+  const { usage, firstTokenMs } = call;
+  const failure = error === undefined ? undefined : toGatewayError(error);
+  turn.trace?.modelCall(atMs, {
+    iteration,
+    model,
+    firstTokenMs,
+    usage,
+    prompt: made.parts,
+    ...(failure && { error: { code: failure.code, message: failure.message } }),
+  });
+  const told = { iteration, model, firstTokenMs, ...usage };
+  if (failure === undefined) turn.log.debug(told, 'model_call_ended');
+  else turn.log.debug({ ...told, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(
@@ -135,6 +169,7 @@ async function prepareRepeat(
     emit({ type: 'notice', code: 'model_unavailable', text });
   }
   turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');
+  turn.trace?.retry(waitMs, error.code);
   await sleep(waitMs, turn.signal);
 }
 
@@ -172,13 +207,20 @@ function pauseAfter(
   return now - attempts.refusedSince + pause > limits.modelWaitMs ? undefined : pause;
 }
 
+interface MadeRequest {
+  request: ChatRequest;
+  /** Tokens of the whole prompt, before they are scaled. */
+  estimated: number;
+  parts: PromptParts;
+}
+
 /** Builds the request of one call (N-43, N-44), within the server's window and the profile's limits. */
 async function makeRequest(
   shared: AgentShared,
   turn: Turn,
   n: number,
   shrunk: boolean,
-): Promise<{ request: ChatRequest; estimated: number }> {
+): Promise<MadeRequest> {
   const { profile, prepared } = turn;
   const { model, can, contextWindow, budget } = await modelBudget(shared, turn, {
     part: shrunk ? OVERFLOW_SHRINK : 1,
@@ -186,7 +228,7 @@ async function makeRequest(
   refuseUnsupported(model, can, turn.options);
   const tools = can.tools ? prepared.schemas : [];
   const toolTokens = can.tools ? prepared.toolTokens : 0;
-  const { messages, tokens } = fitPrompt(
+  const { messages, tokens, parts } = fitPrompt(
     {
       system: systemOf(turn),
       history: turn.history,
@@ -203,7 +245,7 @@ async function makeRequest(
     ...(tools.length > 0 && { tools }),
     ...callFields(profile, can, optionsOfCall(turn, n)),
   };
-  return { request, estimated: tokens + toolTokens };
+  return { request, estimated: tokens + toolTokens, parts: { ...parts, tools: toolTokens } };
 }
 
 /** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */

@@ -23,7 +23,7 @@ export interface LiveOutput {
   /** The result to commit: without a text when the turn was silent. */
   finish(result: TurnResult): OutputResult;
   /** As `LiveTurn.settle`. */
-  settle(): Promise<void>;
+  settle: LiveTurn['settle'];
 }
 
 export interface OutputResult extends TurnResult {

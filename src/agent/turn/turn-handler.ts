@@ -3,11 +3,12 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload, TurnPayload } from '../../contracts/store/ledger.ts';
-import { memoryOwnerOf, parseAddress, userIdOf } from '../../contracts/message.ts';
-import type { Address, SessionKey } from '../../contracts/message.ts';
-import { cancelPlan, isOpenPlan, readMode } from '../../contracts/plan.ts';
+import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import { memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
+import { readMode } from '../../contracts/plan.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
+import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
@@ -19,10 +20,11 @@ import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { endedTurn } from './after-turn.ts';
 import type { AfterTurn } from './after-turn.ts';
+import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
-import { CANCELLED } from '../planner/follow-plan.ts';
+import { endDeadLetter } from './dead-turn.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
@@ -36,11 +38,12 @@ import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
 import { Taint } from '../state/taint.ts';
+import { TraceNotes } from '../state/trace-notes.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
-import { failureOf, runTurn } from './agent-loop.ts';
+import { runTurn } from './agent-loop.ts';
 import type { TurnOptions } from './agent-loop.ts';
-import { failureText } from './failure-text.ts';
+import { endTrace, leaveTrace } from './turn-trace.ts';
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
@@ -92,36 +95,52 @@ async function handleTurn(
     epoch: head.epoch,
     textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
   });
+  const forget = shared.deps.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
+  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
+    const emit: Emit = (event) => {
+      turn.trace.event(event);
+      output.emit(event);
+    };
     let result: OutputResult;
+    let live: LiveCounts | undefined;
     try {
       const planning = PLANNING[payload.entry];
       const compress = (emit: Emit) => compressor.before(turn, afterTurn.running(turn.sessionKey), emit);
-      result = output.finish(await runTurn(shared, turn, { planning, compress }, output.emit));
+      result = output.finish(await runTurn(shared, turn, { planning, compress }, emit));
     } finally {
       // After this no call to the platform is in flight for this turn.
-      await output.settle();
+      live = await output.settle();
     }
-    const step = await commit(shared, turn, opened.address, result);
+    const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
+    const step = await commit(shared, turn, opened.address, { result, trace });
+    endTrace(shared, turn, trace, true);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     if (error instanceof ApprovalWait) {
       await recordUnreported(ledger, turn);
-      return await parkTurn(shared, turn, emitter, error);
+      const parked = await parkTurn(shared, turn, emitter, error);
+      await leaveTrace(shared, turn, 'parked');
+      return parked;
     }
     if (error instanceof CallerWait) {
       await recordUnreported(ledger, turn);
-      return await parkForCaller(shared, turn, emitter, error);
+      const parked = await parkForCaller(shared, turn, emitter, error);
+      await leaveTrace(shared, turn, 'parked');
+      return parked;
     }
     // The next owner of the lane continues from the journal.
     if (!(error instanceof LaneAbort && error.code === 'shutdown')) throw error;
     await recordUnreported(ledger, turn);
+    await leaveTrace(shared, turn, 'released');
     return { kind: 'released' };
+  } finally {
+    forget();
   }
 }
 
@@ -129,6 +148,9 @@ async function handleTurn(
 function hasBegun({ journal }: OpenedTurn): boolean {
   return journal.some(({ entry }) => entry.kind === 'user' && entry.laneSeq === undefined);
 }
+
+/** A turn of an `in:` lane: its attempt is noted. */
+type TracedTurn = Turn & { trace: TraceNotes };
 
 /** What a turn plans, by the entry of its message. */
 const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
@@ -150,7 +172,7 @@ interface Start {
 function startTurn(
   shared: AgentShared,
   { head, payload, opened, message: own, promptContext, signal, burst }: Start,
-): Turn {
+): TracedTurn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
   const message = burst?.combined ?? own;
   const taint = new Taint(opened.session.sources);
@@ -193,6 +215,14 @@ function startTurn(
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
+    trace: new TraceNotes({
+      node: head.node,
+      epoch: head.epoch,
+      ...(head.crashes + head.attempts + opened.journal.length > 0 && { resumed: true }),
+      attempts: head.attempts,
+      crashes: head.crashes,
+      afterMs: opened.afterMs,
+    }),
     log: shared.deps.log.child({ sessionKey, turnId: payload.turnId }),
   };
 }
@@ -225,73 +255,22 @@ async function commit(
   shared: AgentShared,
   turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
-  result: OutputResult,
+  { result, trace }: { result: OutputResult; trace: TraceAttempt },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
+  const { attachments, outbound } = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
+    attachments,
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
+    trace,
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
-    outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+    outbound,
   });
-}
-
-/** The delivery of the answer; undefined for `http`, where the stored message is the delivery. */
-function deliveryOf(
-  turnId: string,
-  address: Address,
-  content: string,
-  isError: boolean,
-): DeliveryPayload | undefined {
-  const place = parseAddress(address);
-  if (place.channel === 'http') return undefined;
-  return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
-}
-
-/** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
-async function endDeadLetter(shared: AgentShared, head: LaneHead, error: GatewayError): Promise<LaneStep> {
-  const { ledger, lanes, events, log } = shared.deps;
-  log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
-  const payload = readTurnPayload(head.payload);
-  const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
-  if (turn === undefined) return await lanes.finish(head, error.message);
-  const { turnId, address } = turn;
-  const text = failureText(error, 'person');
-  const plan = await ledger.planOf(turnId);
-  const open = plan !== undefined && isOpenPlan(plan);
-  if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
-  const step = await ledger.finishTurn(head, {
-    turnId,
-    reason: 'failed',
-    failure: failureOf(error),
-    content: text,
-    isError: true,
-    userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
-    usage: [],
-    entries: [],
-    outbound: deliveryOf(turnId, address, text, true),
-    deadLetter: error.message,
-  });
-  const emitter = events.turn({
-    sessionKey: sessionOf(head, address),
-    turnId,
-    epoch: head.epoch,
-    textSoFar: text,
-  });
-  if (open) emitter.emit({ type: 'plan_cancelled', reason: CANCELLED.failed });
-  emitter.emit({ type: 'snapshot', text });
-  emitter.emit({ type: 'turn_ended', reason: 'failed' });
-  return step;
-}
-
-/** The session of an `in:` lane. */
-function sessionOf(head: LaneHead, address: Address): SessionKey {
-  const [, channel = '', rest = ''] = /^in:([^:]+):(.+)$/s.exec(head.lane) ?? [];
-  return channel === '' ? address : `${channel}:${rest}`;
 }

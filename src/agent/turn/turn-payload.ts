@@ -9,7 +9,7 @@ import type { TurnPayload } from '../../contracts/store/ledger.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
 import { storedQuote } from '../../contracts/quoted.ts';
-import { sourcesOfMessage, authorOf } from '../../contracts/message.ts';
+import { authorOf, memoryOwnerOf, sourcesOfMessage } from '../../contracts/message.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
 import { describeSources, storedSources, taints } from '../../contracts/risk.ts';
 import { filesText, ownText, picturesOf } from './message-files.ts';
@@ -93,6 +93,7 @@ export function readMessage(
     content: [...before, own].join('\n'),
     ...((before.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
     author: authorOf(message),
+    ...(message.endUser !== undefined && { owner: memoryOwnerOf(message) }),
     sources: sourcesOfMessage(message),
     ...(pictures.length > 0 && { pictures }),
   };

@@ -17,6 +17,7 @@ import type {
   TurnFinish,
   WaitingCalls,
 } from './records.ts';
+import type { SessionListStore } from '../sessions/session-list.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../risk.ts';
 import type { UsageNote } from '../usage.ts';
@@ -223,18 +224,12 @@ export interface Ledger extends SessionStore {
 }
 
 /** Sessions with their messages and turns, as channels, commands and schedules read and change them. Throws only `StoreError`. */
-export interface SessionStore {
+export interface SessionStore extends SessionListStore {
   /** Settings of a session that a message or a command creates. */
   readonly newSessions: SessionStart;
   /** The session that messages from an address belong to. */
   sessionOf(address: Address): Promise<SessionKey>;
   session(key: SessionKey): Promise<SessionRecord | undefined>;
-  /** Newest first; `ownerTokenId` limits to sessions that token made. */
-  sessions(options: {
-    limit: number;
-    ownerTokenId?: string | undefined;
-    before?: Date | undefined;
-  }): Promise<SessionRecord[]>;
   /** Changes a session. A missing one is created when `make` is given; otherwise the result is undefined. */
   updateSession(
     key: SessionKey,
@@ -243,6 +238,9 @@ export interface SessionStore {
       model?: string | null;
       mode?: SessionRecord['mode'];
       queueMode?: SessionRecord['queueMode'];
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
       title?: string | null;
     },
     make?: { ownerTokenId?: string | undefined },

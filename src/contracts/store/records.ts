@@ -7,6 +7,7 @@ import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
+import type { TraceAttempt } from './traces.ts';
 
 /** A row of `message`: what people see, never rewritten. `createdAt` is the database's clock. */
 export interface MessageRecord {
@@ -35,6 +36,8 @@ export type ContextEntry =
       kind: 'user';
       content: string;
       author?: string | undefined;
+      /** Whose memories it read, where these are not the author's: those of an end user of a client. */
+      owner?: string | undefined;
       typed?: string | undefined;
       /** References of pictures (`Pictures`). */
       pictures?: readonly string[] | undefined;
@@ -154,6 +157,11 @@ export interface SessionRecord {
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
+  /** It stands first in lists; it is left out of them. */
+  pinned: boolean;
+  archived: boolean;
+  /** The last message that was read on the page. */
+  readSeq: number;
 }
 
 /** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
@@ -183,6 +191,8 @@ export interface OpenedTurn {
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
+  /** Milliseconds since its message was accepted. */
+  afterMs: number;
   /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
   approvals: TurnApproval[];
   /** Planning has ended, with or without a plan, and its usage is stored. */
@@ -217,6 +227,8 @@ export interface TurnFinish {
   failure?: TurnFailure | undefined;
   /** The text people see; empty means there is no assistant message. */
   content: string;
+  /** The files that the text shows. */
+  attachments?: readonly Attachment[] | undefined;
   isError: boolean;
   /** User id of the user who was answered. */
   userId: string;
@@ -225,6 +237,8 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /** What its last attempt did. */
+  trace?: TraceAttempt | undefined;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }

@@ -9,11 +9,14 @@ import {
   BOT_WINDOW_MS,
   MAX_OBSERVED_CHARS,
 } from '../../contracts/store/group-chats.ts';
+import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { oneLine } from '../../lib/text.ts';
 
 export interface GroupTalkDeps {
   groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
+  /** Counts messages that did not become turns. */
+  noteRefusal: NoteRefusal;
   log: Log;
 }
 
@@ -25,7 +28,10 @@ const minutes = (ms: number): number => ms / 60_000;
 export const QUIET = `Bots have caused ${BOT_TURNS} answers here within ${minutes(BOT_WINDOW_MS)} minutes. For ${minutes(BOT_QUIET_MS)} minutes I answer no bot in this chat; people are answered as always.`;
 
 /** Keeps a message that starts no turn, for the next one of its session. Throws only `StoreError`. */
-export async function observe({ groupChats, log }: GroupTalkDeps, message: InboundMessage): Promise<Receipt> {
+export async function observe(
+  { groupChats, noteRefusal, log }: GroupTalkDeps,
+  message: InboundMessage,
+): Promise<Receipt> {
   const { channel, chatId, id, senderName, senderId, media, forwarded } = message;
   const files = media.map(({ kind }) => `[${kind}]`);
   const said = oneLine([forwarded === true ? '(forwarded)' : '', message.content, ...files].join(' '));
@@ -34,6 +40,8 @@ export async function observe({ groupChats, log }: GroupTalkDeps, message: Inbou
   const name = senderName ?? `user ${senderId}`;
   await groupChats.keepObserved({ channel, chatId }, addressOf(message), { id, senderName: name, content });
   log.debug({ channel, chatId }, 'message_observed');
+  const detail = 'it was kept for the next one that does';
+  noteRefusal({ address: addressOf(message), senderId, code: 'not_mentioned', detail });
   return { kind: 'handled' };
 }
 

@@ -27,6 +27,9 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   await sql`delete from delivery where ref in (${turns})
     or ref in (select 'plan:' || id from plan where session = ${key})`;
   await sql`delete from approval where turn_id in (${turns})`;
+  await sql`delete from turn_trace where turn_id in (${turns})`;
+  await sql`
+    delete from refusal where address = ${key} or address in (select key from address where session = ${key})`;
   await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
   await sql`delete from lane_item where lane = ${lane}`;
   await sql`delete from message where session = ${key}`;

@@ -79,6 +79,12 @@ export function isDue(sql: Sql, row: Fragment = sql``): Fragment {
   return sql`(${row}delay_ms is null or ${row}wake_at <= now())`;
 }
 
+/** Milliseconds until a lane is due; 0 = it is. */
+export function dueInMs(sql: Sql): Fragment {
+  return sql`
+    case when ${isDue(sql)} then 0::float8 else (extract(epoch from wake_at - now()) * 1000)::float8 end`;
+}
+
 /** Assignments that make a lane due at once; `wake_at` is its place among the lanes that wait. */
 export function dueNow(sql: Sql): Fragment {
   return sql`wake_at = now(), delay_ms = null`;

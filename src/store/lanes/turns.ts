@@ -24,6 +24,7 @@ import {
   settleHeads,
 } from './lane-sql.ts';
 import { mergedSources } from './session-sources.ts';
+import { tracedAttempt } from './turn-trace.ts';
 import { type SessionRow, toSession } from '../tables/session-rows.ts';
 import { usageRows } from './usage-rows.ts';
 
@@ -33,6 +34,7 @@ interface OpenedRow {
   history: ContextRecord[];
   placeholders: SentMessage[] | null;
   address: Address;
+  afterMs: number;
   remembers: boolean;
   planned: boolean;
   unanswered: boolean;
@@ -59,7 +61,7 @@ export async function openTurn(
   const [row] = await sql<OpenedRow[]>`
     with ${heldLane(sql, fence)},
     relaxed as (select set_config('synchronous_commit', 'off', true)),
-    begun as (update turn set state = 'running' from held where id = ${turnId} returning address),
+    begun as (update turn set state = 'running' from held where id = ${turnId} returning address, created_at),
     expired as (
       update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
       where turn_id = ${turnId} and state = 'pending'),
@@ -75,6 +77,7 @@ export async function openTurn(
         and c.iteration < ${STEP_ITERATIONS}
       order by c.lane_seq desc, c.seq desc limit ${limit})
     select to_jsonb(talk) as session, begun.address,
+      (extract(epoch from now() - begun.created_at) * 1000)::float8 as "afterMs",
       (select coalesce(jsonb_agg(to_jsonb(j) order by j.seq), '[]') from journal j) as journal,
       (select coalesce(jsonb_agg(to_jsonb(h) - 'lane_seq' order by h.lane_seq, h.seq), '[]')
         from (select * from recap union all select * from history) h) as history,
@@ -97,7 +100,7 @@ export async function openTurn(
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
-  const { journal, history, address, approvals, remembers, planned, unanswered, meanwhile } = row;
+  const { journal, history, address, afterMs, approvals, remembers, planned, unanswered, meanwhile } = row;
   const placeholders = row.placeholders ?? [];
   const session = toSession(row.session);
   const known = {
@@ -105,6 +108,7 @@ export async function openTurn(
     history,
     placeholders,
     address,
+    afterMs,
     approvals,
     remembers,
     planned,
@@ -119,7 +123,8 @@ export async function openTurn(
 /** The columns of `session` under the names of `SessionRow`. */
 function sessionColumns(sql: Sql) {
   return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
-    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
+    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
+    pinned, archived, read_seq as "readSeq"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
@@ -142,6 +147,7 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
+    ${tracedAttempt(sql, finish.turnId, finish.trace, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},
     moved as (select * from advanced ${finish.outbound === undefined ? sql`` : sql`union all select * from bumped`}),
     heads as (${headsOf(sql, sql`moved`, claim, finish.outbound === undefined ? undefined : sql`queued`)})
@@ -154,9 +160,11 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
 /** A turn with an empty answer stores no message. */
 function finalMessage(sql: Sql, finish: TurnFinish) {
   if (finish.content === '') return sql``;
+  const { attachments: files = [] } = finish;
   return sql`, said as (
-    insert into message (session, seq, turn_id, role, content, is_error)
-    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError} from talk)`;
+    insert into message (session, seq, turn_id, role, content, is_error, attachments)
+    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError},
+      ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
 }
 
 /** The turn's address is the delivery's lane; the turn's id its dedupe key. */

@@ -35,6 +35,7 @@ describe('the inbox', () => {
   it(`remembers the ${MAX_CHATS} chats that were active last`, async () => {
     let published = 0;
     const inbox = new Inbox({
+      noteRefusal: () => undefined,
       history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
       files: { open: () => Promise.reject(new Error('no message has files')) },
       log: pino({ level: 'silent' }),
@@ -60,6 +61,7 @@ describe('the inbox', () => {
     const running = new AbortController();
     const received: string[] = [];
     const inbox = new Inbox({
+      noteRefusal: () => undefined,
       history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
       files: { open: () => Promise.reject(new Error('no message has files')) },
       log: pino({ level: 'silent' }),

@@ -192,7 +192,7 @@ describe('a restart after Discord has forgotten the session', () => {
     }));
     const read: string[] = [];
     const inbox = { heard: [], read: (id: string) => Promise.resolve(void read.push(id)) };
-    const gateway = { groups: () => Promise.resolve(['5000']) };
+    const gateway = { noteRefusal: () => undefined, groups: () => Promise.resolve(['5000']) };
     const parts = { connections, inbox, gateway, log: silentLog, now: () => 1_000_000_000_000 };
     const { signal } = new AbortController();
     expect(await catchUp({ ...parts, signal }, 999_999_000_000)).toBe(3);

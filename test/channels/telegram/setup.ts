@@ -26,7 +26,7 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
 /** The channel's dependencies: a log whose lines the test reads, and a gateway with those commands. */
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
-  return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved } };
+  return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved, noteRefusal: () => undefined } };
 }
 
 /** A log whose lines go nowhere, or into `lines`. */

@@ -65,7 +65,11 @@ export class DiscordSetup {
       {
         log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
         connections: this.connections,
-        gateway: { groups: () => Promise.resolve(this.groups), commands: COMMANDS },
+        gateway: {
+          groups: () => Promise.resolve(this.groups),
+          commands: COMMANDS,
+          noteRefusal: () => undefined,
+        },
       },
       {
         identifySpacingMs: 20,

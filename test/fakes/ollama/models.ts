@@ -1,4 +1,5 @@
 /** The models a fake Ollama has: what /api/show, /api/tags and /api/ps say of them, and what loading and windows do. */
+import type { ServerResponse } from 'node:http';
 import type { ChatBody, ChatBodyMessage } from './request.ts';
 
 export interface FakeModel {
@@ -144,4 +145,24 @@ export function unsupported(model: FakeModel, body: ChatBody): string | undefine
     return `registry.ollama.ai/library/${model.name} does not support tools`;
   }
   return undefined;
+}
+
+/** Streams the progress of a model that is fetched, as lines of JSON, and has it from then on; `missing…` is in no registry. */
+export function sendPull(response: ServerResponse, library: ModelLibrary, name: string): void {
+  const tagged = name.includes(':') ? name : `${name}:latest`;
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+  const line = (body: object): void => void response.write(`${JSON.stringify(body)}\n`);
+  line({ status: 'pulling manifest' });
+  if (name.startsWith('missing')) {
+    line({ error: 'pull model manifest: file does not exist' });
+  } else {
+    for (const completed of [0, 50, 100])
+      line({ status: 'pulling 8f68893c685c', digest: DIGEST, total: 100, completed });
+    library.models = [
+      ...library.models,
+      { name: tagged, contextLength: 32_768, capabilities: ['completion', 'tools'] },
+    ];
+    line({ status: 'success' });
+  }
+  response.end();
 }

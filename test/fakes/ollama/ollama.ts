@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createCallScript, FAKE_TITLE, MAX_KEPT_CALLS } from './call-script.ts';
 import type { FakeControls, CallScript } from './call-script.ts';
-import { createModelLibrary, FAKE_MODELS, fitPrompt, unsupported } from './models.ts';
+import { createModelLibrary, FAKE_MODELS, fitPrompt, sendPull, unsupported } from './models.ts';
 import type { FakeModel, ModelLoad, ModelLibrary } from './models.ts';
 import { createRequestSlots } from './request-slots.ts';
 import type { RequestSlots } from './request-slots.ts';
@@ -148,6 +148,8 @@ async function route(request: IncomingMessage, response: ServerResponse, fake: F
       return embed(text, response, fake.library);
     case 'POST /api/show':
       return show(text, response, fake.library);
+    case 'POST /api/pull':
+      return sendPull(response, fake.library, readModelName(text));
     case 'GET /api/tags':
       return sendJson(response, fake.library.tags());
     case 'GET /api/ps':

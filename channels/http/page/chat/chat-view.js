@@ -5,7 +5,7 @@ import { Composer } from './composer.js';
 import { byId, h } from '../dom.js';
 import { followSession } from '../follow.js';
 import { SessionHead } from './session-head.js';
-import { channelOf } from '../sidebar.js';
+import { channelOf } from '../chats/sidebar.js';
 import { Transcript } from './transcript.js';
 
 /**
@@ -33,7 +33,7 @@ export class ChatView {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {import('../sidebar.js').Sidebar} sidebar
+   * @param {import('../chats/sidebar.js').Sidebar} sidebar
    * @param {ChatHost} host
    */
   constructor(api, sidebar, host) {
@@ -83,6 +83,11 @@ export class ChatView {
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
+  }
+
+  /** Shows the chat's name as the list has it now. */
+  showTitle() {
+    this.#setTitle(this.#sidebar.titleOf(this.key));
   }
 
   /** Shows the chat's channel; only chats of this channel can be written in. */

@@ -2,6 +2,7 @@
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { FileViews } from './file-views.js';
+import { showTrace, traceOf } from './trace-panel.js';
 import { TurnView } from './turn-view.js';
 
 /** @typedef {import('../api.js').Message} Message */
@@ -56,6 +57,7 @@ export class Transcript {
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
     this.#scroller.addEventListener('scroll', () => this.#scrolled(), { signal, passive: true });
+    this.#list.addEventListener('trace', (event) => void showTrace(api, traceOf(event)), { signal });
     byId('to-bottom', HTMLElement).addEventListener('click', () => this.toEnd(), { signal });
     this.#scrolled();
   }

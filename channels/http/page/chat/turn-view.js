@@ -3,6 +3,7 @@ import { AnswerParts } from './answer-parts.js';
 import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
+import { traceButton } from './trace-panel.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
@@ -36,8 +37,10 @@ export class TurnView {
   #answer;
   #files;
   #owner;
-  /** Files of the answer, by the number of their message. @type {Map<number, Element[]>} */
+  /** Files of the answer, by the number of their message. @type {Map<number, readonly ShownFile[]>} */
   #sent = new Map();
+  /** The files below the answer. */
+  #below = '';
   #sentFiles = h('div', { class: 'sent-files' });
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
@@ -54,7 +57,10 @@ export class TurnView {
     this.#owner = files.newOwner();
     this.#question = new QuestionPart(files, this.#owner);
     this.#plan = new PlanView(planHost);
-    this.#answer = new AnswerParts(onResize);
+    this.#answer = new AnswerParts(() => {
+      this.#placeFiles();
+      onResize();
+    });
     this.element = h(
       'article',
       { class: 'turn' },
@@ -150,10 +156,24 @@ export class TurnView {
     this.#foot.replaceChildren(
       h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
       copy,
+      traceButton(message.turnId),
     );
     this.#foot.hidden = false;
-    this.#sent.set(message.seq, this.#files.list(message.attachments, `${this.#owner} ${message.seq}`));
-    this.#sentFiles.replaceChildren(...[...this.#sent.values()].flat());
+    this.#sent.set(message.seq, message.attachments ?? []);
+    this.#placeFiles();
+  }
+
+  /** Shows the files of the answer: in its text where that shows them, else below it. */
+  #placeFiles() {
+    const below = [...this.#sent].map(([seq, files]) => {
+      const owner = `${this.#owner} ${seq}`;
+      return { owner, files: this.#files.place(files, owner, this.#answer.element) };
+    });
+    const names = below.flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`)).join('\n');
+    // Sound that is moved stops.
+    if (names === this.#below) return;
+    this.#below = names;
+    this.#sentFiles.replaceChildren(...below.flatMap(({ owner, files }) => this.#files.list(files, owner)));
   }
 
   /**

@@ -1,0 +1,166 @@
+/** What a turn does while it runs, noted in bounded memory for its trace. Costs nothing per token. */
+import { MAX_SPAN_CHARS, MAX_SPANS } from '../../contracts/store/traces.ts';
+import type { LiveCounts, ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';
+import type { EventBody } from '../../contracts/event.ts';
+import type { Usage } from '../../contracts/provider.ts';
+import { clipEnd } from '../../lib/text.ts';
+
+/** What is known of an attempt when it begins. */
+export type AttemptStart = Pick<
+  TraceAttempt,
+  'node' | 'epoch' | 'resumed' | 'attempts' | 'crashes' | 'afterMs'
+>;
+
+type ToolSpan = Extract<TraceSpan, { kind: 'tool' }>;
+
+/** The notes of one attempt. */
+export class TraceNotes {
+  readonly #start: AttemptStart;
+  readonly #begunAt = performance.now();
+  readonly #spans: TraceSpan[] = [];
+  /** Tool calls without a result, by their id. */
+  readonly #open = new Map<string, ToolSpan>();
+  /** Model calls outside the conversation that have not ended. */
+  readonly #titled = new Map<string, { title: string; atMs: number }>();
+  #calling: ModelCallSpan | undefined;
+  #dropped = 0;
+  /** Epoch milliseconds of this machine. */
+  readonly startedAt = Date.now();
+
+  constructor(start: AttemptStart) {
+    this.#start = start;
+  }
+
+  /** Milliseconds since the attempt began. */
+  get nowMs(): number {
+    return Math.round((performance.now() - this.#begunAt) * 10) / 10;
+  }
+
+  /** Notes that a model call begins now. */
+  calling(iteration: number, model: string): void {
+    this.#calling = { kind: 'model_call', atMs: this.nowMs, iteration, model };
+  }
+
+  /** Notes a model call that began at `atMs` and has ended now. */
+  modelCall(atMs: number, call: Omit<ModelCallSpan, 'kind' | 'atMs' | 'ms'>): void {
+    this.#calling = undefined;
+    const error = call.error && { ...call.error, message: clipEnd(call.error.message, MAX_SPAN_CHARS) };
+    this.#add({ kind: 'model_call', atMs, ms: this.#since(atMs), ...call, ...(error && { error }) });
+  }
+
+  /** Notes the pause before a call is repeated. */
+  retry(ms: number, code: string): void {
+    this.#add({ kind: 'retry', atMs: this.nowMs, ms: Math.round(ms), code });
+  }
+
+  /** Notes what an event of the turn tells; deltas tell nothing. */
+  event(event: EventBody): void {
+    switch (event.type) {
+      case 'tool_call':
+        this.#beginTool(event.toolCallId, event.name);
+        return;
+      case 'tool_result':
+        this.#endTool(event.toolCallId, event.name, event.isError);
+        return;
+      case 'thinking_started':
+        // Thinking with a title is a call of its own: planning, or the thinking about a step.
+        if (event.title !== undefined)
+          this.#titled.set(event.msgId, { title: event.title, atMs: this.nowMs });
+        return;
+      case 'thinking_finished':
+        this.#endTitled(event.msgId, event.usage);
+        return;
+      case 'notice':
+        this.#note(event.code, event.text);
+        return;
+      case 'context_compressed':
+        this.#note(event.type, `earlier messages were summarized: ${event.before} to ${event.after} tokens`);
+        return;
+      case 'messages_joined':
+        this.#note(event.type, `${event.turnIds.length} more of the sender's messages joined this turn`);
+        return;
+      case 'profile_switched':
+        this.#note(event.type, event.profileId);
+        return;
+      case 'plan_ready':
+        this.#note(event.type, `a plan of ${event.plan.steps.length} steps`);
+        return;
+      case 'plan_completed':
+      case 'plan_paused':
+      case 'plan_resumed':
+      case 'plan_cancelled':
+      case 'agent_stuck':
+        this.#note(event.type, '');
+        return;
+      default:
+    }
+  }
+
+  /** The attempt as it ends now. */
+  end(outcome: string, profile: string, live?: LiveCounts): TraceAttempt {
+    const counted = live !== undefined && live.sent + live.edited + live.refused + live.failed > 0;
+    return {
+      ...this.#start,
+      afterMs: Math.round(this.#start.afterMs * 10) / 10,
+      ms: this.nowMs,
+      profile,
+      outcome,
+      spans: this.#spans,
+      ...(this.#dropped > 0 && { dropped: this.#dropped }),
+      ...(counted && { live }),
+    };
+  }
+
+  /** The attempt so far. */
+  look(profile: string): TraceAttempt {
+    const now = this.end('running', profile);
+    return { ...now, spans: [...now.spans, ...(this.#calling === undefined ? [] : [this.#calling])] };
+  }
+
+  #since(atMs: number): number {
+    return Math.round((this.nowMs - atMs) * 10) / 10;
+  }
+
+  #beginTool(callId: string, name: string): void {
+    const span: ToolSpan = { kind: 'tool', atMs: this.nowMs, name: clipEnd(name, MAX_SPAN_CHARS), callId };
+    if (this.#add(span)) this.#open.set(callId, span);
+  }
+
+  /** A result without a call is one of a call before a crash, or that was refused. */
+  #endTool(callId: string, name: string, isError: boolean): void {
+    const open = this.#open.get(callId);
+    this.#open.delete(callId);
+    const error = isError ? { isError } : {};
+    if (open !== undefined) Object.assign(open, { ms: this.#since(open.atMs), ...error });
+    else
+      this.#add({
+        kind: 'tool',
+        atMs: this.nowMs,
+        ms: 0,
+        name: clipEnd(name, MAX_SPAN_CHARS),
+        callId,
+        ...error,
+      });
+  }
+
+  #endTitled(msgId: string, usage: Usage | undefined): void {
+    const begun = this.#titled.get(msgId);
+    this.#titled.delete(msgId);
+    if (begun === undefined) return;
+    const title = clipEnd(begun.title, MAX_SPAN_CHARS);
+    this.modelCall(begun.atMs, { iteration: 0, model: '', title, usage });
+  }
+
+  #note(code: string, text: string): void {
+    this.#add({ kind: 'note', atMs: this.nowMs, code, text: clipEnd(text, MAX_SPAN_CHARS) });
+  }
+
+  #add(span: TraceSpan): boolean {
+    if (this.#spans.length >= MAX_SPANS) {
+      this.#dropped += 1;
+      return false;
+    }
+    this.#spans.push(span);
+    return true;
+  }
+}

@@ -1,0 +1,58 @@
+/** Ends a turn that has become a dead letter. */
+import { GatewayError } from '../../contracts/errors.ts';
+import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
+import { userIdOf } from '../../contracts/message.ts';
+import type { Address, SessionKey } from '../../contracts/message.ts';
+import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import type { AgentShared } from '../deps.ts';
+import { CANCELLED } from '../planner/follow-plan.ts';
+import { deliveryOf } from './answer-delivery.ts';
+import { failureOf } from './agent-loop.ts';
+import { failureText } from './failure-text.ts';
+import { readTurnPayload } from './turn-payload.ts';
+
+/** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
+export async function endDeadLetter(
+  shared: AgentShared,
+  head: LaneHead,
+  error: GatewayError,
+): Promise<LaneStep> {
+  const { ledger, lanes, events, log } = shared.deps;
+  log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
+  const payload = readTurnPayload(head.payload);
+  const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
+  if (turn === undefined) return await lanes.finish(head, error.message);
+  const { turnId, address } = turn;
+  const text = failureText(error, 'person');
+  const plan = await ledger.planOf(turnId);
+  const open = plan !== undefined && isOpenPlan(plan);
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
+  const step = await ledger.finishTurn(head, {
+    turnId,
+    reason: 'failed',
+    failure: failureOf(error),
+    content: text,
+    isError: true,
+    userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
+    usage: [],
+    entries: [],
+    outbound: deliveryOf(turnId, address, { content: text, isError: true }),
+    deadLetter: error.message,
+  });
+  const emitter = events.turn({
+    sessionKey: sessionOf(head, address),
+    turnId,
+    epoch: head.epoch,
+    textSoFar: text,
+  });
+  if (open) emitter.emit({ type: 'plan_cancelled', reason: CANCELLED.failed });
+  emitter.emit({ type: 'snapshot', text });
+  emitter.emit({ type: 'turn_ended', reason: 'failed' });
+  return step;
+}
+
+/** The session of an `in:` lane. */
+function sessionOf(head: LaneHead, address: Address): SessionKey {
+  const [, channel = '', rest = ''] = /^in:([^:]+):(.+)$/s.exec(head.lane) ?? [];
+  return channel === '' ? address : `${channel}:${rest}`;
+}

@@ -1,0 +1,38 @@
+/** What becomes of the notes of an attempt when it is over. */
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { TraceAttempt } from '../../contracts/store/traces.ts';
+import type { AgentShared } from '../deps.ts';
+import type { TraceNotes } from '../state/trace-notes.ts';
+import type { Turn } from '../state/turn-state.ts';
+
+/** Hands an attempt that is stored to those who count and export it, and logs its end. Never throws. */
+export function endTrace(
+  { deps }: AgentShared,
+  turn: Turn & { trace: TraceNotes },
+  attempt: TraceAttempt,
+  ended: boolean,
+): void {
+  const { turnId, sessionKey } = turn;
+  const { outcome, ms, afterMs } = attempt;
+  const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
+  const told = { reason: outcome, ms, afterMs, calls };
+  if (ended) turn.log.info(told, 'turn_ended');
+  else turn.log.info(told, outcome === 'parked' ? 'turn_parked' : 'turn_released');
+  deps.traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
+}
+
+/**
+ * Stores an attempt after which the turn goes on later: parked, or released by a node that stops. Never throws: without
+ * it the turn goes on as well, and the journal still tells its answers.
+ */
+export async function leaveTrace(
+  shared: AgentShared,
+  turn: Turn & { trace: TraceNotes },
+  outcome: 'parked' | 'released',
+): Promise<void> {
+  const attempt = turn.trace.end(outcome, turn.profile.id);
+  await shared.deps.traces.noteAttempt(turn.turnId, attempt).catch((error: unknown) => {
+    turn.log.warn({ err: toGatewayError(error) }, 'trace_not_stored');
+  });
+  endTrace(shared, turn, attempt, false);
+}

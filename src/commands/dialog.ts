@@ -1,0 +1,37 @@
+/** Questions on a terminal, or over standard input: an answer a line, defaults where the input has ended. */
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+
+/** Asks a person. */
+export interface Dialog {
+  /** Prints a line. */
+  say(text: string): void;
+  /** Prints over the line before; only where that is a terminal. */
+  progress(text: string): void;
+  /** The answer, without white space around it; `fallback` for an empty one and without anybody to ask. */
+  ask(question: string, fallback: string): Promise<string>;
+  close(): void;
+}
+
+/** `input` undefined = nobody answers: every question has its default. */
+export function openDialog(input: Readable | undefined, output: Writable & { isTTY?: boolean }): Dialog {
+  const say = (text: string): void => void output.write(`${text}\n`);
+  const isTerminal = output.isTTY === true;
+  const reader =
+    input && createInterface({ input, output: isTerminal ? output : undefined, terminal: isTerminal });
+  const lines = reader?.[Symbol.asyncIterator]();
+  return {
+    say,
+    progress: (text) => void (isTerminal && output.write(`\r\u001B[K${text}`)),
+    async ask(question, fallback) {
+      if (lines === undefined) return fallback;
+      const shown = fallback === '' ? '' : ` [${fallback}]`;
+      output.write(`${question}${shown}: `);
+      const { value, done } = await lines.next();
+      if (!isTerminal) output.write('\n');
+      const answer = done === true ? '' : value.trim();
+      return answer === '' ? fallback : answer;
+    },
+    close: () => reader?.close(),
+  };
+}

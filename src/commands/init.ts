@@ -1,0 +1,274 @@
+/** `parley init`: sets a gateway up by questions or by flags, and writes `config.json` and `.env` in the home. Run again, it edits. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { channels as manifests } from '../../channels/index.ts';
+import { checkConfig, configFile, lineOf } from '../config.ts';
+import { zoneOf } from '../config-views.ts';
+import type { Config, Environment } from '../config.ts';
+import { isId } from '../contracts/access.ts';
+import type { ChannelManifest } from '../contracts/channel.ts';
+import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { isTimeZone } from '../lib/time-zone.ts';
+import { findingLines } from '../ops/doctor/index.ts';
+import { openModelServers } from '../providers/index.ts';
+import { pullModel } from '../providers/ollama/pull.ts';
+import { editedText, withVariables, writeWhole } from '../settings/index.ts';
+import type { Dialog } from './dialog.ts';
+import { homeEnvFile } from './environment.ts';
+
+/** Longest wait for a model server or a platform, in milliseconds. */
+const ASK_MS = 10_000;
+/** How often one question is asked. */
+const ATTEMPTS = 3;
+/** Where OpenAI-compatible servers listen unless told otherwise: LM Studio, vLLM, llama-server. */
+const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8081/v1'];
+const FIRST_MODEL = 'qwen3:4b';
+
+const FIRST_CONFIG = `// Settings of Parley; docs/configuration.md explains all. Tokens and addresses are in the file .env beside this one.
+// Most changes count while the gateway runs: "parley config validate" checks them first.
+{
+  "$schema": "./config.schema.json"
+}
+`;
+
+/** What was decided: variables for `.env`, and fields of `config.json` by dotted name. */
+interface Decisions {
+  variables: Record<string, string>;
+  fields: [field: string[], value: unknown][];
+}
+
+/** Channels that need a variable, which `init` asks for. */
+const asked = manifests.filter(({ needs }) => needs !== 'nothing');
+
+/** The flags: each stands for the answer to one question. Throws `GatewayError('usage')`. */
+export function readInitFlags(args: string[]): Record<string, string | boolean | undefined> {
+  const names = ['model', 'pull', 'ollama-host', 'openai-base-url', 'time-zone'];
+  const flags = [...names, ...asked.flatMap(({ name, needs }) => [flagOf(needs), `${name}-owner`])];
+  const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }]));
+  try {
+    return parseArgs({ args, options: { ...options, yes: { type: 'boolean', short: 'y' } } }).values;
+  } catch (error) {
+    const list = flags.map((flag) => `[--${flag} VALUE]`).join(' ');
+    throw new GatewayError('usage', `Expected: init [--yes] ${list}`, { cause: error });
+  }
+}
+
+/** Asks, checks and writes. Gives the last words. Throws `GatewayError`; nothing is written before everything was asked. */
+export async function initCommand(
+  flags: Record<string, string | boolean | undefined>,
+  environment: Environment,
+  dialog: Dialog,
+): Promise<string> {
+  const current = usable(environment);
+  const decided: Decisions = { variables: {}, fields: [] };
+  const asking: Asking = { flags, environment, dialog, decided, current };
+  dialog.say(`Parley is set up in ${current.home}. An empty answer takes what stands in brackets.`);
+  await chooseModel(asking);
+  for (const manifest of asked) await chooseChannel(asking, manifest);
+  await chooseTimeZone(asking);
+  return write(environment, decided);
+}
+
+interface Asking {
+  flags: Record<string, string | boolean | undefined>;
+  environment: Environment;
+  dialog: Dialog;
+  decided: Decisions;
+  current: Config;
+}
+
+/** The answer of a flag, else of the person. */
+async function answer(
+  { flags, dialog }: Asking,
+  flag: string,
+  question: string,
+  fallback: string,
+): Promise<string> {
+  const given = flags[flag];
+  return typeof given === 'string' ? given : await dialog.ask(question, fallback);
+}
+
+async function chooseModel(asking: Asking): Promise<void> {
+  const { flags, environment, dialog, decided } = asking;
+  for (const [flag, name] of [
+    ['ollama-host', 'OLLAMA_HOST'],
+    ['openai-base-url', 'OPENAI_BASE_URL'],
+  ] as const) {
+    const given = flags[flag];
+    if (typeof given === 'string') decided.variables[name] = given;
+  }
+  const found = await findServer({ ...environment, ...decided.variables });
+  if (found === undefined) {
+    dialog.say(
+      'No model server answers here. Install Ollama from https://ollama.com and run "ollama serve", or name a server:',
+    );
+    const url = await dialog.ask(
+      'Address of an OpenAI-compatible server, such as http://127.0.0.1:8081/v1',
+      '',
+    );
+    if (url !== '') decided.variables['OPENAI_BASE_URL'] = url;
+    if (typeof flags['model'] === 'string') decided.variables['MODEL'] = flags['model'];
+    return;
+  }
+  Object.assign(decided.variables, found.variables);
+  const { names, address, ollama } = found;
+  dialog.say(`${address} has ${names.length === 0 ? 'no model yet' : `these models: ${names.join(', ')}`}.`);
+  const pull = flags['pull'];
+  const before = environment['MODEL'] ?? names[0] ?? FIRST_MODEL;
+  const model =
+    typeof pull === 'string'
+      ? pull
+      : await answer(asking, 'model', 'Model (another name is fetched)', before);
+  if (
+    !names.some((name) => [model, `${model}:latest`].includes(name)) &&
+    ollama &&
+    (pull === model || flags['yes'] !== true)
+  )
+    await pullTold(address, model, dialog);
+  if (model !== environment['MODEL'] && (names.length > 0 || model !== ''))
+    decided.variables['MODEL'] = model;
+}
+
+async function pullTold(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
+  dialog.say(`Fetching ${model}…`);
+  await pullModel({ baseUrl, model }, (status, percent) =>
+    dialog.progress(percent === undefined ? status : `${status} ${percent} %`),
+  );
+  dialog.say(`${model} is there.`);
+}
+
+interface FoundServer {
+  address: string;
+  names: readonly string[];
+  ollama: boolean;
+  /** What names this server, where nothing did before. */
+  variables: Record<string, string>;
+}
+
+/** The configured server, else one in a usual place. */
+async function findServer(environment: Environment): Promise<FoundServer | undefined> {
+  const places: Record<string, string>[] = [{}];
+  if (environment['OPENAI_BASE_URL'] === undefined)
+    places.push(...USUAL_PLACES.map((url) => ({ OPENAI_BASE_URL: url })));
+  for (const variables of places) {
+    const { provider, usual } = await openModelServers(usable({ ...environment, ...variables }));
+    try {
+      const names = await provider.models(AbortSignal.timeout(ASK_MS), usual);
+      const server = usable({ ...environment, ...variables }).modelServers[0];
+      return { address: server?.baseUrl ?? '', names, ollama: server?.kind === 'ollama', variables };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+    } finally {
+      await provider.close();
+    }
+  }
+  return undefined;
+}
+
+async function chooseChannel(asking: Asking, { name, label, needs, ids }: ChannelManifest): Promise<void> {
+  const { environment, dialog, decided, flags } = asking;
+  const isSet = environment[needs] !== undefined;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const question = isSet
+      ? `Another token for ${label} (${needs} is set)`
+      : `Token of a bot on ${label} (none: off)`;
+    const token = await answer(asking, flagOf(needs), question, '');
+    if (token === '') break;
+    if (await isTaken({ ...environment, ...decided.variables, [needs]: token }, name, needs, dialog)) {
+      decided.variables[needs] = token;
+      break;
+    }
+    if (typeof flags[flagOf(needs)] === 'string')
+      throw new ConfigError('bad_config', `${needs} cannot be used.`);
+  }
+  if (ids === undefined || (!isSet && decided.variables[needs] === undefined)) return;
+  const owner = await answer(asking, `${name}-owner`, `Your user id on ${label} (none: pair by a code)`, '');
+  if (owner === '') return;
+  if (!isId(owner, ids.userId))
+    throw new ConfigError('bad_config', `An owner on ${label} is ${ids.description}.`);
+  const owners = asking.current.channels.find((channel) => channel.name === name)?.access?.owners ?? [];
+  if (!owners.includes(owner))
+    decided.fields.push([
+      ['access', 'owners', name],
+      [...owners, owner],
+    ]);
+}
+
+/** Whether the platform takes the token; says what it finds. */
+async function isTaken(
+  environment: Environment,
+  name: string,
+  needs: string,
+  dialog: Dialog,
+): Promise<boolean> {
+  const { config, problems } = checkConfig(environment);
+  const channel = config?.channels.find((one) => one.name === name);
+  if (channel === undefined) {
+    for (const problem of problems.filter(({ text }) => text.startsWith(needs))) dialog.say(lineOf(problem));
+    return false;
+  }
+  const findings = await channel.check({ signal: AbortSignal.timeout(ASK_MS), running: false });
+  for (const line of findingLines(findings, { colours: false })) dialog.say(line);
+  // What can be corrected later, such as a webhook, is no reason to refuse the token.
+  return findings.every(({ level, fix }) => level !== 'error' || fix !== undefined);
+}
+
+async function chooseTimeZone(asking: Asking): Promise<void> {
+  const { dialog, decided, flags, current } = asking;
+  const before = zoneOf(current);
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const zone = await answer(asking, 'time-zone', 'Time zone', before);
+    if (isTimeZone(zone)) {
+      if (zone !== current.schedules.timeZone) decided.fields.push([['schedules', 'timeZone'], zone]);
+      return;
+    }
+    const text = `${zone} is no time zone; write one such as Europe/Berlin.`;
+    if (typeof flags['time-zone'] === 'string') throw new ConfigError('bad_config', text);
+    dialog.say(text);
+  }
+}
+
+/** Writes both files. What would not be valid is written nowhere. */
+function write(environment: Environment, { variables, fields }: Decisions): string {
+  const [config, env] = [configFile(environment), homeEnvFile(environment)];
+  const before = contentOf(config);
+  let text = before ?? FIRST_CONFIG;
+  for (const [field, value] of fields) text = editedText(text, field, value);
+  const { problems } = checkConfig({ ...environment, ...variables }, { text });
+  if (problems.length > 0)
+    throw new ConfigError('bad_config', ['Nothing was written:', ...problems.map(lineOf)].join('\n'));
+  const written = [];
+  if (text !== before) {
+    writeWhole(config, text);
+    written.push(config);
+  }
+  if (Object.keys(variables).length > 0) {
+    writeWhole(env, withVariables(contentOf(env), variables));
+    written.push(env);
+  }
+  const what = written.length === 0 ? 'Nothing was changed.' : `Written: ${written.join(', ')}.`;
+  return `${what}\nStart the gateway with "npm start"; "npx parley doctor" checks everything.`;
+}
+
+/** The configuration as it is. Throws `ConfigError` when it cannot be used. */
+function usable(environment: Environment): Config {
+  const { config, problems } = checkConfig(environment);
+  if (config !== undefined) return config;
+  throw new ConfigError('bad_config', ['Correct this first:', ...problems.map(lineOf)].join('\n'));
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  } catch (error) {
+    throw new ConfigError(
+      'bad_config',
+      `${path.basename(file)} cannot be read: ${toGatewayError(error).message}`,
+    );
+  }
+}
+
+function flagOf(variable: string): string {
+  return variable.toLowerCase().replaceAll('_', '-');
+}

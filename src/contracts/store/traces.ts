@@ -1,0 +1,259 @@
+/** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
+import type { SessionKey } from '../message.ts';
+import type { Usage } from '../provider.ts';
+
+/** Spans of one attempt that are kept; further ones are counted. */
+export const MAX_SPANS = 200;
+/** Longest text of a span, in UTF-16 units. */
+export const MAX_SPAN_CHARS = 300;
+/** Attempts of one turn that are kept: the first ones. */
+export const MAX_TRACE_ATTEMPTS = 20;
+/** Kinds of refusals that are kept in all, the newest ones; none longer than finished messages. */
+export const MAX_REFUSALS = 2_000;
+
+/** Estimated tokens of the parts of one prompt. */
+export interface PromptParts {
+  system: number;
+  tools: number;
+  /** Earlier turns, as many as fitted. */
+  history: number;
+  /** The message that is answered, with the plan. */
+  message: number;
+  /** Answers and tool results of this turn so far. */
+  steps: number;
+  note: number;
+}
+
+/** A model call. Times are milliseconds since the attempt began. */
+export interface ModelCallSpan {
+  kind: 'model_call';
+  atMs: number;
+  /** Absent while it runs; so of a tool. */
+  ms?: number | undefined;
+  /** Which answer of the turn, from 1; 0 for a call outside the conversation, which then has a title. */
+  iteration: number;
+  title?: string | undefined;
+  /** Empty where it is not known. */
+  model: string;
+  /** From the request to the first chunk; absent when none came. */
+  firstTokenMs?: number | undefined;
+  /** Of a broken call, what it had cost by then. */
+  usage?: Usage | undefined;
+  prompt?: PromptParts | undefined;
+  /** The code of the error that broke it, and its words, which may name addresses. */
+  error?: { code: string; message: string } | undefined;
+}
+
+/** One thing that happened in a turn. */
+export type TraceSpan =
+  | ModelCallSpan
+  | {
+      kind: 'tool';
+      atMs: number;
+      ms?: number | undefined;
+      name: string;
+      callId: string;
+      isError?: boolean | undefined;
+    }
+  /** The pause before a failed model call is repeated. */
+  | { kind: 'retry'; atMs: number; ms: number; code: string }
+  /** Anything else that is worth a line: a notice, a summary, joined messages, a plan. */
+  | { kind: 'note'; atMs: number; code: string; text: string };
+
+/** Calls of a live message to its platform. */
+export interface LiveCounts {
+  sent: number;
+  edited: number;
+  /** Answered "too fast". */
+  refused: number;
+  failed: number;
+}
+
+/** One run of a turn on one node: from a claim of its head to its end, a pause for a person, or a shutdown. */
+export interface TraceAttempt {
+  node: string;
+  epoch: number;
+  /** The turn had begun before: on another node, before a restart, or before it was parked. */
+  resumed?: boolean | undefined;
+  /** Failed attempts and deaths of nodes before this one. */
+  attempts: number;
+  crashes: number;
+  /** Milliseconds from the acceptance of the message to the beginning of this attempt, by the database's clock. */
+  afterMs: number;
+  ms: number;
+  profile: string;
+  /** How it ended: a reason of the turn, `silent`, `parked` or `released`; `running` before that. */
+  outcome: string;
+  spans: TraceSpan[];
+  /** Spans beyond `MAX_SPANS`. */
+  dropped?: number | undefined;
+  live?: LiveCounts | undefined;
+}
+
+/** A finished or interrupted attempt, for those who count or export it. Nothing in it is text of a person or a model. */
+export interface TracedTurn {
+  turnId: string;
+  sessionKey: SessionKey;
+  attempt: TraceAttempt;
+  /** Epoch milliseconds of this machine. */
+  startedAt: number;
+  /** False while the turn goes on later. */
+  ended: boolean;
+}
+
+/** Follows the turns that run on this node. Never throws. */
+export interface TurnWatch {
+  /** A turn begins; `look` gives its attempt so far. Gives the function that forgets it. */
+  begin(turnId: string, look: () => TraceAttempt): () => void;
+  /** An attempt has ended and is stored. */
+  ended(traced: TracedTurn): void;
+}
+
+/** What the store knows of a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
+export interface TurnFacts {
+  turnId: string;
+  session: SessionKey;
+  address: string;
+  state: 'queued' | 'running' | 'parked' | 'done';
+  reason?: string | undefined;
+  failure?: { code: string } | undefined;
+  acceptedAt: Date;
+  nowMs: number;
+  endedMs?: number | undefined;
+  /** It has a final text that people see. */
+  answered: boolean;
+  /** The turn that answered it, where its message was joined. */
+  joinedInto?: string | undefined;
+  /** Its place in the queue of its session. */
+  queue: {
+    /** Messages before it that are not finished. */
+    ahead: number;
+    /** The turn at the head, where it is another one. */
+    head?: { turnId: string; state: TurnFacts['state'] } | undefined;
+    /** The node that works on the lane now. */
+    owner?: string | undefined;
+    /** Milliseconds until the lane is due; 0 = it is. */
+    dueInMs: number;
+    attempts: number;
+    crashes: number;
+    error?: string | undefined;
+    dead: boolean;
+  };
+  attempts: readonly TraceAttempt[];
+  /** Answers in the journal, for calls whose attempt ended with its process. */
+  answers: readonly { iteration: number; model?: string | undefined; usage?: Usage | undefined }[];
+  approvals: readonly {
+    atMs: number;
+    decidedMs?: number | undefined;
+    state: 'pending' | 'approved' | 'denied';
+    by?: string | undefined;
+    tool: string;
+    expiresInMs: number;
+  }[];
+  /** The waiting calls of a client, while the turn waits for them. */
+  waitsForCaller: boolean;
+  /** The delivery of the answer; undefined over HTTP and before the turn ends. */
+  delivery?:
+    | {
+        sentMs?: number | undefined;
+        /** Deliveries to the chat before it. */
+        ahead: number;
+        attempts: number;
+        waitedMs: number;
+        dueInMs: number;
+        owner?: string | undefined;
+        error?: string | undefined;
+        dead: boolean;
+      }
+    | undefined;
+  /** Gateways that are alive, and turns they run. */
+  gateways: number;
+  running: number;
+}
+
+/** One line of a turn's timeline. */
+export interface TimelineLine {
+  /** Milliseconds since the message was accepted. */
+  atMs: number;
+  ms?: number | undefined;
+  kind:
+    | 'accepted'
+    | 'begun'
+    | 'model_call'
+    | 'tool'
+    | 'retry'
+    | 'note'
+    | 'live'
+    | 'parked'
+    | 'released'
+    | 'approval'
+    | 'delivery'
+    | 'ended';
+  text: string;
+  isError?: boolean | undefined;
+}
+
+/** Why a message has the answer that it has, or none. */
+export type WhyCode =
+  | 'answered'
+  | 'joined'
+  | 'silent'
+  | 'stopped'
+  | 'interrupted'
+  | 'failed'
+  | 'dead_letter'
+  | 'delivery_waits'
+  | 'delivery_retried'
+  | 'delivery_dead'
+  | 'waits_for_approval'
+  | 'waits_for_client'
+  | 'queued_behind'
+  | 'collecting'
+  | 'no_room'
+  | 'no_gateway'
+  | 'retried'
+  | 'running';
+
+/** A turn for people: one sentence, and its timeline. */
+export interface TurnExplanation {
+  turnId: string;
+  session: SessionKey;
+  state: TurnFacts['state'];
+  reason?: string | undefined;
+  acceptedAt: Date;
+  code: WhyCode;
+  why: string;
+  timeline: TimelineLine[];
+}
+
+/** Messages that did not become turns, by who wrote them where and why they were refused. */
+export interface Refusal {
+  /** The chat: `channel:chat_id`, with its thread. */
+  address: string;
+  senderId: string;
+  /** A code of `Receipt`, `not_mentioned` in a group, or `ignored` by its channel. */
+  code: string;
+  /** What the log says besides. */
+  detail: string;
+  count: number;
+  lastAt: Date;
+}
+
+/** Counts a message that did not become a turn. Never throws, never waits. */
+export type NoteRefusal = (refusal: Omit<Refusal, 'count' | 'lastAt'>) => void;
+
+/** Throws only `StoreError`. */
+export interface TraceStore {
+  /** Adds an attempt that ended without the turn; the last one is stored with the end of its turn. */
+  noteAttempt(turnId: string, attempt: TraceAttempt): Promise<void>;
+  /** Everything that is known of a turn; undefined when there is none of that id. */
+  turnFacts(turnId: string): Promise<TurnFacts | undefined>;
+  /** The newest turn of a session, or of all; `id` may also be the address of a chat whose session has another name. */
+  newestTurn(id: string | undefined): Promise<{ turnId: string; acceptedAt: Date } | undefined>;
+  /** Adds to the counts, in one statement. */
+  noteRefusals(refusals: readonly Refusal[]): Promise<void>;
+  /** The newest refusals in a chat or of a session, or anywhere; newest first. */
+  refusals(id: string | undefined, limit: number): Promise<Refusal[]>;
+  /** Deletes attempts and refusals older than this, at most `limit` of each, and refusals beyond `MAX_REFUSALS`. */
+  purgeTraces(olderThanMs: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,38 @@
+/** Messages that do not become turns: logged, and counted for those who ask why there was no answer. */
+import type { DenialDetail } from '../contracts/access.ts';
+import type { Log } from '../contracts/log.ts';
+import { addressOf } from '../contracts/message.ts';
+import type { InboundMessage } from '../contracts/message.ts';
+import type { Receipt } from '../contracts/receive.ts';
+import type { NoteRefusal } from '../contracts/store/traces.ts';
+
+export type Refusal = Extract<Receipt, { kind: 'refused' }>;
+
+interface RefusalDeps {
+  log: Log;
+  noteRefusal: NoteRefusal;
+}
+
+/** Logs a refusal, and counts it for whoever asks why there was no answer; over HTTP the client has been told. Never throws. */
+export function noteRefused(
+  { log, noteRefusal }: RefusalDeps,
+  message: InboundMessage,
+  { code, why }: Refusal,
+): void {
+  const { channel, chatId, senderId } = message;
+  log.info({ channel, chatId, senderId, code, why }, 'message_refused');
+  if (channel === 'http') return;
+  const silent = why === 'not_mentioned';
+  noteRefusal({
+    address: addressOf(message),
+    senderId,
+    code: silent ? why : code,
+    detail: why === undefined || silent ? '' : DENIALS[why],
+  });
+}
+
+const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
+  group: 'the group has no grant (parley pair group)',
+  codes: 'a code was given in the last hour, or too many wait',
+  bot: 'it was written by a bot in a private chat',
+};

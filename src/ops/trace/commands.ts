@@ -1,0 +1,53 @@
+/** `parley trace` and `/why`: what became of a message. */
+import type { Command } from '../../contracts/command.ts';
+import { GatewayError, readerOf } from '../../contracts/errors.ts';
+import { oneLine } from '../../lib/text.ts';
+import type { RefusalNotes } from './refusal-notes.ts';
+import { traceText, whyText } from './trace-text.ts';
+import type { Traces } from './traces.ts';
+
+/**
+ * Runs `parley trace` and gives the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is known
+ * of the id; `StoreError` from the store.
+ */
+export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly string[]): Promise<string> {
+  const [id = 'last', ...more] = args;
+  if (more.length > 0)
+    throw new GatewayError('usage', 'Expected: trace [TURN | SESSION | last]. See: npx parley --help');
+  const found = await traces.look(id === 'last' ? undefined : id, true);
+  if (found.turn !== undefined || found.refusals.length > 0) return traceText(found);
+  throw new GatewayError(
+    'unknown_turn',
+    id === 'last'
+      ? 'No message has come in yet, or its traces are older than a week.'
+      : `Nothing is known of ${oneLine(id)}: no turn, session or chat has this id.`,
+  );
+}
+
+export interface WhyDeps {
+  traces: Pick<Traces, 'look'>;
+  refusals: Pick<RefusalNotes, 'flush'>;
+}
+
+/** `/why`: owners read why the last message of the chat got no answer, or which it got. */
+export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
+  return {
+    name: 'why',
+    description: 'Why did the last message here get no answer (owners only)',
+    async run(call) {
+      if (!call.owner) {
+        throw new GatewayError('forbidden', 'Only an owner can see what became of the messages of a chat.');
+      }
+      await refusals.flush();
+      const detail = readerOf(call) === 'operator';
+      const [here, session] = await Promise.all([
+        traces.look(call.address, detail),
+        traces.look(call.session, detail),
+      ]);
+      const { turn } = session;
+      const since = turn?.acceptedAt.getTime() ?? 0;
+      const fresh = here.refusals.filter(({ lastAt }) => lastAt.getTime() >= since);
+      return whyText({ turn, refusals: fresh });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** What happened to a message: its turn explained, or why it became none. */
+import type {
+  Refusal,
+  TracedTurn,
+  TraceStore,
+  TurnExplanation,
+  TurnFacts,
+  TurnWatch,
+} from '../../contracts/store/traces.ts';
+import { explainTurn } from './explain.ts';
+import { timelineOf } from './timeline.ts';
+
+/** Refusals that one look shows. */
+const REFUSALS_SHOWN = 10;
+
+/** A look at a session, a chat or a turn. */
+export interface TraceLook {
+  turn: TurnExplanation | undefined;
+  /** Refusals in the chat since the turn began, newest first; of a named turn none. */
+  refusals: Refusal[];
+}
+
+/** Turns of this node that run, and of all nodes as they are stored. Its readers throw only `StoreError`. */
+export interface Traces extends TurnWatch {
+  /** `detail` adds the words of errors, which may name addresses. */
+  explain(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
+  /** The turn of that id, else the newest one of that session or chat; without an id the newest of all. */
+  look(id: string | undefined, detail: boolean): Promise<TraceLook>;
+}
+
+/** Makes the traces; `listeners` hear of each attempt that ended, and never throw. */
+export function createTraces(
+  store: TraceStore,
+  listeners: readonly ((traced: TracedTurn) => void)[] = [],
+): Traces {
+  const running = new Map<string, Parameters<TurnWatch['begin']>[1]>();
+  const explain: Traces['explain'] = async (turnId, detail) => {
+    const facts = await store.turnFacts(turnId);
+    if (facts === undefined) return undefined;
+    const open = facts.state === 'running' ? running.get(turnId)?.() : undefined;
+    return explanationOf(
+      open === undefined ? facts : { ...facts, attempts: [...facts.attempts, open] },
+      detail,
+    );
+  };
+  return {
+    begin(turnId, look) {
+      running.set(turnId, look);
+      return () => {
+        if (running.get(turnId) === look) running.delete(turnId);
+      };
+    },
+    ended(traced) {
+      for (const listener of listeners) listener(traced);
+    },
+    explain,
+    async look(id, detail) {
+      const named = id === undefined ? undefined : await explain(id, detail);
+      if (named !== undefined) return { turn: named, refusals: [] };
+      const [newest, refusals] = await Promise.all([
+        store.newestTurn(id),
+        store.refusals(id, REFUSALS_SHOWN),
+      ]);
+      const turn = newest === undefined ? undefined : await explain(newest.turnId, detail);
+      const since = newest?.acceptedAt.getTime() ?? 0;
+      return { turn, refusals: refusals.filter(({ lastAt }) => lastAt.getTime() >= since) };
+    },
+  };
+}
+
+function explanationOf(facts: TurnFacts, detail: boolean): TurnExplanation {
+  const { turnId, session, state, reason, acceptedAt } = facts;
+  const timeline = timelineOf(facts, detail);
+  return { turnId, session, state, reason, acceptedAt, ...explainTurn(facts, detail), timeline };
+}

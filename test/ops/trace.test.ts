@@ -1,0 +1,155 @@
+/** The notes of an attempt, the words of a trace, and how refusals are counted. */
+import { describe, expect, it } from 'vitest';
+import { TraceNotes } from '../../src/agent/state/trace-notes.ts';
+import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
+import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
+import { explainTurn } from '../../src/ops/trace/explain.ts';
+import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
+import { timelineOf } from '../../src/ops/trace/timeline.ts';
+import { duration } from '../../src/ops/trace/words.ts';
+import { silentLog } from '../database.ts';
+import { FakeClock } from '../fakes/clock.ts';
+
+const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
+const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
+  ...START,
+  ms: 100,
+  profile: 'default',
+  outcome: 'completed',
+  spans: [],
+  ...more,
+});
+const FACTS: TurnFacts = {
+  turnId: 't1',
+  session: 'telegram:1',
+  address: 'telegram:1',
+  state: 'done',
+  reason: 'completed',
+  acceptedAt: new Date(0),
+  nowMs: 10_000,
+  endedMs: 105,
+  answered: true,
+  queue: { ahead: 0, dueInMs: 0, attempts: 0, crashes: 0, dead: false },
+  attempts: [attempt()],
+  answers: [],
+  approvals: [],
+  waitsForCaller: false,
+  gateways: 1,
+  running: 0,
+};
+const why = (facts: Partial<TurnFacts>, detail = true) => explainTurn({ ...FACTS, ...facts }, detail);
+
+describe('the notes of an attempt', () => {
+  it(`keep ${MAX_SPANS} spans and count the rest`, () => {
+    const notes = new TraceNotes(START);
+    for (let n = 0; n < MAX_SPANS + 3; n += 1) notes.event({ type: 'notice', code: 'x', text: `${n}` });
+    const { spans, dropped } = notes.end('completed', 'default');
+    expect([spans.length, dropped]).toEqual([MAX_SPANS, 3]);
+  });
+
+  it('clip long words, note nothing for a token, and show what still runs', () => {
+    const notes = new TraceNotes(START);
+    notes.event({ type: 'stream_chunk', msgId: 'm', delta: 'secret words' });
+    notes.event({ type: 'notice', code: 'x', text: 'y'.repeat(MAX_SPAN_CHARS + 1) });
+    notes.event({ type: 'tool_call', toolCallId: 'c', name: 'look', args: { word: 'secret words' } });
+    notes.calling(2, 'qwen');
+    const { spans } = notes.look('default');
+    expect(spans).toMatchObject([
+      { kind: 'note' },
+      { kind: 'tool', name: 'look' },
+      { kind: 'model_call', model: 'qwen' },
+    ]);
+    expect(spans[0]).toHaveProperty('text', `${'y'.repeat(MAX_SPAN_CHARS - 1)}…`);
+    expect(spans.slice(1).every((span) => !('ms' in span))).toBe(true);
+    expect(JSON.stringify(spans)).not.toContain('secret words');
+  });
+});
+
+describe('why a message has no answer', () => {
+  it('tells a dead letter, an answer nobody tries to deliver, and a gateway that died apart', () => {
+    const queue = { ...FACTS.queue, dead: true, error: 'The gateway crashed 3 times.', crashes: 3 };
+    expect(why({ reason: 'failed', queue })).toMatchObject({
+      code: 'dead_letter',
+      why: 'It was given up after 0 failed attempts and 3 crashes: The gateway crashed 3 times. "npx parley dead-letters" lists and replays it.',
+    });
+    const delivery = { ahead: 2, attempts: 0, waitedMs: 0, dueInMs: 0, dead: false };
+    expect(why({ delivery }).code).toBe('delivery_waits');
+    expect(why({ delivery: { ...delivery, ahead: 0, dueInMs: 3_000 } }).why).toContain('asked for a pause');
+    expect(why({ state: 'queued', gateways: 0 }).code).toBe('no_gateway');
+    const died = { ...FACTS.queue, crashes: 1 };
+    expect(why({ state: 'running', queue: died })).toMatchObject({ code: 'retried' });
+    const collecting = { ...FACTS.queue, dueInMs: 1_200 };
+    expect(why({ state: 'queued', queue: collecting })).toMatchObject({ code: 'collecting' });
+  });
+
+  it('keeps the words of errors from people who may not read them', () => {
+    const error = { code: 'unavailable', message: 'http://10.0.0.7 refused' };
+    const spans = [{ kind: 'model_call' as const, atMs: 1, ms: 2, iteration: 1, model: 'qwen', error }];
+    const failed = { reason: 'failed', failure: { code: 'unavailable' }, attempts: [attempt({ spans })] };
+    expect(why(failed, true).why).toBe('It failed with unavailable: http://10.0.0.7 refused.');
+    expect(why(failed, false).why).toBe('It failed with unavailable.');
+    expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, false))).not.toContain('10.0.0.7');
+  });
+
+  it('lays attempts on several nodes, live edits and answers from before a crash on one timeline', () => {
+    const live = { sent: 1, edited: 7, refused: 2, failed: 0 };
+    const second = attempt({ node: 'n2', afterMs: 500, crashes: 1, live });
+    const answers = [
+      { iteration: 1, model: 'qwen', usage: { promptTokens: 9, completionTokens: 2, modelMs: 1 } },
+    ];
+    const lines = timelineOf(
+      { ...FACTS, attempts: [attempt({ outcome: 'parked' }), second], answers, endedMs: 600 },
+      true,
+    );
+    const text = lines.map((line) => line.text).join('\n');
+    expect(text).toMatch(
+      /goes on on node n2, moved from another, profile default; before it 0 failed attempts, 1 deaths/,
+    );
+    expect(text).toMatch(/live on screen: 1 message sent, 7 edits, 2 refused as too fast, 0 failed/);
+    expect(text).toMatch(/model call 1: qwen, 9 tokens in, 2 out \(from the journal/);
+    expect(lines.map(({ atMs }) => atMs)).toEqual(lines.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
+  });
+
+  it.each([
+    [80, '80 ms'],
+    [950.4, '950 ms'],
+    [1_234, '1.2 s'],
+    [59_999, '1 min 0 s'],
+    [7_800_000, '2 h 10 min'],
+  ])('writes %s milliseconds as %s', (ms, text) => expect(duration(ms)).toBe(text));
+});
+
+describe('refusals', () => {
+  const one = { address: 'telegram:1', senderId: '1', code: 'denied', detail: '' };
+
+  it(`are stored together after ${FLUSH_MS} ms, counted by sender and reason, at most ${MAX_NOTED} kinds`, async () => {
+    const clock = new FakeClock();
+    const stored: (readonly Refusal[])[] = [];
+    const store = { noteRefusals: async (rows: readonly Refusal[]) => void stored.push(rows) };
+    const notes = createRefusalNotes(store, clock, silentLog);
+    for (let n = 0; n < MAX_NOTED + 5; n += 1) notes.note({ ...one, senderId: `${n}` });
+    notes.note({ ...one, senderId: '0' });
+    expect(stored).toEqual([]);
+    await clock.advance(FLUSH_MS);
+    await notes.flush();
+    expect([stored.length, stored[0]?.length, stored[0]?.[0]?.count]).toEqual([1, MAX_NOTED, 2]);
+  });
+
+  it('that could not be stored are stored later', async () => {
+    const stored: (readonly Refusal[])[] = [];
+    let broken = true;
+    const store = {
+      noteRefusals: async (rows: readonly Refusal[]) => {
+        if (broken) throw new Error('down');
+        stored.push(rows);
+      },
+    };
+    const notes = createRefusalNotes(store, new FakeClock(), silentLog);
+    notes.note(one);
+    await notes.flush();
+    broken = false;
+    notes.note(one);
+    await notes.close();
+    expect(stored.flat()).toMatchObject([{ senderId: '1', count: 2 }]);
+  });
+});
