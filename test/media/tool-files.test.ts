@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-function keeper(keptBytes = 0) {
+function openKept(keptBytes = 0) {
   const noted: string[] = [];
   const keep = createKeepToolFile({
     files: createSessionFiles(root, silentLog),
@@ -39,7 +39,7 @@ function keeper(keptBytes = 0) {
 }
 
 it('keeps a picture under the name of its content, with what models see of it, for as long as files of messages', async () => {
-  const { keep, noted } = keeper();
+  const { keep, noted } = openKept();
   const picture = await photo(30, 20);
   const kept = await keep(picture);
   expect(kept.attachment).toMatchObject({ kind: 'image', mimeType: 'image/jpeg', bytes: picture.length });
@@ -50,16 +50,16 @@ it('keeps a picture under the name of its content, with what models see of it, f
 });
 
 it('takes the type from the content, whatever the tool says that it is', async () => {
-  const { attachment, picture } = await keeper().keep(Buffer.from('no picture at all'));
+  const { attachment, picture } = await openKept().keep(Buffer.from('no picture at all'));
   expect([attachment.mimeType, attachment.name, picture]).toEqual(['text/plain', 'image.txt', undefined]);
 });
 
 it('keeps nothing that is empty, too large, beyond what a person may have, or without a session', async () => {
   const megabyte = Buffer.alloc(1_000_000, 'x');
-  expect((await keeper().keep(megabyte)).attachment.bytes).toBe(1_000_000);
-  await expect(keeper().keep(Buffer.alloc(1_000_001, 'x'))).rejects.toThrow('it is larger than 1 MB');
-  await expect(keeper().keep(Buffer.alloc(0))).rejects.toThrow('it is empty');
-  expect((await keeper(2_000_000).keep(megabyte)).attachment.bytes).toBe(1_000_000);
-  await expect(keeper(2_000_001).keep(megabyte)).rejects.toThrow('have reached 3 MB together');
-  await expect(keeper().keep(megabyte, STATELESS_FOLDER)).rejects.toThrow('without a session');
+  expect((await openKept().keep(megabyte)).attachment.bytes).toBe(1_000_000);
+  await expect(openKept().keep(Buffer.alloc(1_000_001, 'x'))).rejects.toThrow('it is larger than 1 MB');
+  await expect(openKept().keep(Buffer.alloc(0))).rejects.toThrow('it is empty');
+  expect((await openKept(2_000_000).keep(megabyte)).attachment.bytes).toBe(1_000_000);
+  await expect(openKept(2_000_001).keep(megabyte)).rejects.toThrow('have reached 3 MB together');
+  await expect(openKept().keep(megabyte, STATELESS_FOLDER)).rejects.toThrow('without a session');
 });

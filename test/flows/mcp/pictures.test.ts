@@ -35,12 +35,12 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
   beforeAll(async () => {
     await vi.waitFor(async () => {
       const { mcp } = await fixture().gateway.health();
-      expect(mcp).toEqual({ camera: { state: 'up', tools: 1 } });
+      if (mcp['camera']?.state !== 'up') throw new Error('the server is not up yet');
     }, WAIT);
   }, 60_000);
 
   it('are files of the session, which a model that sees is shown behind the result, and again with the next question', async () => {
-    const messages = await takePhoto('sees', 'what is in front of the house');
+    const messages = await takePhoto('sees', 'what is in front of the garden');
     const result = messages.findLast(({ role }) => role === 'tool')?.content ?? '';
     const [, picture = ''] =
       /\(an image, image\/png, \d+ bytes: the file (inbox\/tools\/\S+\.png)\)/.exec(result) ?? [];
@@ -48,7 +48,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
       /\(a sound, audio\/ogg, \d+ bytes: the file (inbox\/tools\/\S+)\)/.exec(result) ?? [];
     expect(shownIn(messages)?.images).toHaveLength(1);
     const sessions = path.join(fixture().home, 'workspace/sessions');
-    const [folder = ''] = await readdir(sessions);
+    const [folder = ''] = (await readdir(sessions)).filter((name) => !name.startsWith('.'));
     expect(await readFile(path.join(sessions, folder, picture))).toEqual(PNG);
     expect(await readFile(path.join(sessions, folder, sound))).toEqual(OGG);
     const rows = await fixture().sql<{ path: string }[]>`select path from kept_file order by path`;
@@ -66,7 +66,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
     await fixture().idle('http:blind');
     const change = { method: 'PATCH', json: { model: 'blind' } };
     expect((await fixture().call('/v1/sessions/http:blind', change)).status).toBe(200);
-    const messages = await takePhoto('blind', 'what is behind the house');
+    const messages = await takePhoto('blind', 'what is behind the garden');
     expect(messages.every(({ images }) => images === undefined)).toBe(true);
     expect(shownIn(messages)?.content).toContain('You cannot see pictures');
     await fixture().idle('http:blind');
@@ -75,9 +75,9 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
   it('come with events about how far the call is', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'camera__photo', args: {} }] },
-      { when: 'what is beside the house' },
+      { when: 'what is beside the garden' },
     );
-    await fixture().post('watched', 'what is beside the house');
+    await fixture().post('watched', 'what is beside the garden');
     const stream = await fixture().call('/v1/sessions/http:watched/events', {
       headers: { 'last-event-id': '0-0' },
     });
