@@ -102,12 +102,6 @@ const TOOLS: Record<string, FakeTool> = {
       };
     },
   },
-  many_images: {
-    name: 'many_images',
-    run: () => ({
-      content: Array.from({ length: 8 }, () => ({ type: 'image', data: 'aGVsbG8h', mimeType: 'image/png' })),
-    }),
-  },
   image: {
     name: 'image',
     run: () => ({
