@@ -79,6 +79,12 @@ export async function openAgentRuntime(
     profiles: listProfiles,
     model,
     usualServer: usual,
+    named: () =>
+      settings
+        .current()
+        .bindings.flatMap(({ model: bound }, at) =>
+          bound === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: bound }],
+        ),
     choices: store.choices,
     log,
   });
