@@ -153,7 +153,7 @@ interface Parts {
 function createInbound({ settings, log, store, security, transport, runtime }: Parts) {
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
-  const { lanes, plans, approvals, memories, subagents } = store;
+  const { lanes, plans, approvals, subagents } = store;
   const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
   const intake = createIntake({
     settings,
@@ -167,16 +167,17 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     groupChats: store.groupChats,
     approvals,
     plans,
-    memories,
+    memories: runtime.memory.memories,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
     defaultModel: (id, reader) => models.describe(id, reader),
+    aboutModel: (model) => models.about(model),
     profileErrors: () => profiles.errors(),
     mcp: () => mcp.status(),
     boundTo,
     classify: (profileId, step) => runtime.agent.classifyStep(profileId, step),
-    modelOf: (session) => runtime.agent.modelOf(session),
+    modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
@@ -211,7 +212,8 @@ function createApi(parts: ApiParts) {
     log,
     version: packageFile.version,
     demo,
-    askModel: (signal) => models.list(signal),
+    models: (signal) => models.report(signal),
+    replaced: () => models.fallbacks.replaced(),
     channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
     isReady,
     profileErrors: () => profiles.errors(),

@@ -26,10 +26,12 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
       ...options,
     });
     endOnSignals(gateway, log);
-    const { channels } = await gateway.health();
+    const { channels, model } = await gateway.health();
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     if (tellReady({ url: gateway.url, channels: up })) return;
-    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
+    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
+    // What is missing for an answer, with the command that fetches it.
+    process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {
     const gatewayError = toGatewayError(error);
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');

@@ -10,9 +10,10 @@ const ROOT_FILES =
   /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|worker\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
 /** What every module may import. */
 const SHARED = ['src/contracts', 'src/lib'];
-const MODULES = 'intake bus agent tools mcp providers store delivery schedule security settings ops media'
-  .split(' ')
-  .map((name) => `src/${name}`);
+const MODULES =
+  'intake bus agent tools mcp providers store delivery schedule security settings ops media memory'
+    .split(' ')
+    .map((name) => `src/${name}`);
 const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
 const TOP_LEVEL =
   'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE CHANGELOG.md SECURITY.md CONTRIBUTING.md src channels docs drizzle test .ci'.split(

@@ -8,7 +8,15 @@ import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
 import type { SessionKey } from './message.ts';
-import type { CallerOptions, ChatChunk, ChatMessage, Embeddings, EmbedRequest, Usage } from './provider.ts';
+import type {
+  CallerOptions,
+  ChatChunk,
+  ChatMessage,
+  Embeddings,
+  EmbedRequest,
+  ReplacedModel,
+  Usage,
+} from './provider.ts';
 import type { FollowChatMigration } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
@@ -242,7 +250,17 @@ export interface ChannelHealth {
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
-  model: { state: 'up' | 'down'; detail?: string };
+  /**
+   * `degraded` while a model that settings name is missing, or another one answers in its place. `name` answers where nothing
+   * names another.
+   */
+  model: {
+    state: 'up' | 'degraded' | 'down';
+    name?: string;
+    detail?: string;
+    missing?: readonly string[];
+    replaced?: readonly ReplacedModel[];
+  };
   /** By name; `label` is the network's name as people write it. */
   channels: Record<string, ChannelHealth & { label: string }>;
   /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */

@@ -62,6 +62,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     classify: () => 'safe' as const,
     profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
     defaultModel: () => Promise.resolve('fake'),
+    aboutModel: () => Promise.resolve(''),
   };
   const approvals = createApprovals({ ...deps, store: store.approvals });
   const commands = createCommands({

@@ -3,8 +3,10 @@ import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
+import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
+import { forgetDrafts } from './chat/drafts.js';
 import { removeToken, signIn } from './sign-in.js';
 
 const HEALTH_EVERY_MS = 30_000;
@@ -91,6 +93,17 @@ async function startPage() {
     changed: () => void refreshList(),
   });
 
+  const inbox = new Inbox(api, {
+    showError,
+    titleOf: (key) => sidebar.titleOf(key),
+    open: (key) => {
+      showSidebar(false);
+      open(key);
+    },
+  });
+  chat.stopWithEscape();
+  byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
+
   /**
    * @param {string} key
    * @param {boolean} [fresh]
@@ -122,6 +135,7 @@ async function startPage() {
   addEventListener('hashchange', openAddressed);
   byId('sign-out', HTMLElement).addEventListener('click', () => {
     removeToken();
+    forgetDrafts();
     history.replaceState(null, '', '/');
     location.reload();
   });
@@ -135,10 +149,14 @@ async function startPage() {
   setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await refreshList();
   void followLists(api, {
-    open: () => sidebar.refreshSoon(),
+    open: () => {
+      sidebar.refreshSoon();
+      inbox.refreshSoon();
+    },
     event: ({ type }) => {
       if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
       sidebar.refreshSoon();
+      inbox.apply(type);
     },
     refused: showError,
   }).catch(showError);

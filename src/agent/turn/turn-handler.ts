@@ -199,7 +199,7 @@ function startTurn(
     unanswered: opened.unanswered,
     askedModel: payload.model,
     silentToken: opened.placeholders.length > 0 ? undefined : payload.silentToken,
-    model: payload.model ?? opened.session.model ?? profile.model,
+    model: payload.model ?? opened.session.model ?? payload.usualModel ?? profile.model,
     history: toGroups(opened.history, { thinking: false }),
     past: opened.history,
     approvals: opened.approvals,

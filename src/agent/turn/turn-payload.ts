@@ -53,6 +53,7 @@ const payload = z.object({
   silentToken: z.string().min(1).optional(),
   model: z.string().optional(),
   profileId: z.string().optional(),
+  usualModel: z.string().optional(),
   mode: z.enum(MODES).optional(),
   plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),

@@ -100,9 +100,10 @@ export interface TurnPayload {
   entry: 'runStream' | 'run' | 'plan';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
-  /** Overrides for this turn only. */
+  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
   model?: string | undefined;
   profileId?: string | undefined;
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
@@ -119,6 +120,7 @@ export interface AcceptRequest {
   silentToken?: string | undefined;
   model?: string | undefined;
   profileId?: string | undefined;
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   plan?: PlanToRun | undefined;
   options?: CallerOptions | undefined;

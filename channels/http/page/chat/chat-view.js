@@ -6,6 +6,7 @@ import { byId, h } from '../dom.js';
 import { followSession } from '../follow.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
+import { showChatInTitle } from '../title.js';
 import { Transcript } from './transcript.js';
 
 /**
@@ -49,6 +50,14 @@ export class ChatView {
       (content, files) => void this.#send(content, files),
       () => void this.#stop(),
     );
+  }
+
+  /** Stops the running answer with Escape, wherever the focus is; dialogs and menus close first. */
+  stopWithEscape() {
+    addEventListener('keydown', (event) => {
+      const isFree = !event.defaultPrevented && document.querySelector('dialog[open]') === null;
+      if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.#stop();
+    });
   }
 
   /** Fills the model picker; `default` is the session's model. */
@@ -206,7 +215,7 @@ export class ChatView {
   /** @param {string} title */
   #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
-    document.title = title === 'New chat' ? 'Parley' : `${title} · Parley`;
+    showChatInTitle(title === 'New chat' ? '' : title);
   }
 
   /** @param {boolean} shown */

@@ -4,6 +4,7 @@ import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
 import { traceButton } from './trace-panel.js';
+import { compressed } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
@@ -208,11 +209,13 @@ export class TurnView {
     this.#missed = false;
     this.#answer.clear();
     if (!complete) this.#answer.addNote('The first steps of this answer are too many to be shown.');
+    this.#answer.isRestoring = true;
     for (const event of events) {
       const { agentId } = event;
       if (agentId === undefined) this.#answer.apply(event);
       else this.#answer.applyNested(event, agentId);
     }
+    this.#answer.isRestoring = false;
     this.#isRestored = events.length > 0;
   }
 
@@ -289,12 +292,4 @@ export class TurnView {
     );
     this.#status.hidden = !dots && text === '';
   }
-}
-
-/**
- * @param {number} before
- * @param {number} after
- */
-function compressed(before, after) {
-  return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
 }

@@ -83,11 +83,6 @@ export class Sidebar {
     }, RELOAD_AFTER_MS);
   }
 
-  /** Chats that wait for a person. */
-  get waiting() {
-    return this.#sessions.filter(({ state }) => state === 'waiting').length;
-  }
-
   /** @param {string} key */
   select(key) {
     this.#current = key;
