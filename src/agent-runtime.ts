@@ -133,6 +133,7 @@ export async function openAgentRuntime(
     environment: config.environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
+    keepFile: media.keepToolFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });

@@ -144,10 +144,21 @@ export interface Picture {
   base64: string;
 }
 
+/**
+ * Keeps a file that a tool call has brought in the session's folder; the same content is kept once. `picture` is for
+ * `Pictures`. Throws `GatewayError` whose message ends a sentence about why it is not kept, `ToolError`, `StoreError`, or the
+ * signal's reason.
+ */
+export type KeepToolFile = (
+  file: { kind: MediaKind; base64: string },
+  of: { folder: string; userId: string },
+  signal: AbortSignal,
+) => Promise<{ attachment: Attachment; picture?: string; problem?: string }>;
+
 /** What a model that cannot see reads in place of pictures. */
 export function unseenPictures(count: number): string {
   const what = count === 1 ? 'a picture' : `${count} pictures`;
-  return `[The user sent ${what} with this message. You cannot see pictures: say so if it matters.]`;
+  return `[With this message came ${what}. You cannot see pictures: say so if it matters.]`;
 }
 
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */

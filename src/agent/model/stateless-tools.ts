@@ -69,6 +69,7 @@ export async function runPure(
     signal: completion.signal,
     log: shared.deps.log,
     emit: () => undefined,
+    progress: () => undefined,
   };
   const reach = checked.tool.reach(checked.args);
   if (typeof reach !== 'string') taint.noteSent(sentBy(reach));

@@ -71,6 +71,8 @@ export type ContextEntry =
       sent?: string | undefined;
       /** Addresses that it lists, in its order. */
       addresses?: readonly string[] | undefined;
+      /** References of pictures (`Pictures`). */
+      pictures?: readonly string[] | undefined;
     }
   /** `sources` are those of all rows it summarizes. */
   | { kind: 'summary'; content: string; sources?: readonly Source[] | undefined }

@@ -86,6 +86,9 @@ export class AnswerParts {
         if (this.#tools.get(event.toolCallId)?.isRunning !== true)
           this.#add(new ToolPart(event.name, event.args), event.toolCallId);
         return 'active';
+      case 'tool_progress':
+        this.#tools.get(event.toolCallId)?.setProgress(event.text);
+        return 'active';
       case 'tool_result':
         this.#tools.get(event.toolCallId)?.finish(event.result, event.isError);
         return 'idle';

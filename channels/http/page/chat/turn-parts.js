@@ -117,6 +117,14 @@ export class ToolPart {
     );
   }
 
+  /**
+   * Shows how far the call is, in the words of its tool.
+   * @param {string} text
+   */
+  setProgress(text) {
+    if (this.isRunning) this.#state.textContent = text;
+  }
+
   /** Marks the call while a person is asked about it. */
   markWaiting() {
     if (!this.isRunning) return;
