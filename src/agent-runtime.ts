@@ -8,7 +8,8 @@ import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tool.ts';
-import { createPost } from './delivery/index.ts';
+import { createAnswerFiles, createPost } from './delivery/index.ts';
+import { createMemory } from './memory/index.ts';
 import { createMcp } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
 import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
@@ -78,10 +79,29 @@ export async function openAgentRuntime(
     profiles: listProfiles,
     model,
     usualServer: usual,
+    named: () =>
+      settings
+        .current()
+        .bindings.flatMap(({ model: bound }, at) =>
+          bound === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: bound }],
+        ),
     choices: store.choices,
     log,
   });
-  const { subagents, lanes, approvals, plans, memories, contexts, todos, scratchpad } = store;
+  const { subagents, lanes, approvals, plans, contexts, todos, scratchpad } = store;
+  const memory = createMemory({
+    memories: store.memories,
+    vectors: store.memoryVectors,
+    provider,
+    model: () => settings.current().memory.embeddingModel,
+    log,
+    monotonicNow: () => performance.now(),
+  });
+  const { memories } = memory;
+  settings.subscribe((next) => {
+    const isOther = next.memory.embeddingModel !== settings.current().memory.embeddingModel;
+    return () => (isOther ? memory.refresh() : undefined);
+  });
   const sandbox = createSandbox({ home, hidden: [workspaceDir] });
   const post = createPost(store.posts, bus, transport.channels);
   const search = partOf(settings, (now) => now.search && searchOf(now.search));
@@ -113,6 +133,7 @@ export async function openAgentRuntime(
     environment: config.environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
+    keepFile: media.keepToolFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,
   });
@@ -174,8 +195,9 @@ export async function openAgentRuntime(
     receiveFiles: media.receive,
     pictures: media.pictures,
     readInline: media.readInline,
+    answerFiles: createAnswerFiles(transport.outgoing),
     post,
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
-  return { agent, models, provider, profiles, scheduling, files, mcp, media };
+  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory };
 }

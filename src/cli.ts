@@ -22,6 +22,7 @@ import type { HomeStore } from './store/open-store.ts';
 const HELP = `Usage: npx parley <command>
 
   start                           run the gateway (also: npm start)
+    --workers N|auto              that many processes behind one port; on Postgres
   init                            set a gateway up by questions; run again, it edits what is there
     --yes                         ask nothing; --model NAME and the like answer single questions
   status                          show whether a gateway runs, and what is pending and running
@@ -64,8 +65,8 @@ export async function main(args: string[]): Promise<void> {
     if (help || command === undefined || command === 'help') return print(HELP);
     readEnvFiles();
     if (command === 'start') {
-      const { run } = await import('./main.ts');
-      return await run();
+      const { start } = await import('./commands/start.ts');
+      return await start(rest);
     }
     const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
     if (alone !== undefined) return await alone(rest);
@@ -95,7 +96,7 @@ interface Args extends Flags {
 function readArgs(args: string[]): Args {
   const [first, ...others] = args;
   // These commands read their own arguments.
-  if (first === 'token' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
+  if (first === 'token' || first === 'start' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
     const help = args.includes('--help') || args.includes('-h');
     return { command: first, rest: others, all: false, noOwner: false, help };
   }

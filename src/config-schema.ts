@@ -64,10 +64,26 @@ export const gatewayFile = z.strictObject({
         .describe(
           'summarize a long conversation after a turn; `false` = only before a turn that is too long',
         ),
+      facts: z
+        .boolean()
+        .default(true)
+        .describe('when a conversation was summarized, keep lasting facts about its user in the memory'),
       title: z
         .boolean()
         .default(true)
         .describe('give each chat a title after its first answer, with one small call of its model'),
+    })
+    .prefault({}),
+  memory: z
+    .strictObject({
+      embeddingModel: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe(
+          'model that turns texts into vectors, such as `nomic-embed-text` or `openai/text-embedding-3-small`: what is remembered is then found by meaning, too; unset = by words',
+        ),
     })
     .prefault({}),
   persona: z.string().max(20_000).optional(),

@@ -30,6 +30,7 @@ import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { openSecurity, openTransport } from './transport.ts';
+import { sharedMetrics, workerInstance } from './worker.ts';
 import type { ProcessOutput, Security, Transport } from './transport.ts';
 
 /** Deliveries, background subagents and platform connections that one node handles at a time. */
@@ -65,6 +66,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const store = await openStore({
     home,
     databaseUrl: env.DATABASE_URL,
+    worker: workerInstance(),
     newSessions: newSessionsOf(settings),
     log,
   });
@@ -102,7 +104,11 @@ async function build(
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({ class: 'out', handler: delivery.out, concurrency: OUT_CONCURRENCY });
+  bus.register({
+    class: 'out',
+    handler: transport.meters.deliveries(delivery.out),
+    concurrency: OUT_CONCURRENCY,
+  });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   tellSettings(settings, store, log);
@@ -147,7 +153,7 @@ interface Parts {
 function createInbound({ settings, log, store, security, transport, runtime }: Parts) {
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
-  const { lanes, plans, approvals, memories, subagents } = store;
+  const { lanes, plans, approvals, subagents } = store;
   const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
   const intake = createIntake({
     settings,
@@ -161,16 +167,17 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     groupChats: store.groupChats,
     approvals,
     plans,
-    memories,
+    memories: runtime.memory.memories,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
     defaultModel: (id, reader) => models.describe(id, reader),
+    aboutModel: (model) => models.about(model),
     profileErrors: () => profiles.errors(),
     mcp: () => mcp.status(),
     boundTo,
     classify: (profileId, step) => runtime.agent.classifyStep(profileId, step),
-    modelOf: (session) => runtime.agent.modelOf(session),
+    modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
@@ -205,14 +212,23 @@ function createApi(parts: ApiParts) {
     log,
     version: packageFile.version,
     demo,
-    askModel: (signal) => models.list(signal),
+    models: (signal) => models.report(signal),
+    replaced: () => models.fallbacks.replaced(),
     channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
     isReady,
     profileErrors: () => profiles.errors(),
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout });
+  const metrics = createMetrics({
+    health,
+    bus,
+    usageMeter,
+    loop,
+    delivery,
+    fanout,
+    meters: transport.meters,
+  });
   const gateway = createGatewayApi({
     ...intake,
     ledger,
@@ -235,12 +251,13 @@ function createApi(parts: ApiParts) {
     agent,
     explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
     noteRefusal: transport.refusals.note,
+    noteRequest: (answered) => transport.meters.request(answered),
     models,
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
-    metrics: () => metrics.text(),
+    metrics: sharedMetrics(() => metrics.text()),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

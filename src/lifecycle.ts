@@ -37,6 +37,7 @@ export interface Components {
   health: { report(): Promise<HealthReport> };
   agent: Closable;
   mcp: Closable & { start(): void };
+  memory: Closable & { refresh(): void };
   delivery: Closable;
   loop: { stop(): void };
   media: { startSweep(signal: AbortSignal): void };
@@ -102,9 +103,11 @@ async function startAll({
   channels,
   receive,
   mcp,
+  memory,
 }: Components): Promise<void> {
   // In the background: a server that is slow or gone delays nothing.
   mcp.start();
+  memory.refresh();
   await events.start();
   await bus.start();
   await scheduling.start();
@@ -127,6 +130,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.bus.stop(DRAIN_MS);
   await all.agent.close();
   await all.mcp.close();
+  await all.memory.close();
   for (const channel of all.channels.values()) await channel.stop();
   await all.refusals.close();
   all.delivery.close();

@@ -20,6 +20,7 @@ const AFTER_RESTART: Readonly<
   limits: false,
   mcp: false,
   media: true,
+  memory: false,
   transcription: true,
   persona: false,
   providers: true,

@@ -6,6 +6,7 @@ import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
 import { createLog, redactor } from './ops/log.ts';
 import type { Log } from './contracts/log.ts';
+import { onSupervisorStop, tellReady, workerInstance } from './worker.ts';
 
 /**
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
@@ -25,9 +26,12 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
       ...options,
     });
     endOnSignals(gateway, log);
-    const { channels } = await gateway.health();
+    const { channels, model } = await gateway.health();
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
-    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n\n`);
+    if (tellReady({ url: gateway.url, channels: up })) return;
+    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
+    // What is missing for an answer, with the command that fetches it.
+    process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {
     const gatewayError = toGatewayError(error);
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
@@ -48,8 +52,11 @@ function endOnSignals(gateway: Gateway, log: Log): void {
     await gateway.stop();
     process.exit(0);
   };
+  onSupervisorStop(() => void end());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      // The terminal sends its signals to the supervisor, too, which asks every worker to stop.
+      if (workerInstance() !== undefined && signal !== 'SIGTERM') return;
       log.info({ signal }, 'stopping');
       void end();
     });

@@ -1,5 +1,6 @@
 /** The first part of the composition root: access control, the two buses, and delivery to the channels. */
 import path from 'node:path';
+import packageFile from '../package.json' with { type: 'json' };
 import { accessOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
@@ -10,7 +11,7 @@ import { createDelivery } from './delivery/index.ts';
 import { bindTurns, createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
-import { createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
+import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -68,7 +69,7 @@ export async function openTransport(
   const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
-  const outgoing = createOutgoingFiles(files, fileTypeOf);
+  const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
   const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const delivery = createDelivery({
     channels,
@@ -81,10 +82,19 @@ export async function openTransport(
     followMigration,
     log,
   });
-  const traces = createTraces(store.traces);
-  const refusals = createRefusalNotes(store.traces, systemClock, log);
+  const meters = createMeters(packageFile.version);
+  const traces = createTraces(store.traces, [(traced) => meters.turn(traced)]);
+  const notes = createRefusalNotes(store.traces, systemClock, log);
+  const refusals = {
+    ...notes,
+    note: (refusal: Parameters<typeof notes.note>[0]) => {
+      meters.refused(refusal);
+      notes.note(refusal);
+    },
+  };
   return {
     channels,
+    meters,
     traces,
     refusals,
     fanout,

@@ -7,12 +7,13 @@ import { bannedWords } from './vocabulary.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
-  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|worker\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
 /** What every module may import. */
 const SHARED = ['src/contracts', 'src/lib'];
-const MODULES = 'intake bus agent tools mcp providers store delivery schedule security settings ops media'
-  .split(' ')
-  .map((name) => `src/${name}`);
+const MODULES =
+  'intake bus agent tools mcp providers store delivery schedule security settings ops media memory'
+    .split(' ')
+    .map((name) => `src/${name}`);
 const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
 const TOP_LEVEL =
   'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE CHANGELOG.md SECURITY.md CONTRIBUTING.md src channels docs drizzle test .ci'.split(
@@ -33,6 +34,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
   [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
   [/^croner$/, ['src/schedule/']],
+  [/^prom-client$/, ['src/ops/metrics/']],
   [/^@fastify\/busboy$/, ['channels/http/']],
   [/^jsonc-parser$/, ['src/settings/']],
   [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],

@@ -26,17 +26,20 @@ import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
 import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
   deleteSession,
+  deleteSessions,
   listMessages,
   listSessions,
   postMessage,
   readPlan,
   readSession,
+  searchSessions,
   stopSession,
 } from './routes/sessions.ts';
 
@@ -54,6 +57,9 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
+  { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
+  { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
+  { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
@@ -118,7 +124,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     return undefined;
   });
   for (const { method, path, scope, tokenOptional, handle } of routes) {
-    app.on(method, path, async (c) => {
+    const answer = async (c: HttpContext): Promise<Response> => {
       const isAnonymous = tokenOptional === true && c.env.incoming.headers.authorization === undefined;
       if (scope !== undefined && !isAnonymous) {
         const caller = await parts.authenticator.authorize(c.env.incoming, scope);
@@ -126,7 +132,8 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         c.set('caller', caller);
       }
       return await handle(c, deps);
-    });
+    };
+    app.on(method, path, async (c) => await counted(deps, { method, route: path }, () => answer(c)));
   }
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) {
     const allow = methods.map((route) => route.method).join(', ');
@@ -146,6 +153,25 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     return answerError(httpError);
   });
   return app;
+}
+
+/** Answers, and counts how long it took until the answer began. */
+async function counted(
+  { gateway }: HandlerDeps,
+  asked: { method: string; route: string },
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  const begun = performance.now();
+  const count = (status: number): void =>
+    gateway.noteRequest({ ...asked, status, seconds: (performance.now() - begun) / 1_000 });
+  try {
+    const response = await answer();
+    count(response.status);
+    return response;
+  } catch (error) {
+    count(toHttpError(error).status);
+    throw error;
+  }
 }
 
 /** Names of headers, with commas between them. */

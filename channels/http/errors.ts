@@ -77,6 +77,7 @@ const STATUS: Record<string, number> = {
   bad_response: 502,
   invalid_answer: 502,
   unavailable: 503,
+  out_of_memory: 503,
   timeout_first_chunk: 504,
   timeout_chunk: 504,
 };

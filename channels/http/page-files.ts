@@ -19,6 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data: blob:",
+  'media-src blob:',
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "form-action 'none'",

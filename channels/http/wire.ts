@@ -8,6 +8,7 @@ import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
 import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
+import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
 import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
 
 /** A value after JSON: dates are ISO strings. */
@@ -21,6 +22,10 @@ type Json<Value> = Value extends Date
 
 /** A session as clients read it. */
 export type WireSession = Json<ReturnType<typeof wireSession>>;
+/** A session as lists show it to clients. */
+export type WireListed = Json<ReturnType<typeof wireListed>>;
+/** A session that was found, as clients read it. */
+export type WireFound = Json<ReturnType<typeof wireFound>>;
 /** A stored message as clients read it. */
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
 /** A pending approval as clients read it. */
@@ -38,15 +43,26 @@ export type WireTrace = Json<ReturnType<typeof wireTrace>>;
 /** A stored file as clients read it. */
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
-/** The file; `file` is its name in messages and in `/files/…`. */
-export function wireFile({ file, kind, name, mimeType, bytes, sha256 }: Attachment) {
-  return { file, kind, name, mimeType, bytes, sha256 };
+/** The file; `file` is its name in messages and in `/files/…`, `inText` the path by which the text of its message shows it. */
+export function wireFile({ file, kind, name, mimeType, bytes, sha256, inText }: Attachment) {
+  return { file, kind, name, mimeType, bytes, sha256, ...(inText !== undefined && { inText }) };
 }
 
 /** The session without the token that made it and the folder of its files. */
 export function wireSession(session: SessionRecord) {
   const { ownerTokenId: _owner, folder: _folder, model, title, ...seen } = session;
   return { ...seen, model: model ?? null, title: title ?? null };
+}
+
+/** The session as lists show it. */
+export function wireListed(session: ListedSession) {
+  const { ownerName, preview, state, queued, unread } = session;
+  return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null };
+}
+
+/** A session that was found, with the message that matches. */
+export function wireFound({ key, title, ownerName, updatedAt, match }: FoundSession) {
+  return { key, title, ownerName: ownerName ?? null, updatedAt, match: match ?? null };
 }
 
 /** The message as people see it, with its files. */

@@ -12,13 +12,13 @@ import { createTokenScale } from './prompt/context-window.ts';
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentDeps, AgentShared } from './deps.ts';
 import { createAfterTurn } from './turn/after-turn.ts';
+import { createFactsWorker } from './facts/facts-worker.ts';
 import { createTitleWorker } from './title/title-worker.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
 import { createSurroundingsNote } from './prompt/surroundings.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
-import { FallbackModels } from './model/fallback-models.ts';
 import { createEmbed } from './model/embed.ts';
 import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
@@ -54,8 +54,11 @@ export interface Agent {
     asked: { session: SessionRecord | undefined; choice: ModelChoice; options: CallerOptions },
     signal: AbortSignal,
   ): Promise<void>;
-  /** The model of a session and whether it can call tools; undefined while its server does not answer. Never throws. */
-  modelOf(session: SessionRecord | undefined): Promise<{ model: string; tools: boolean } | undefined>;
+  /** The model of the choice, else of the session, and whether it can call tools; undefined while its server does not answer. Never throws. */
+  modelOf(
+    session: SessionRecord | undefined,
+    choice?: ModelChoice,
+  ): Promise<{ model: string; tools: boolean } | undefined>;
   /** The risk of a plan's step under a profile (S-17). Never throws. */
   classifyStep(profileId: string | undefined, step: StepCommand): ToolRisk;
   /** Ends the work after turns. Never throws; a second call does nothing. */
@@ -70,7 +73,7 @@ export function createAgent(given: AgentDeps): Agent {
     limits: { ...DEFAULT_LIMITS, ...deps.settings().limits },
     models: deps.models,
     scale: createTokenScale(),
-    fallbacks: new FallbackModels(),
+    fallbacks: deps.models.fallbacks,
     fileLock: new KeyedLock(),
     bootstrapPrompt:
       deps.workspaceDir === undefined ? noBootstrapPrompt : createBootstrapFiles(deps.workspaceDir, deps.log),
@@ -80,7 +83,11 @@ export function createAgent(given: AgentDeps): Agent {
   };
   const compressor = createCompressor(shared);
   const afterTurn = createAfterTurn(
-    [compressor.worker, createTitleWorker(shared)],
+    [
+      compressor.worker,
+      createFactsWorker(shared, (session) => compressor.takeCompacted(session)),
+      createTitleWorker(shared),
+    ],
     deps.events,
     () => deps.settings().afterTurn,
   );
@@ -108,10 +115,10 @@ export function createAgent(given: AgentDeps): Agent {
       const model = await modelNameOf(session, choice, signal);
       refuseUnsupported(model, await deps.provider.capabilities(model, signal), options);
     },
-    async modelOf(session) {
+    async modelOf(session, choice = {}) {
       const signal = AbortSignal.timeout(DESCRIBE_MS);
       try {
-        const model = await modelNameOf(session, {}, signal);
+        const model = await modelNameOf(session, choice, signal);
         const { tools } = await deps.provider.capabilities(model, signal);
         return { model, tools };
       } catch (error) {

@@ -8,7 +8,7 @@ import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
-import type { Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
+import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
 import type { TraceStore, TurnWatch } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
@@ -110,7 +110,7 @@ export interface AgentDeps {
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
   profiles(): readonly Profile[];
-  memories: Pick<MemoryStore, 'recall'>;
+  memories: Pick<MemoryStore, 'recall' | 'remember' | 'memories'>;
   contexts: ContextStore;
   todos: Pick<TodoStore, 'todos'>;
   /** Folder of the bootstrap files (AGENTS.md and others) and `skills/`; undefined = there is none. */
@@ -125,6 +125,8 @@ export interface AgentDeps {
   pictures: Pictures;
   /** Reads the files of a completion without a session. */
   readInline: ReadInline;
+  /** Keeps the files that an answer shows. */
+  answerFiles: AnswerFiles;
   /** Keeps attempts after which a turn goes on later, and follows those that run. */
   traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
   /** Sends a message of the gateway in the middle of a turn. */

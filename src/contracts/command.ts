@@ -24,6 +24,8 @@ export interface CommandCall {
   place?: 'private' | 'group' | undefined;
   /** An owner of the gateway (HTTP: scope `admin`). */
   owner: boolean;
+  /** The profile that the message itself names, over HTTP. */
+  profileId?: string | undefined;
   /** Everything behind the command's name, trimmed. */
   args: string;
   /** The token of the sender, over HTTP. */

@@ -92,6 +92,8 @@ export type ProviderErrorCode =
   | 'context_overflow'
   /** The server is down, refuses, or is overloaded. */
   | 'unavailable'
+  /** The model needs more memory than the server's machine has free. */
+  | 'out_of_memory'
   /** The server asks for a pause (429); `retryAfterMs` says how long, where the server does. */
   | 'rate_limited'
   /** The account at the server has nothing left to spend: no retry helps until somebody pays. */
@@ -156,6 +158,8 @@ const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, string>> = {
   timeout_chunk: 'The model fell silent in the middle of its answer. Please try again.',
   context_overflow: 'This is too long for the model. Send a shorter message, or begin afresh with /new.',
   unavailable: 'The model is not available right now. Please try again later.',
+  out_of_memory:
+    'The model needs more memory than its machine has free. Please try again later, or choose another one.',
   rate_limited: 'The model accepts no more requests right now.',
   quota_exceeded: 'The quota for the model is used up. The person who runs this gateway has to renew it.',
   unauthorized: 'The model refuses this gateway. The person who runs it has to check its key.',

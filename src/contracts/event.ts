@@ -41,6 +41,8 @@ export type EventBody =
   | { type: 'stream_reset'; msgId: string }
   | { type: 'stream_end'; msgId: string; content: string; usage: Usage }
   | { type: 'tool_call'; toolCallId: string; name: string; args: Record<string, unknown> }
+  /** How far a running call is: one line, in the words of the tool. Not more often than twice a second. */
+  | { type: 'tool_progress'; toolCallId: string; name: string; text: string }
   | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
   | { type: 'plan_ready'; plan: Plan }
   | { type: 'plan_revised'; plan: Plan; reason: string }

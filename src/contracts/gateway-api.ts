@@ -8,7 +8,15 @@ import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
 import type { SessionKey } from './message.ts';
-import type { CallerOptions, ChatChunk, ChatMessage, Embeddings, EmbedRequest, Usage } from './provider.ts';
+import type {
+  CallerOptions,
+  ChatChunk,
+  ChatMessage,
+  Embeddings,
+  EmbedRequest,
+  ReplacedModel,
+  Usage,
+} from './provider.ts';
 import type { FollowChatMigration } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
@@ -23,6 +31,7 @@ import type {
   TurnFailure,
   WaitingCalls,
 } from './store/records.ts';
+import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
@@ -114,7 +123,10 @@ export interface GatewayApi {
   /** The callers behind these values as they are now, past any cache; what is not valid is missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
-  sessions(caller: Caller, options: { limit: number; before?: Date | undefined }): Promise<SessionRecord[]>;
+  /** Newest first, the pinned ones before them on the first page. */
+  sessions(caller: Caller, options: Omit<SessionListQuery, 'ownerTokenId'>): Promise<ListedSession[]>;
+  /** By words of titles and messages, among the sessions that the caller may see. */
+  searchSessions(caller: Caller, text: string, limit: number): ReturnType<SessionListStore['searchSessions']>;
   session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined>;
   /** Sessions the caller's token owns, counted up to `limit`. */
   sessionCount(caller: Caller, limit: number): Promise<number>;
@@ -127,6 +139,9 @@ export interface GatewayApi {
       model?: string | null;
       mode?: string;
       queueMode?: string;
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
       /** null = the next answer makes a new one. */
       title?: string | null;
     },
@@ -209,8 +224,19 @@ export interface GatewayApi {
   health(): Promise<HealthReport>;
   /** The file of the settings, what counts of it, and what does not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  /** Counts an answered request of a client. Never throws. */
+  noteRequest(answered: AnsweredRequest): void;
   /** Prometheus text. */
   metrics(): Promise<string>;
+}
+
+/** A request over HTTP that was answered; `seconds` until the answer began. */
+export interface AnsweredRequest {
+  method: string;
+  /** The path of the route, with the names of its parameters. */
+  route: string;
+  status: number;
+  seconds: number;
 }
 
 /** Health of a channel, for `/readyz` and `parley status`. */
@@ -224,7 +250,17 @@ export interface ChannelHealth {
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
-  model: { state: 'up' | 'down'; detail?: string };
+  /**
+   * `degraded` while a model that settings name is missing, or another one answers in its place. `name` answers where nothing
+   * names another.
+   */
+  model: {
+    state: 'up' | 'degraded' | 'down';
+    name?: string;
+    detail?: string;
+    missing?: readonly string[];
+    replaced?: readonly ReplacedModel[];
+  };
   /** By name; `label` is the network's name as people write it. */
   channels: Record<string, ChannelHealth & { label: string }>;
   /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */

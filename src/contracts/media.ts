@@ -36,6 +36,14 @@ export interface Attachment {
   /** Relative to the session's folder: `inbox/…`, `outbox/…`. */
   file: string;
   seconds?: number | undefined;
+  /** The path by which the text of its message shows it: `![](chart.png)`. */
+  inText?: string | undefined;
+}
+
+/** A file that goes out, as it was kept in the session's folder. */
+export interface SentMedia extends Attachment {
+  /** Markdown; shown under the file, or after it where it is too long for that. */
+  caption?: string | undefined;
 }
 
 /** A file with speech. */
@@ -60,7 +68,22 @@ export interface OutgoingFiles {
    * `not_found`, also while the node that has it has not shared it yet; `changed`.
    */
   copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
+  /** Such a copy of a text. */
+  write(text: string): Promise<PrivateCopy>;
 }
+
+/**
+ * Finds the files that an answer shows (`![caption](file)`) and keeps them. Throws only `StoreError`: a file that cannot be
+ * shown is named in the text.
+ */
+export type AnswerFiles = (
+  folder: string,
+  text: string,
+) => Promise<{
+  media: readonly SentMedia[];
+  /** The text for chats, without what is shown as a file after it. */
+  content: string;
+}>;
 
 /** A file outside the sessions' folders, removed when it is disposed of. */
 export interface PrivateCopy extends AsyncDisposable {
@@ -121,10 +144,21 @@ export interface Picture {
   base64: string;
 }
 
+/**
+ * Keeps a file that a tool call has brought in the session's folder; the same content is kept once. `picture` is for
+ * `Pictures`. Throws `GatewayError` whose message ends a sentence about why it is not kept, `ToolError`, `StoreError`, or the
+ * signal's reason.
+ */
+export type KeepToolFile = (
+  file: { kind: MediaKind; base64: string },
+  of: { folder: string; userId: string },
+  signal: AbortSignal,
+) => Promise<{ attachment: Attachment; picture?: string; problem?: string }>;
+
 /** What a model that cannot see reads in place of pictures. */
 export function unseenPictures(count: number): string {
   const what = count === 1 ? 'a picture' : `${count} pictures`;
-  return `[The user sent ${what} with this message. You cannot see pictures: say so if it matters.]`;
+  return `[With this message came ${what}. You cannot see pictures: say so if it matters.]`;
 }
 
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */
@@ -142,14 +176,14 @@ export interface InlineFile {
 }
 
 /**
- * Reads a file for one answer, without keeping it: it is a picture or a text. Throws `GatewayError`: `file_too_large`,
- * `unreadable_file`; or the signal's reason.
+ * Reads a file for one answer, without keeping it: it is a picture, a text, or a recording in which something is `spoken`.
+ * Throws `GatewayError`: `file_too_large`, `unreadable_file`; or the signal's reason.
  */
 export type ReadInline = (
   file: InlineFile,
   userId: string,
   signal: AbortSignal,
-) => Promise<{ name: string; picture?: Picture; text?: string }>;
+) => Promise<{ name: string; picture?: Picture; text?: string; spoken?: string }>;
 
 /** What the database knows of files that came with messages. Throws only `StoreError`. */
 export interface KeptFiles {
@@ -162,7 +196,7 @@ export interface KeptFiles {
     after: { folder: string; path: string };
     limit: number;
   }): Promise<{ folder: string; path: string }[]>;
-  /** Notes a file that its user sent ahead of the message; a repeat changes nothing. */
+  /** Notes a file that its user sent ahead of the message, or that is sent to a chat; with a repeat its time begins anew. */
   keep(file: { folder: string; path: string; userId: string; bytes: number }): Promise<void>;
   /** Forgets one file, which is gone. */
   drop(folder: string, path: string): Promise<void>;

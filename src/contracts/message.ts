@@ -1,6 +1,6 @@
 /** Inbound and outbound messages, and the keys of chats and sessions. */
 import { GatewayError } from './errors.ts';
-import type { Attachment, Media } from './media.ts';
+import type { Media, SentMedia } from './media.ts';
 import { sourcesOfQuote } from './quoted.ts';
 import type { Quoted } from './quoted.ts';
 import type { Source } from './risk.ts';
@@ -74,12 +74,6 @@ export interface Button {
   label: string;
   value: string;
   style?: 'normal' | 'confirm' | 'danger';
-}
-
-/** A file that goes out, as it was kept in the session's folder. */
-export interface SentMedia extends Attachment {
-  /** Markdown; shown under the file, or after it where it is too long for that. */
-  caption?: string | undefined;
 }
 
 /** A message to deliver: its text, then its files; `turnId` joins it to the live message already on screen. */

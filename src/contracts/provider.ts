@@ -208,3 +208,24 @@ export interface LLMProvider extends ChatProvider {
   /** Vectors of texts, under the same rules. A text that is too long for the model is an error, never cut. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
 }
+
+/** A model, and the variable or field that names it. */
+export interface NamedModel {
+  place: string;
+  model: string;
+}
+
+export interface ModelReport {
+  /** Answers where nothing names another. */
+  model: string;
+  /** Names that no server has, each a sentence that begins with the variable or field and says what to do. */
+  missing: readonly string[];
+}
+
+/** A model that did not answer when it was last asked, and the one that answers instead; '' = the usual model. */
+export interface ReplacedModel {
+  model: string;
+  instead: string;
+  /** As the end of "the model …". */
+  reason: string;
+}

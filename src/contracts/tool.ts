@@ -49,6 +49,8 @@ export interface ToolContext {
   signal: AbortSignal;
   log: Log;
   emit(body: EventBody): void;
+  /** Tells people who watch how far the call is, in a line; what comes too soon after another is dropped. Never throws. */
+  progress(text: string): void;
   /** Starts a subagent; absent where that is not allowed (in a subagent, in a stateless completion). */
   spawn?: Spawn | undefined;
 }
@@ -65,6 +67,8 @@ export interface ToolResult {
   from?: string | undefined;
   /** Addresses that the result lists, in its order: the model may read them from the first on. */
   addresses?: readonly string[] | undefined;
+  /** References (`Pictures`) of pictures that models which see are shown with the result. */
+  pictures?: readonly string[] | undefined;
 }
 
 /**

@@ -3,14 +3,14 @@ import type { SessionKey } from './message.ts';
 import type { Usage } from './provider.ts';
 
 /** Purpose of a call. */
-export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'stateless';
+export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'facts' | 'stateless';
 
 /** Usage of one model. */
 export interface ModelUsage extends Usage {
   model: string;
 }
 
-/** Usage that the end of a turn does not include: of a plan, a subagent, a compression, a title or a stateless completion. */
+/** Usage that the end of a turn does not include: of a plan, a subagent, a compression, a title, facts or a stateless completion. */
 export interface UsageNote extends ModelUsage {
   purpose: UsagePurpose;
   /** The turn it was made for: it counts to the usage of that turn. */

@@ -19,6 +19,8 @@ interface Tool {
   since: number;
   /** Undefined while it runs. */
   isError?: boolean;
+  /** How far it says that it is. */
+  progress?: string;
 }
 
 interface Agent {
@@ -46,6 +48,12 @@ export class Activity {
         this.removeFinished();
         this.#tools.set(event.toolCallId, { name: event.name, since: now });
         return true;
+      case 'tool_progress': {
+        const tool = this.#tools.get(event.toolCallId);
+        if (tool === undefined || tool.isError !== undefined) return false;
+        tool.progress = event.text;
+        return true;
+      }
       case 'tool_result': {
         const since = this.#tools.get(event.toolCallId)?.since ?? now;
         this.#tools.set(event.toolCallId, { name: event.name, since, isError: event.isError });
@@ -117,8 +125,9 @@ function isOld(since: number, now: number): boolean {
   return now - since >= SHOW_AFTER_MS;
 }
 
-function toolLine({ name, isError }: Tool): string {
-  return `⚙ ${clip(name)} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
+function toolLine({ name, isError, progress }: Tool): string {
+  const far = progress === undefined || isError !== undefined ? '' : `: ${clip(progress)}`;
+  return `⚙ ${clip(name)}${far} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
 }
 
 function agentLine({ name, task, tools }: Agent): string {

@@ -24,6 +24,8 @@ import type { Clock } from '../lib/clock.ts';
 import { watchForLateCalls } from './late-calls.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
+
+export { createAnswerFiles } from './files/answer-files.ts';
 import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
 import { PartNotes } from './part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
@@ -42,7 +44,7 @@ export interface DeliveryDeps {
   plans: Pick<PlanStore, 'plan'>;
   events: Pick<EventBus, 'subscribe' | 'emit'>;
   /** The files that go out. */
-  files: Pick<OutgoingFiles, 'copy'>;
+  files: Pick<OutgoingFiles, 'copy' | 'write'>;
   log: Log;
   clock?: Clock;
   /** In [0, 1); spreads retries. */

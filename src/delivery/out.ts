@@ -11,6 +11,7 @@ import { addressOf } from '../contracts/message.ts';
 import type { SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
 import { parseMarkdown } from '../lib/markdown.ts';
+import { takeOutLongCode } from './files/long-code.ts';
 import { filesRef, sendFiles } from './files/send-files.ts';
 import { chunksOf } from './text/chunker.ts';
 import { payloadShape, readPayload } from './payload.ts';
@@ -40,7 +41,7 @@ export interface OutDeps {
   notes: PartNotes;
   lanes: Pick<LaneStore, 'finish'>;
   /** The files that go out. */
-  files: Pick<OutgoingFiles, 'copy'>;
+  files: Pick<OutgoingFiles, 'copy' | 'write'>;
   /** Removes and gives the texts that a turn's messages are certain to show. */
   removeShown: (ref: string) => readonly (string | undefined)[];
   /** Brings the card of a turn's plan up to date. */
@@ -97,7 +98,9 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const known = deps.notes.known(ref, await deps.ledger.sentParts(ref));
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
   const cut = (text: string) => chunksOf(text, target, deps.yieldToEventLoop);
-  const chunks = await cut(message.content);
+  const { maxLength, maxFileBytes } = channel.capabilities;
+  const { content, files: code } = await takeOutLongCode(message.content, { maxLength, maxFileBytes, cut });
+  const chunks = await cut(content);
   const instead = target.render(parseMarkdown(SURPLUS_TEXT));
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
@@ -141,13 +144,18 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     });
   }
   await parts.takeAway(chunks.length, instead);
-  if (message.media.length > 0) {
+  if (message.media.length > 0 || code.length > 0) {
     const files = filesRef(ref);
     const known = deps.notes.known(files, await deps.ledger.sentParts(files));
     const after = parts.sent.at(-1);
     const more = { after, about: after === undefined ? message : { ...message, replyTo: undefined } };
+    const codeParts = async (index: number) => {
+      const ref = `${files}:text${index}`;
+      return partsOf(ref, deps.notes.known(ref, await deps.ledger.sentParts(ref)), { about: more.about });
+    };
     const { files: kept, log } = deps;
-    await sendFiles({ channel, head, message, parts: partsOf(files, known, more), cut, files: kept, log });
+    const shown = { parts: partsOf(files, known, more), codeParts };
+    await sendFiles({ ...shown, channel, head, message, code, cut, files: kept, log });
   }
   // The answer first: the card can wait.
   if (card?.first === false) await card.deliver();

@@ -13,6 +13,7 @@ const sentMedia = z.object({
   sha256: z.string(),
   file: z.string(),
   seconds: z.number().optional(),
+  inText: z.string().optional(),
   caption: z.string().optional(),
 });
 

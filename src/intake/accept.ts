@@ -57,10 +57,12 @@ export async function accept(
   }
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
-  const { kind } = accepted;
-  deps.log.debug({ channel, chatId, sessionKey: session, turnId, laneSeq }, `message_${kind}`);
-  if (accepted.kind === 'duplicate')
+  const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
+  if (accepted.kind === 'duplicate') {
+    deps.log.debug(told, 'message_duplicate');
     return { kind: 'duplicate', turnId, seq, ...(accepted.differs && { differs: true }) };
+  }
+  deps.log.debug(told, 'message_accepted');
   deps.events.emit(session, {
     type: 'message_received',
     content: message.content,

@@ -81,13 +81,13 @@ export function bindingOf(
  */
 export function bindTurns(ledger: Ledger, bindings: () => readonly Binding[]): Ledger {
   const bound = async (request: AcceptRequest): Promise<AcceptRequest> => {
-    const { address, message, profileId, model } = request;
+    const { address, message, profileId } = request;
     if (profileId !== undefined || bindings().length === 0) return request;
     const binding = bindingOf(bindings(), { address, userId: userIdOf(message) });
     if (binding === undefined) return request;
     const session = await ledger.session(message.sessionKey ?? (await ledger.sessionOf(address)));
     if (session?.profileChosen === true) return request;
-    return { ...request, profileId: binding.profile, model: model ?? session?.model ?? binding.model };
+    return { ...request, profileId: binding.profile, usualModel: binding.model };
   };
   return { ...ledger, accept: async (request) => await ledger.accept(await bound(request)) };
 }

@@ -21,6 +21,8 @@ export interface CommandDeps {
   epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined, reader: ErrorReader): Promise<string>;
+  /** What is special about the answers of a model now, as ` (…)`; '' when nothing is. Never throws. */
+  aboutModel(model: string): Promise<string>;
   /** The binding of config.json for whoever writes a command, if any. */
   boundTo: BoundTo;
   /** Errors in the files of the profiles. */
@@ -134,10 +136,11 @@ async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<str
   ]);
   const bound = record?.profileChosen === true ? undefined : deps.boundTo(call);
   const profileId = bound?.profile ?? record?.profileId ?? 'default';
+  const model = record?.model ?? bound?.model ?? (await deps.defaultModel(profileId, reader));
   const waiting = queue.waiting === 0 ? 'nothing is waiting' : `${queue.waiting} waiting`;
   return [
     `${queue.busy ? 'Answering' : 'Idle'}, ${waiting}.`,
-    `Model: ${record?.model ?? bound?.model ?? (await deps.defaultModel(profileId, reader))}`,
+    `Model: ${model}${await deps.aboutModel(model)}`,
     `Profile: ${profileId}${bound === undefined ? '' : ' (bound in config.json)'}`,
     `Mode: ${(record ?? ledger.newSessions).mode}`,
     `Messages in this session: ${record?.messageCount ?? 0}`,

@@ -8,13 +8,14 @@ import type { SessionKey } from '../contracts/message.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
+import { inMegabytes } from '../lib/text.ts';
 
 /** Where the files of messages lie in a session's folder. */
 const INBOX = 'inbox';
 /** Characters of the digest in the name of an uploaded file: the same file again has the same name. */
 const DIGEST_CHARS = 12;
-/** Such a path, with so many characters. */
-const UPLOADED = /^inbox\/[0-9a-f]{12}-([^/]+)$/u;
+/** Such a path. */
+const UPLOADED = new RegExp(`^${INBOX}/[0-9a-f]{${DIGEST_CHARS}}-([^/]+)$`, 'u');
 
 export interface FileApiDeps {
   files: Pick<SessionFiles, 'put' | 'read' | 'discard'>;
@@ -39,13 +40,17 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       const name = safeFileName(given);
       const userId = `token:${caller.tokenId}`;
       const room = await roomOf(deps, userId);
+      const fits = limits.maxFileBytes <= room;
       const stored = await inWords(() =>
         files.put(session.folder, {
           chunks,
-          maxBytes: Math.min(limits.maxFileBytes, room),
+          maxBytes: fits ? limits.maxFileBytes : room,
           pathOf: ({ sha256 }) => `${INBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
         }),
-      );
+      ).catch((error: unknown) => {
+        const isRoom = !fits && error instanceof GatewayError && error.code === 'file_too_large';
+        throw isRoom ? noRoom(deps.personLimit, room) : error;
+      });
       const { path, bytes, sha256 } = stored;
       await deps.kept.keep({ folder: session.folder, path, userId, bytes });
       await using file = await openFile(deps, session.folder, path);
@@ -96,8 +101,18 @@ async function roomOf({ kept, personLimit }: FileApiDeps, userId: string): Promi
   const { maxBytes, days } = personLimit;
   const room = maxBytes - (await kept.keptBytes(userId, days));
   if (room > 0) return room;
-  const text = `Your files here have reached ${maxBytes} bytes together: remove some, or wait; each is removed after ${days} days.`;
-  throw new GatewayError('storage_full', text);
+  throw noRoom(personLimit, 0);
+}
+
+/** The error for a file that is too much for its user; `room` is what is left, in bytes. */
+function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
+  const limit = inMegabytes(maxBytes);
+  const state =
+    room > 0
+      ? `may take up ${limit} together, and only ${inMegabytes(room)} of that is left`
+      : `have reached ${limit} together`;
+  const text = `Your files here ${state}: remove some, or wait; each is removed after ${days} days.`;
+  return new GatewayError('storage_full', text);
 }
 
 async function openFile({ files, typeOf }: FileApiDeps, folder: string, path: string): Promise<ReadableFile> {

@@ -96,6 +96,7 @@ export interface GatewayApiDeps {
   /** What became of a turn; `detail` adds the words of errors. */
   explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
+  noteRequest: GatewayApi['noteRequest'];
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
@@ -131,9 +132,13 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     async stop(caller, key) {
       return (await visible(caller, key)) === undefined ? undefined : await stopSession(deps, key, false);
     },
-    async sessions(caller, { limit, before }) {
-      const ownerTokenId = isAdmin(caller) ? undefined : caller.tokenId;
-      return await deps.ledger.sessions({ limit: Math.min(limit, MAX_PAGE), before, ownerTokenId });
+    async sessions(caller, { limit, before, archived = false }) {
+      const page = { limit: Math.min(limit, MAX_PAGE), before, archived };
+      return await deps.ledger.listSessions({ ...page, ownerTokenId: ownerOf(caller) });
+    },
+    async searchSessions(caller, text, limit) {
+      const ownerTokenId = ownerOf(caller);
+      return await deps.ledger.searchSessions({ text, limit: Math.min(limit, MAX_PAGE), ownerTokenId });
     },
     session: visible,
     sessionCount: ({ tokenId }, limit) => deps.ledger.sessionCount(tokenId, limit),
@@ -200,6 +205,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return found && (await visible(caller, found.session)) && found;
     },
     noteRefusal: deps.noteRefusal,
+    noteRequest: deps.noteRequest,
     async answerTools(caller, key, answers) {
       return (await visible(caller, key)) && (await answerTools(deps, key, answers));
     },
@@ -248,6 +254,11 @@ async function untilIdle(deps: Pick<GatewayApiDeps, 'ledger' | 'subagents'>, key
   }
 }
 
+/** The token whose sessions the caller sees; undefined = all. */
+function ownerOf(caller: Caller): string | undefined {
+  return isAdmin(caller) ? undefined : caller.tokenId;
+}
+
 function deciderOf(caller: Caller): Decider {
   const { tokenId } = caller;
   const approves = hasScope(caller, 'approve');
@@ -260,7 +271,7 @@ async function checkedChange(
   change: SessionChange,
   deps: Pick<GatewayApiDeps, 'profiles' | 'models'>,
 ): Promise<Parameters<Ledger['updateSession']>[1]> {
-  const { profileId, model, mode, queueMode, title } = change;
+  const { profileId, model, mode, queueMode, title, pinned, archived, readSeq } = change;
   const profileIds = deps.profiles().map(({ id }) => id);
   if (profileId !== undefined && !profileIds.includes(profileId)) {
     throw new GatewayError(
@@ -276,6 +287,9 @@ async function checkedChange(
     ...(model !== undefined && { model }),
     ...(mode && { mode: readMode(mode) }),
     ...(queueMode !== undefined && { queueMode: readQueueMode(queueMode) }),
+    ...(pinned !== undefined && { pinned }),
+    ...(archived !== undefined && { archived }),
+    ...(readSeq !== undefined && { readSeq }),
     ...(title !== undefined && { title: title === null ? null : readTitle(title) }),
   };
 }

@@ -46,7 +46,10 @@ export interface IntakeOptions
     Omit<ChoiceDeps, 'defaultModel' | 'profiles'>,
     Pick<ChangePlanDeps, 'classify'>,
     Pick<ModeDeps, 'modelOf'>,
-    Pick<CommandDeps, 'subagents' | 'profileErrors' | 'mcp' | 'settingsReport' | 'defaultModel' | 'boundTo'> {
+    Pick<
+      CommandDeps,
+      'subagents' | 'profileErrors' | 'mcp' | 'settingsReport' | 'defaultModel' | 'aboutModel' | 'boundTo'
+    > {
   accessPolicy: AccessPolicy;
   bus: MessageBus;
   events: EventBus;
@@ -83,8 +86,8 @@ export function createIntake(options: IntakeOptions): Intake {
   const tokensPerDay = () => settings.current().limits.tokensPerDay;
   const checkTokenBudget = createTokenBudget({ tokensPerDay, usage, epochNow: Date.now });
   const approvals = createApprovals({ store: options.approvals, lanes, bus, log });
-  const checkPlanning = createPlanningCheck({ ledger, profiles: options.profiles });
-  const { classify, modelOf, profiles } = options;
+  const checkPlanning = createPlanningCheck(options);
+  const { classify, modelOf, profiles, boundTo } = options;
   const planControl = {
     plans,
     approvals,
@@ -96,6 +99,7 @@ export function createIntake(options: IntakeOptions): Intake {
     checkPlanning,
     profiles,
     modelOf,
+    boundTo,
   };
   const commands = createCommands({ ...options, epochNow: Date.now }, [
     ...options.commands,

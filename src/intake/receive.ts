@@ -16,6 +16,7 @@ import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
 import { noteRefused } from './refused.ts';
 import type { Refusal } from './refused.ts';
+import type { CheckPlanning } from './plans/planning-off.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
@@ -38,7 +39,7 @@ export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
   checkTokenBudget: CheckTokenBudget;
   /** Refuses a request for a plan where none can be made. Throws `GatewayError('planning_off')`. */
-  checkPlanning(session: SessionKey): Promise<void>;
+  checkPlanning: CheckPlanning;
   /** Applies changes of a plan that a reply to its card holds; undefined for a message that is none. */
   changeByReply(message: InboundMessage, session: SessionKey): Promise<string | undefined>;
   /** How fast a sender may write; owners may always. */
@@ -68,7 +69,11 @@ export function createReceive(deps: IntakeDeps): Receive {
       if (changed !== undefined) return { kind: 'handled', reply: changed };
       const refusal = await refuseByRule(async () => {
         await checkChosen(deps, message, options);
-        if (options.entry === 'plan') await deps.checkPlanning(await sessionOf(deps, message));
+        if (options.entry !== 'plan') return;
+        const session = await sessionOf(deps, message);
+        const { profileId } = options;
+        const place = { session, address: addressOf(message), userId: userIdOf(message), profileId };
+        await deps.checkPlanning(place);
       });
       return refusal ?? (await acceptPaid(deps, message, options, verdict.owner));
     };
@@ -245,7 +250,8 @@ async function runCommand(
   try {
     const memoryOwner = memoryOwnerOf(message);
     const who = { senderId, senderName: message.senderName, userId: userIdOf(message), owner, tokenId };
-    const call = { session, address, place, ...who, memoryOwner, args };
+    const { profileId } = options;
+    const call = { session, address, place, ...who, memoryOwner, profileId, args };
     const passedOn = await command.passOn?.(call);
     if (passedOn === undefined) return { kind: 'handled', reply: await command.run(call) };
     const asked = { ...options, ...passedOn.options };

@@ -44,8 +44,9 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** A size for people, in megabytes as platforms name their limits: `0.1 MB`, `50 MB`. */
+/** A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; of less than a tenth of one, in bytes. */
 export function inMegabytes(bytes: number): string {
+  if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;
-  return megabytes < 10 ? `${Math.max(0.1, megabytes).toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
+  return megabytes < 10 ? `${megabytes.toFixed(1)} MB` : `${Math.round(megabytes)} MB`;
 }

@@ -35,6 +35,8 @@ const CONNECTION_GONE = /^(Not connected|Error POSTing to endpoint)/;
 /** What the client says of a stream that it has given up. */
 const STREAM_GIVEN_UP = /Maximum reconnection attempts/;
 
+const elicitation = z.looseObject({ message: z.string() });
+
 export interface ConnectionDeps {
   settings: McpServerSettings;
   /** The gateway's version. */
@@ -47,6 +49,8 @@ export interface ConnectionDeps {
   log: Log;
   /** The server says that its tools or prompts have changed. */
   onChanged(): void;
+  /** The server has asked people a question, which was declined. */
+  onQuestion(question: string): void;
 }
 
 /** An open connection. */
@@ -110,7 +114,7 @@ async function overStdio(
 async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSignal): Promise<Connection> {
   const { log, version } = deps;
   const client = new Client({ name: 'parley', version }, { capabilities: {} });
-  client.fallbackRequestHandler = async ({ method }) => decline(method, log);
+  client.fallbackRequestHandler = async ({ method, params }) => decline(method, params, deps);
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => deps.onChanged());
   client.setNotificationHandler(PromptListChangedNotificationSchema, () => deps.onChanged());
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
@@ -156,9 +160,16 @@ async function open(deps: ConnectionDeps, transport: Transport, signal: AbortSig
  * The answer to a request of the server. The gateway offers servers neither its model nor questions to its users; a server
  * that asks nevertheless is told so in the way of the protocol, and can go on. Throws `McpError`.
  */
-function decline(method: string, log: Log): { action: 'decline' } {
+function decline(
+  method: string,
+  params: unknown,
+  { log, onQuestion }: Pick<ConnectionDeps, 'log' | 'onQuestion'>,
+): { action: 'decline' } {
   log.info({ method }, 'mcp_request_declined');
-  if (method === 'elicitation/create') return { action: 'decline' };
+  if (method === 'elicitation/create') {
+    onQuestion(elicitation.safeParse(params).data?.message ?? '');
+    return { action: 'decline' };
+  }
   if (method === 'sampling/createMessage')
     throw new McpError(REFUSED, 'The user does not allow the use of the model.');
   throw new McpError(ErrorCode.MethodNotFound, `This client does not support ${method.slice(0, 80)}.`);

@@ -37,17 +37,44 @@ export const callResult = z.looseObject({
   isError: z.boolean().default(false),
 });
 
-/** The text of a result; structured content only where there is no other. Never throws. */
-export function textOfResult({ content, structuredContent }: z.infer<typeof callResult>): string {
-  const parts = textOfParts(content);
+export type CallResult = z.infer<typeof callResult>;
+
+/** A picture or sound of a result. */
+export interface ResultFile {
+  /** Its place among the parts. */
+  part: number;
+  kind: 'image' | 'audio';
+  base64: string;
+}
+
+/** The pictures and sounds of a result. Never throws. */
+export function filesOfResult({ content }: Pick<CallResult, 'content'>): ResultFile[] {
+  return content.slice(0, MAX_PARTS).flatMap((given, at) => {
+    const { success, data } = media.safeParse(given);
+    return success ? [{ part: at, kind: data.type, base64: data.data }] : [];
+  });
+}
+
+/**
+ * The text of a result; structured content only where there is no other. `kept` says of each picture and sound, by its place
+ * among the parts, what became of it. Never throws.
+ */
+export function textOfResult(
+  { content, structuredContent }: CallResult,
+  kept: ReadonlyMap<number, string> = new Map(),
+): string {
+  const parts = textOfParts(content, kept);
   if (parts !== '') return parts;
   if (structuredContent === undefined) return '(no content)';
   return bounded(JSON.stringify(structuredContent) ?? '(no content)');
 }
 
 /** The text of parts, in their order. Never throws. */
-export function textOfParts(parts: readonly unknown[]): string {
-  const lines = parts.slice(0, MAX_PARTS).map(textOfPart);
+export function textOfParts(
+  parts: readonly unknown[],
+  kept: ReadonlyMap<number, string> = new Map(),
+): string {
+  const lines = parts.slice(0, MAX_PARTS).map((part, at) => textOfPart(part, kept.get(at)));
   if (parts.length > MAX_PARTS) lines.push(`(and ${parts.length - MAX_PARTS} more parts: not shown)`);
   return bounded(lines.join('\n'));
 }
@@ -63,7 +90,7 @@ export function textOfContents(given: unknown): string {
     : `(${quote(uri)}: ${sizeOf(mimeType, blob)}, not shown)`;
 }
 
-function textOfPart(given: unknown): string {
+function textOfPart(given: unknown, kept = 'not shown'): string {
   const { success, data } = part.safeParse(given);
   if (!success) return '(a part of a kind that this gateway does not know)';
   switch (data.type) {
@@ -71,7 +98,7 @@ function textOfPart(given: unknown): string {
       return data.text;
     case 'image':
     case 'audio':
-      return `(${data.type === 'image' ? 'an image' : 'a sound'}, ${sizeOf(data.mimeType, data.data)}: not shown)`;
+      return `(${data.type === 'image' ? 'an image' : 'a sound'}, ${sizeOf(data.mimeType, data.data)}: ${kept})`;
     case 'resource':
       return `(the resource ${quote(data.resource.uri)})\n${textOfContents(data.resource)}`;
     case 'resource_link': {

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../contracts/log.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
+import type { KeepToolFile } from '../contracts/media.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Command } from '../contracts/command.ts';
 import type { Settings } from '../contracts/settings.ts';
@@ -27,6 +28,8 @@ export interface McpOptions {
   /** Each program gets a folder of its own in it, unless it has a `cwd`. */
   folder: string;
   service: ServiceFetch;
+  /** Keeps the pictures and sounds of results. */
+  keepFile: KeepToolFile;
   log: Log;
   clock?: Clock;
   /** Keeps what the servers are like, for the command line. */
@@ -108,7 +111,7 @@ export function createMcp(options: McpOptions): Mcp {
 
 /** The set that servers are made in; loads the protocol. */
 async function openSet(
-  { version, environment, folder, service, log, clock = systemClock }: McpOptions,
+  { version, environment, folder, service, keepFile, log, clock = systemClock }: McpOptions,
   onChanged: () => void,
 ): Promise<ServerSet> {
   const { McpServer } = await import('./server.ts');
@@ -117,7 +120,7 @@ async function openSet(
     create(one) {
       const own = path.join(folder, one.name);
       if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
-      const deps = { settings: one, version, environment, folder: own, service, clock, onChanged };
+      const deps = { settings: one, version, environment, folder: own, service, keepFile, clock, onChanged };
       return new McpServer({ ...deps, log: log.child({ mcp: one.name }) });
     },
   });

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
+import type { KeepToolFile } from '../contracts/media.ts';
 import type { McpPrompt, McpServerStatus, McpState } from '../contracts/mcp/servers.ts';
 import type { Tool, ToolContext } from '../contracts/tool.ts';
 import { backoffMs } from '../lib/backoff.ts';
@@ -10,13 +11,14 @@ import type { Clock } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';
 import { connect, lossOf, messageOf } from './connection.ts';
 import type { Connection, ConnectionDeps } from './connection.ts';
-import { callResult, textOfResult } from './content.ts';
+import { callResult } from './content.ts';
 import { listAll } from './lists.ts';
 import { pingUntilLost } from './ping.ts';
 import { readPrompts } from './prompts.ts';
 import type { McpServerSettings } from './settings.ts';
 import { takeTools } from './server-tools.ts';
 import type { TakenTools } from './server-tools.ts';
+import { declinedText, progressText, readResult } from './tool-result.ts';
 
 /** First pause before a server is connected again, which doubles with each failure, and the longest one; in milliseconds. */
 export const FIRST_PAUSE_MS = 1_000;
@@ -30,8 +32,10 @@ export const RETIRE_MS = 30_000;
 /** Longest error that is kept, in UTF-16 units. */
 const MAX_ERROR_CHARS = 500;
 
-export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged'> {
+export interface McpServerDeps extends Omit<ConnectionDeps, 'onChanged' | 'onQuestion'> {
   clock: Clock;
+  /** Keeps the pictures and sounds of results. */
+  keepFile: KeepToolFile;
   /** The tools, prompts or state have changed. */
   onChanged(): void;
 }
@@ -55,6 +59,8 @@ export class McpServer {
   /** Why it takes no more calls. */
   #retired: string | undefined;
   #calls = 0;
+  /** Questions to people that were declined. */
+  #questions = { count: 0, last: '' };
   readonly #idle = new AbortController();
 
   constructor(deps: McpServerDeps) {
@@ -191,7 +197,10 @@ export class McpServer {
   async #connectOnce(signal: AbortSignal): Promise<string> {
     let connection: Connection | undefined;
     try {
-      connection = await connect({ ...this.#deps, onChanged: () => this.#relist() }, signal);
+      const onQuestion = (last: string): void => {
+        this.#questions = { count: this.#questions.count + 1, last };
+      };
+      connection = await connect({ ...this.#deps, onChanged: () => this.#relist(), onQuestion }, signal);
       await this.#list(connection, signal);
       this.#connection = connection;
       this.#error = undefined;
@@ -259,8 +268,13 @@ export class McpServer {
 
   async #call(tool: string, args: Record<string, unknown>, ctx: ToolContext) {
     const params = { name: tool, arguments: args };
-    const result = await this.ask('tools/call', params, callResult, ctx.signal);
-    return { content: textOfResult(result), isError: result.isError };
+    const asked = this.#questions.count;
+    const result = await this.ask('tools/call', params, callResult, ctx.signal, (progress) =>
+      ctx.progress(progressText(progress)),
+    );
+    const read = await readResult(result, this.#deps.keepFile, ctx);
+    if (this.#questions.count === asked) return read;
+    return { ...read, content: `${read.content}\n${declinedText(this.#questions.last)}` };
   }
 
   /** One line without the server's secrets. */

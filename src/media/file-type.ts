@@ -1,49 +1,24 @@
-/** What a file is, by its first bytes: for answers about uploads and for downloads. Nothing is opened or unpacked. */
+/** What a file is, by its bytes: for uploads, downloads and the process that reads files. Nothing is opened or unpacked. */
 import type { FileTypeOf } from '../contracts/file-api.ts';
 import type { MediaKind } from '../contracts/media.ts';
+import { decodeText, textType } from './reader/plain-text.ts';
+import type { Known } from './reader/plain-text.ts';
 
-/** Types of text that bytes do not tell apart, by the ending of the name. */
-const TEXTS: Readonly<Record<string, string>> = {
-  csv: 'text/csv',
-  json: 'application/json',
-  md: 'text/markdown',
-};
-
-/** Reads the type of a file. */
+/** Reads the type of a file from its first bytes. */
 export const fileTypeOf: FileTypeOf = async (head, name) => {
-  const mimeType = (await magicType(head)) ?? textType(head, name) ?? 'application/octet-stream';
+  const mimeType = (await mimeTypeOf(head, { name, cut: true })) ?? 'application/octet-stream';
   return { kind: kindOf(mimeType), mimeType };
 };
 
-/** The type by magic numbers. The library is loaded with the first file. */
-async function magicType(head: Uint8Array): Promise<string | undefined> {
+/** The type by magic numbers, else by what the text looks like; undefined for bytes that are neither. Never throws. */
+export async function mimeTypeOf(bytes: Uint8Array, known: Known = {}): Promise<string | undefined> {
+  // The library is loaded with the first file.
   const { fileTypeFromBuffer } = await import('file-type');
-  // A file that is cut off where its type is looked for has none.
-  const found = await fileTypeFromBuffer(head).catch(() => undefined);
-  return found?.mime === 'application/xml' ? undefined : found?.mime;
-}
-
-/** The type of a text; undefined for bytes that are none. */
-function textType(head: Uint8Array, name: string): string | undefined {
-  const text = decode(head);
-  if (text === undefined) return undefined;
-  const start = text.slice(0, 1_000).trimStart().toLowerCase();
-  if (/^<(?:!doctype html|html)/.test(start)) return 'text/html';
-  if (start.startsWith('<svg') || (start.startsWith('<?xml') && start.includes('<svg')))
-    return 'image/svg+xml';
-  if (start.startsWith('<?xml')) return 'application/xml';
-  return TEXTS[name.slice(name.lastIndexOf('.') + 1).toLowerCase()] ?? 'text/plain';
-}
-
-/** UTF-8 whose last character may be cut off; undefined for anything else. */
-function decode(head: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
-    return /[\0-\x08\x0e-\x1a]/.test(text) ? undefined : text;
-  } catch {
-    return undefined;
-  }
+  // A file may be cut off, or lie about its length, just where its type is looked for.
+  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
+  if (found !== undefined && found.mime !== 'application/xml') return found.mime;
+  const text = decodeText(bytes, known);
+  return text === undefined ? found?.mime : textType(text, known);
 }
 
 /** A drawing that is a program (SVG) is a file, not a picture. */

@@ -19,6 +19,7 @@ import type { ReadFile, Reader } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 import type { MediaSettings } from './settings.ts';
 import { startOf } from './document-start.ts';
+import { isSpeech, listen } from './speech-of.ts';
 import { fetchFile, HERE } from './fetch-file.ts';
 import type { FetchedFile } from './fetch-file.ts';
 
@@ -32,10 +33,6 @@ export interface InboxDeps {
   transcriber?: Transcriber | undefined;
   log: Log;
 }
-
-/** What the person and the model read where no transcriber is set up. */
-const NO_TRANSCRIBER =
-  'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server';
 
 /** Makes `ReceiveFiles`. */
 export function createInbox(deps: InboxDeps): ReceiveFiles {
@@ -67,41 +64,49 @@ async function receiveOne(
   const { kind, seconds } = media;
   // A recording is named by the app that made it, which says nothing.
   const name = safeFileName((kind === 'voice' ? undefined : media.name) ?? kind, kind);
+  let limit: Limit | undefined;
   try {
-    const limit = await limitFor(deps, message, one);
+    limit = await limitFor(deps, message, one);
     const file = inboxPath(message.laneSeq, index, name);
-    const found = await fetchFile(deps, message, { media, file, maxBytes: limit }, signal);
+    const found = await fetchFile(deps, message, { media, file, maxBytes: limit.maxBytes }, signal);
     return await readOne(deps, message, { kind, name, seconds, ...found }, signal);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     if (!signal.aborted)
       deps.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
-    const problem = signal.aborted ? 'fetching it was stopped' : wordRefusal(error, deps.settings);
+    const problem = signal.aborted ? 'fetching it was stopped' : wordRefusal(error, limit);
     return { kind, name, problem };
   }
 }
 
-/** The most bytes that this file may have. Throws `GatewayError` when there is room for none. */
+/** The most bytes that a file may have, and what its sender reads of a longer one. */
+interface Limit {
+  maxBytes: number;
+  refusal: string;
+}
+
+/** Throws `GatewayError` when there is room for none. */
 async function limitFor(
   { settings, keptFiles }: InboxDeps,
   { userId }: FilesOfMessage,
   { media, index, received }: OneFile,
-): Promise<number> {
+): Promise<Limit> {
   const { maxFileMb, maxFilesPerMessage, maxMbPerPerson, keepDays } = settings;
   if (index >= maxFilesPerMessage)
     throw new GatewayError('too_many', `only ${maxFilesPerMessage} files of a message are read`);
-  const limit = maxFileMb * MEGABYTE;
-  if ((media.bytes ?? 0) > limit) throw new GatewayError('too_large', largerThan(maxFileMb));
+  const bytes = media.bytes ?? 0;
+  const ofOne = {
+    maxBytes: maxFileMb * MEGABYTE,
+    refusal: `it is larger than ${maxFileMb} MB (media.maxFileMb in config.json)`,
+  };
+  if (bytes > ofOne.maxBytes) throw new GatewayError('too_large', ofOne.refusal);
   // One that lies in the folder already was counted when it came.
-  if (media.url.startsWith(HERE)) return limit;
+  if (media.url.startsWith(HERE)) return ofOne;
   const ofMessage = received.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
   const room = maxMbPerPerson * MEGABYTE - ofMessage - (await keptFiles.keptBytes(userId, keepDays));
-  if (room <= 0 || (media.bytes ?? 0) > room)
-    throw new GatewayError(
-      'person_full',
-      `your files here have reached ${maxMbPerPerson} MB together; they are removed after ${keepDays} days`,
-    );
-  return Math.min(limit, room);
+  const refusal = `your files here have reached ${maxMbPerPerson} MB together; they are removed after ${keepDays} days`;
+  if (room <= 0 || bytes > room) throw new GatewayError('person_full', refusal);
+  return room < ofOne.maxBytes ? { maxBytes: room, refusal } : ofOne;
 }
 
 interface FoundFile extends FetchedFile {
@@ -132,44 +137,25 @@ async function readOne(
     return { ...received, picture: { ref: `${folder}/${ref}`, ...read.picture } };
   }
   if (read.text !== undefined) return { ...received, document: startOf(read.text) };
-  if (isSpeech(kind, mimeType)) return { ...received, ...(await listen(deps, folder, attachment, signal)) };
-  return received;
-}
-
-function isSpeech(kind: Media['kind'], mimeType: string): boolean {
-  return kind === 'voice' || kind === 'audio' || mimeType.startsWith('audio/');
-}
-
-async function listen(
-  { transcriber, files }: InboxDeps,
-  folder: string,
-  { file, name, mimeType, seconds }: Attachment,
-  signal: AbortSignal,
-): Promise<Pick<ReceivedFile, 'spoken' | 'problem'>> {
-  if (transcriber === undefined) return { problem: NO_TRANSCRIBER };
-  try {
-    const place = path.join(await files.open(folder), file);
-    const spoken = (await transcriber.transcribe({ path: place, name, mimeType, seconds }, signal)).trim();
-    return spoken === '' ? { problem: 'nothing is said in it' } : { spoken };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { problem: `it could not be listened to: ${toGatewayError(error).message}` };
-  }
+  if (!isSpeech(kind, mimeType)) return received;
+  const recording = async () => ({
+    path: path.join(await deps.files.open(folder), file),
+    name,
+    mimeType,
+    seconds,
+  });
+  return { ...received, ...(await listen(deps.transcriber, recording, signal)) };
 }
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-function largerThan(maxFileMb: number): string {
-  return `it is larger than ${maxFileMb} MB (media.maxFileMb in config.json)`;
-}
-
 /** What the person reads of a file that was refused. */
-function wordRefusal(error: unknown, { maxFileMb }: MediaSettings): string {
+function wordRefusal(error: unknown, limit: Limit | undefined): string {
   const { code, message } = toGatewayError(error);
   // A platform may have a limit of its own, which it words itself.
-  if (error instanceof ToolError && code === 'too_large') return largerThan(maxFileMb);
+  if (error instanceof ToolError && code === 'too_large' && limit !== undefined) return limit.refusal;
   if (code === 'empty') return 'it is empty';
   if (code === 'workspace_full')
     return 'the folder of this session is full; /help tells how to begin another one';

@@ -1,5 +1,12 @@
 /** Files that come with messages: fetched into the session's folder, read apart, kept for a while. */
-import type { DocumentText, KeptFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
+import type {
+  DocumentText,
+  KeepToolFile,
+  KeptFiles,
+  Pictures,
+  ReadInline,
+  ReceiveFiles,
+} from '../contracts/media.ts';
 import { createDocumentText } from './documents.ts';
 import { createInbox } from './inbox.ts';
 import type { InboxDeps } from './inbox.ts';
@@ -9,6 +16,7 @@ import type { SweepDeps } from './kept-files.ts';
 import { createPictures } from './pictures.ts';
 import { createReader } from './reader/reader.ts';
 import { fileLimitsOf } from './settings.ts';
+import { createKeepToolFile } from './tool-files.ts';
 
 export { transcriptionRule } from './transcription/settings.ts';
 export { createTranscriber } from './transcription/transcriber.ts';
@@ -26,6 +34,7 @@ export interface MediaModule {
   pictures: Pictures;
   documentText: DocumentText;
   readInline: ReadInline;
+  keepToolFile: KeepToolFile;
   /** Removes old files until the signal aborts. */
   startSweep(signal: AbortSignal): void;
 }
@@ -38,7 +47,12 @@ export function createMedia(deps: MediaDeps): MediaModule {
     receive: createInbox({ ...deps, reader }),
     pictures: createPictures(files, log),
     documentText: createDocumentText(reader, monotonicNow),
-    readInline: createReadInline(reader, fileLimitsOf(settings).maxFileBytes),
+    readInline: createReadInline({
+      reader,
+      maxFileBytes: fileLimitsOf(settings).maxFileBytes,
+      transcriber: deps.transcriber,
+    }),
+    keepToolFile: createKeepToolFile({ files, keptFiles, settings, reader }),
     startSweep: (signal) => startSweep({ keptFiles, files, keepDays: settings.keepDays, log }, signal),
   };
 }

@@ -1,16 +1,26 @@
 /** Files that a request carries: read for its one answer, and kept nowhere. */
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
-import type { ReadInline } from '../contracts/media.ts';
+import type { ReadInline, Transcriber } from '../contracts/media.ts';
 import { safeFileName } from '../lib/file-name.ts';
+import { inMegabytes } from '../lib/text.ts';
+import { isSpeech, listenTo } from './speech-of.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';
 
-/** Makes `ReadInline`. `maxFileBytes` is the longest file. */
-export function createReadInline(reader: Reader, maxFileBytes: number): ReadInline {
+export interface InlineDeps {
+  reader: Reader;
+  /** Of one file. */
+  maxFileBytes: number;
+  /** Undefined: what is said in recordings is not known. */
+  transcriber: Transcriber | undefined;
+}
+
+/** Makes `ReadInline`. */
+export function createReadInline({ reader, maxFileBytes, transcriber }: InlineDeps): ReadInline {
   return async ({ name: given, base64 }, userId, signal) => {
     const name = safeFileName(given);
     const bytes = Buffer.from(base64, 'base64');
     if (bytes.length > maxFileBytes) {
-      const text = `"${name}" is too large: a file may have at most ${maxFileBytes} bytes.`;
+      const text = `"${name}" is too large: a file may have at most ${inMegabytes(maxFileBytes)}.`;
       throw new GatewayError('file_too_large', text);
     }
     const read = await reader(bytes, userId, signal).catch((error: unknown): ReadFile => {
@@ -22,10 +32,12 @@ export function createReadInline(reader: Reader, maxFileBytes: number): ReadInli
       return { name, picture: { mimeType: 'image/jpeg', base64: read.image.toString('base64') } };
     }
     if (read.text !== undefined) return { name, text: read.text };
-    throw unreadable(
-      name,
-      `it is ${read.mimeType}, which holds neither text nor a picture; recordings need a session`,
-    );
+    if (!isSpeech('file', read.mimeType))
+      throw unreadable(name, `it is ${read.mimeType}, which holds neither text, a picture nor sound`);
+    const { mimeType } = read;
+    const { spoken, problem } = await listenTo(transcriber, { bytes, name, mimeType }, signal);
+    if (spoken === undefined) throw unreadable(name, problem ?? 'nothing is said in it');
+    return { name, spoken };
   };
 }
 

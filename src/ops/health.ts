@@ -1,8 +1,9 @@
 /** Health of the gateway; cheap, however often it is requested. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
-import { toGatewayError } from '../contracts/errors.ts';
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
+import type { ModelReport, ReplacedModel } from '../contracts/provider.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { SettingsReport } from '../contracts/settings.ts';
 
@@ -14,8 +15,10 @@ const MODEL_TIMEOUT_MS = 3_000;
 
 export interface HealthDeps {
   ledger: Pick<SessionStore, 'counts'>;
-  /** Throws when the model server is unreachable or has no model. */
-  askModel: (signal: AbortSignal) => Promise<unknown>;
+  /** Throws when the model server is unreachable or has no model that answers chats. */
+  models: (signal: AbortSignal) => Promise<ModelReport>;
+  /** Models that others answer for now. */
+  replaced: () => readonly ReplacedModel[];
   channels: () => HealthReport['channels'];
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
@@ -48,22 +51,19 @@ export function createHealth(deps: HealthDeps): Health {
       return undefined;
     }
   });
-  const model = kept(MODEL_KEPT_MS, deps.monotonicNow, async (): Promise<HealthReport['model']> => {
-    try {
-      await deps.askModel(AbortSignal.timeout(MODEL_TIMEOUT_MS));
-      return { state: 'up' };
-    } catch (error) {
-      return { state: 'down', detail: toGatewayError(error).message };
-    }
-  });
+  const models = kept(
+    MODEL_KEPT_MS,
+    deps.monotonicNow,
+    async () => await deps.models(AbortSignal.timeout(MODEL_TIMEOUT_MS)).catch(toGatewayError),
+  );
   return {
     counts,
     async report() {
-      const [known, modelState] = await Promise.all([counts(), model()]);
+      const [known, named] = await Promise.all([counts(), models()]);
       return {
         ready: deps.isReady() && known !== undefined,
         store: known === undefined ? 'down' : 'up',
-        model: modelState,
+        model: modelHealth(named, deps.replaced()),
         channels: deps.channels(),
         mcp: Object.fromEntries(
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
@@ -77,6 +77,23 @@ export function createHealth(deps: HealthDeps): Health {
       };
     },
   };
+}
+
+/** A model server that answers, with what is missing there and who answers for whom now. */
+function modelHealth(
+  report: ModelReport | GatewayError,
+  replaced: readonly ReplacedModel[],
+): HealthReport['model'] {
+  const instead = replaced.map(
+    ({ model, reason, instead: other }) =>
+      `${model === '' ? 'The usual model' : `The model ${model}`} ${reason}; ${other} answers instead.`,
+  );
+  if (report instanceof GatewayError)
+    return { state: 'down', detail: [report.message, ...instead].join(' ') };
+  const { model: name, missing } = report;
+  const detail = [...missing, ...instead].join(' ');
+  if (detail === '') return { state: 'up', name };
+  return { state: 'degraded', name, detail, missing, replaced };
 }
 
 /** The number of errors, without their texts: the report is public, and the texts quote the files. */

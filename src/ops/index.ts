@@ -2,7 +2,8 @@
 export { channelHealth } from './channel-health.ts';
 export { createHealth } from './health.ts';
 export { startLoopMonitor } from './loop-delay.ts';
-export { createMetrics } from './metrics.ts';
+export { createMeters } from './metrics/meters.ts';
+export { createMetrics } from './metrics/metrics.ts';
 export { startRetention } from './retention.ts';
 export { announceState } from './state.ts';
 export { createWhyCommand } from './trace/commands.ts';

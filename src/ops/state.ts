@@ -8,6 +8,7 @@ export function announceState(log: Log, report: Promise<HealthReport>, entering:
   const say = async (): Promise<void> => {
     const { model, channels } = await report;
     if (model.state === 'down') log.warn({ detail: model.detail }, 'no_model_available');
+    if (model.state === 'degraded') log.warn({ detail: model.detail }, 'models_degraded');
     const off = Object.entries(channels).filter(([, state]) => state.state === 'off');
     for (const [channel, state] of off) log.info({ channel, detail: state.detail }, 'channel_off');
     // For as long as a platform is away or refuses its token.

@@ -43,6 +43,10 @@ const OVERFLOWS: readonly RegExp[] = [
   /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
 ];
 
+/** Ollama, llama.cpp, vLLM and the libraries below them. */
+const OUT_OF_MEMORY =
+  /requires more (system |gpu |video )?memory|out of memory|(not enough|insufficient) (system |gpu |video )?memory|cudaMalloc failed|(unable|failed) to allocate .{0,40}(memory|buffer)/i;
+
 const QUOTA =
   /insufficient_(quota|balance|credits|funds)|insufficient (balance|credits|funds)|billing_(hard_limit|not_active)|credit balance is too low/i;
 
@@ -95,12 +99,21 @@ export function commonRefusal(
   if (overflow !== undefined) return overflow;
   if (said !== undefined && NO_PICTURES.test(said))
     return new FeatureError('pictures', `${where.host} refused the call (${status}): ${clip(words)}`);
+  const noMemory = status >= 500 ? outOfMemoryIn(where, words) : undefined;
+  if (noMemory !== undefined) return noMemory;
   if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
     return failed(where, 'unavailable', refusal, words);
   const refused = said !== undefined && FEATURES.find((each) => each.words.test(said));
   if (refused)
     return new FeatureError(refused.feature, `${where.host} refused the call (${status}): ${clip(words)}`);
   return undefined;
+}
+
+/** The error for a model that does not fit the memory of its machine, when that is what the server said. */
+export function outOfMemoryIn({ host, model }: Where, said: string): ProviderError | undefined {
+  if (!OUT_OF_MEMORY.test(said)) return undefined;
+  const message = `The machine of the model server at ${host} has too little memory for "${model}": ${clip(said)}`;
+  return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
 function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: string): ProviderError {

@@ -20,6 +20,8 @@ export interface StoreOptions extends UseOptions {
    * socket; when no gateway runs, the database is opened here.
    */
   attach?: boolean | undefined;
+  /** A worker's name: its supervisor holds the home. Only with `databaseUrl`. */
+  worker?: string | undefined;
   /** How long to wait for a process that is about to release the home, in milliseconds. */
   lockWaitMs?: number | undefined;
   /** How this process shows in `pg_stat_activity`. */
@@ -50,7 +52,7 @@ export async function openStore(options: StoreOptions): Promise<HomeStore> {
     if (options.attach === true) await leaving();
     return {
       ...store,
-      instance: home.lock?.instance ?? 'attached',
+      instance: options.worker ?? home.lock?.instance ?? 'attached',
       leaving,
       close: () =>
         (closing ??= leaving()
@@ -94,6 +96,10 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   if (options.attach === true) {
     const attached = await attachTo(options, shared);
     if (attached !== undefined) return attached;
+  }
+  if (options.worker !== undefined && options.databaseUrl !== undefined) {
+    const place = { ...shared, url: options.databaseUrl };
+    return { place, attached: false, close: () => Promise.resolve() };
   }
   const lock = await lockHome(options.home, {
     ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),

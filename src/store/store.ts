@@ -13,6 +13,7 @@ import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
+import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
@@ -35,6 +36,7 @@ import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
 import { createMemories } from './statements/memories.ts';
+import { createMemoryVectors } from './tables/memory-vectors.ts';
 import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { createRemovedFolders } from './statements/removed-folders.ts';
@@ -64,6 +66,7 @@ export interface Store {
   access: AccessStore;
   groupChats: GroupChatStore;
   memories: MemoryStore;
+  memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
   journals: WorkStore;
@@ -120,6 +123,7 @@ export async function openStoreAt(
     access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
     groupChats: createGroupChats(database),
     memories: createMemories(database),
+    memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
     journals: createJournals(database),

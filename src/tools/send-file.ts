@@ -29,7 +29,7 @@ export function createSendFile(post: Post, outgoing: Pick<OutgoingFiles, 'keep'>
     name: SEND_FILE_TOOL,
     description:
       'Send the user a file of the workspace, such as a picture, a table or a document that you have made. ' +
-      `With the messages at most ${MAX_POSTS} in a turn.`,
+      `With the messages at most ${MAX_POSTS} in a turn. Your answer itself can show pictures: ![caption](path).`,
     parameters,
     effect: 'idempotent',
     risk: () => 'caution',

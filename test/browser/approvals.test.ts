@@ -48,6 +48,23 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     return turn;
   }
 
+  it('are seen from every other chat: in the title, in the inbox, where they are decided, and lead to their chat', async () => {
+    const turn = await requestApproval('q9', 'rm -rf far-away');
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    await tab.page.getByRole('button', { name: 'Waiting for you: 1' }).click();
+    await expect.poll(() => tab.page.title()).toBe('(1) Parley');
+    const inbox = tab.page.getByRole('dialog', { name: 'Waiting for you' });
+    await inbox.getByText('rm -rf far-away').waitFor();
+    await tab.screenshot('inbox');
+    await inbox.getByRole('button', { name: 'In “clean up”' }).click();
+    await tab.page.locator('#approvals').getByText('rm -rf far-away').waitFor();
+    await tab.page.getByRole('button', { name: 'Waiting for you: 1' }).click();
+    await inbox.getByRole('button', { name: 'Deny' }).click();
+    turn.emit({ type: 'approval_decided', approvalId: 'q9', decision: 'denied' });
+    await expect.poll(() => tab.page.title()).toBe('clean up · Parley');
+    expect(decided).toEqual([['q9', 'denied']]);
+  });
+
   it('are shown without buttons to a token that may not decide them, and its menu has only what it may use', async () => {
     fixture.api.gateway.tokens.set('Bearer admin-token-of-the-owner', { tokenId: 'admin', scopes: ['chat'] });
     await tab.page.reload();

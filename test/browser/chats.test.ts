@@ -91,6 +91,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.locator('.message-text', { hasText: 'about cats' }).waitFor();
     expect(await tab.page.locator('.message-text').count()).toBe(1);
     for (const answer of ['Cancel', 'Delete']) {
+      await list.getByLabel('Actions for “about dogs”').click();
       await list.getByRole('button', { name: 'Delete “about dogs”' }).click();
       await tab.page.getByRole('button', { name: answer, exact: true }).click();
     }
@@ -190,7 +191,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByLabel('Message', { exact: true }).fill('hi');
     await tab.page.getByRole('button', { name: 'Send' }).tap();
     await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
-    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(2), WAIT);
     fixture.turns[0]?.say(
       '```\n',
       'x'.repeat(300),

@@ -104,7 +104,10 @@ export function describePageOnFakeGateway(
         const before = turns.length;
         await write(tab.page, text);
         await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
-        await vi.waitFor(() => expect(api.gateway.events.listeners.size).toBe(1), WAIT);
+        // The stream of the chat; that of the list has no session.
+        const follows = (): boolean =>
+          [...api.gateway.events.listeners.values()].some(({ sessionKey }) => sessionKey !== undefined);
+        await vi.waitFor(() => expect(follows()).toBe(true), WAIT);
         return turns[before]!;
       },
     });

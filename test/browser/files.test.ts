@@ -21,6 +21,26 @@ async function picture(page: Page): Promise<Buffer> {
   return Buffer.from(base64, 'base64');
 }
 
+/** A tenth of a second of silence. */
+const SILENCE = wav(800);
+
+function wav(samples: number): Buffer {
+  const bytes = Buffer.alloc(44 + samples * 2);
+  bytes.write('RIFF', 0);
+  bytes.writeUInt32LE(36 + samples * 2, 4);
+  bytes.write('WAVEfmt ', 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(1, 22);
+  bytes.writeUInt32LE(8_000, 24);
+  bytes.writeUInt32LE(16_000, 28);
+  bytes.writeUInt16LE(2, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write('data', 36);
+  bytes.writeUInt32LE(samples * 2, 40);
+  return bytes;
+}
+
 /** Chooses files with the button. */
 async function choose(
   page: Page,
@@ -73,7 +93,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
       'file notes.txt',
     ]);
     expect(await tray(page).isHidden()).toBe(true);
-    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(2), WAIT);
     fixture.turns[0]?.say('A boat on the sea.');
     fixture.turns[0]?.end();
     const shown = async (): Promise<void> => {
@@ -100,6 +120,47 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     await tab.screenshot('files-enlarged');
     await page.keyboard.press('Escape');
     expect(await page.getByRole('dialog', { name: 'Picture' }).isVisible()).toBe(false);
+  });
+
+  it('of an answer stand where its text shows them, and sound can be played', async () => {
+    const page = await fixture.open();
+    await choose(
+      page,
+      { name: 'chart.png', mimeType: 'image/png', buffer: await picture(page) },
+      { name: 'spoken.wav', mimeType: 'audio/wav', buffer: SILENCE },
+    );
+    await tray(page).locator('.sent').nth(1).waitFor();
+    await send(page).click();
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    const [turn] = fixture.turns;
+    const kept = turn?.message.media.map(({ kind, name = '', mimeType = '', bytes = 0, url }) => {
+      return { kind, name, mimeType, bytes, sha256: '', file: url.replace('session:', '') };
+    });
+    const [chart, sound] = kept ?? [];
+    if (turn === undefined || chart === undefined || sound === undefined) throw new Error('no files');
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    turn.say('Before.\n\n![the sales](out/my%20chart.png)\n\nAfter.');
+    turn.attachments = [{ ...chart, inText: 'out/my chart.png' }, sound];
+    turn.end();
+    const shown = async (): Promise<void> => {
+      const image = page.locator('.answer .picture-place').getByRole('img', { name: 'chart.png' });
+      await image.waitFor();
+      expect(await page.locator('.sent-files').getByRole('img').count()).toBe(0);
+      const player = page.locator('.sent-files audio');
+      await player.scrollIntoViewIfNeeded();
+      await vi.waitFor(
+        async () => expect(await player.evaluate((node: HTMLAudioElement) => node.src)).toMatch(/^blob:/),
+        WAIT,
+      );
+      await player.evaluate(async (node: HTMLAudioElement) => {
+        node.muted = true;
+        await node.play();
+      });
+    };
+    await shown();
+    await tab.screenshot('files-in-answer');
+    await page.reload();
+    await shown();
   });
 
   it('can be pasted and dropped, removed before they are sent, and need no words', async () => {

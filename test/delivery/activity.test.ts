@@ -45,6 +45,25 @@ describe('the lines about tools and subagents', () => {
     expect(activity.nextLineAt(2_100)).toBeUndefined();
   });
 
+  it('show how far a running tool says that it is, until it has ended', () => {
+    const activity = new Activity();
+    const progress = (toolCallId: string, text: string): EventBody => ({
+      type: 'tool_progress',
+      toolCallId,
+      name: 'exec',
+      text,
+    });
+    activity.apply(event(call('exec')), 0);
+    expect(activity.apply(event(progress('exec', '2 of 3 files')), 500)).toBe(true);
+    expect(activity.lines(1_000)).toBe('⚙ exec: 2 of 3 files …');
+    activity.apply(event(progress('exec', 'x'.repeat(300))), 1_100);
+    expect(activity.lines(1_100)?.length).toBeLessThan(80);
+    expect(activity.apply(event(progress('unknown', '1')), 1_200)).toBe(false);
+    activity.apply(event(result('exec')), 2_000);
+    expect(activity.apply(event(progress('exec', 'late')), 2_100)).toBe(false);
+    expect(activity.lines(2_100)).toBe('⚙ exec ✓');
+  });
+
   it('name a subagent by its profile and its task, or the tool it runs (N-56)', () => {
     const activity = new Activity();
     activity.apply(event(call('spawn_agent')), 0);

@@ -1,7 +1,7 @@
 /** Files of a delivery: each once and in its place, and words where a platform refuses one. */
 import { describe, expect, it } from 'vitest';
 import { ToolError } from '../../src/contracts/errors.ts';
-import type { SentMedia } from '../../src/contracts/message.ts';
+import type { SentMedia } from '../../src/contracts/media.ts';
 import { FILE_WAIT_MS } from '../../src/delivery/files/send-files.ts';
 import { buildDelivery } from './setup.ts';
 
@@ -79,7 +79,7 @@ describe('the files of a message', () => {
     expect(value).toMatchObject({ kind: 'finished' });
     expect(screen()).toEqual([
       'Four files.',
-      'The file large_one.bin could not be sent: it has 20 MB, and this chat takes files of at most 0.1 MB.' +
+      'The file large_one.bin could not be sent: it has 20 MB, and this chat takes files of at most 1000 bytes.' +
         '\n\nAll of it.',
       'The file changed.txt could not be sent: it was changed after it was sent.',
       'The file refused.txt could not be sent: the platform refuses it.',

@@ -76,6 +76,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
         if (found instanceof Error) throw found;
         return { path: found, async [Symbol.asyncDispose]() {} };
       },
+      write: async () => ({ path: '/nowhere', async [Symbol.asyncDispose]() {} }),
     },
     log: createLog({ level: 'silent', redact: (text) => text }),
     followMigration: async ({ channel, from, to }) => void moved.push(`${channel}: ${from} -> ${to}`),

@@ -14,6 +14,7 @@ const commands = createCommands({
   subagents: { working: none },
   epochNow: none,
   defaultModel: none,
+  aboutModel: none,
   boundTo: () => undefined,
   profileErrors: none,
   mcp: none,

@@ -55,12 +55,14 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     epochNow: () => Date.now(),
     checkTokenBudget: async () => undefined,
     noteRefusal: () => undefined,
+    noteRequest: () => undefined,
     explainTurn: async () => undefined,
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,
     classify: () => 'safe' as const,
     profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
     defaultModel: () => Promise.resolve('fake'),
+    aboutModel: () => Promise.resolve(''),
   };
   const approvals = createApprovals({ ...deps, store: store.approvals });
   const commands = createCommands({

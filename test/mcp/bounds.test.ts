@@ -2,9 +2,10 @@
 import { expect, it } from 'vitest';
 import { MAX_CONTENT_CHARS, MAX_PARTS, textOfResult } from '../../src/mcp/content.ts';
 import { MAX_SCHEMA_BYTES, takeTools } from '../../src/mcp/server-tools.ts';
+import { MAX_RESULT_FILES, readResult } from '../../src/mcp/tool-result.ts';
 import { createStderrLog, MAX_LINE_CHARS, MAX_LINES, SPAN_MS } from '../../src/mcp/stderr-log.ts';
 import { MAX_TOOL_NAME_CHARS, toolNames } from '../../src/mcp/tool-names.ts';
-import { testLog } from '../fakes/agent/tool-context.ts';
+import { testLog, toolContext } from '../fakes/agent/tool-context.ts';
 
 const part = (text: string) => ({ type: 'text', text });
 const textOf = (content: unknown[]) => textOfResult({ content, isError: false });
@@ -70,4 +71,25 @@ it(`logs ${MAX_LINES} lines of standard error in a minute, cut at ${MAX_LINE_CHA
   expect(lines.slice(MAX_LINES).join('')).toContain('"lines":10');
   expect(lines.at(-1)).toContain('in two pieces');
   expect(stderr.last()).toBe('in two pieces');
+});
+
+it(`keeps ${MAX_RESULT_FILES} files of a result, and says of the others, and of those that are refused, why not`, async () => {
+  const kept: string[] = [];
+  const keep = async ({ base64 }: { base64: string }) => {
+    if (base64 === 'bad') throw new Error('it is empty');
+    kept.push(base64);
+    const content = { mimeType: 'image/png', bytes: 1, sha256: '' };
+    return {
+      attachment: { kind: 'image' as const, name: base64, file: `inbox/tools/${base64}`, ...content },
+    };
+  };
+  const images = (...data: string[]) => ({
+    content: data.map((one) => ({ type: 'image', data: one, mimeType: 'image/png' })),
+    isError: false,
+  });
+  const names = Array.from({ length: MAX_RESULT_FILES + 1 }, (_, n) => `a${n}`);
+  const { content } = await readResult(images(...names), keep, toolContext());
+  expect(kept).toEqual(names.slice(0, MAX_RESULT_FILES));
+  expect(content.split('\n').at(-1)).toContain(`not kept: only ${MAX_RESULT_FILES} files of a result are`);
+  expect((await readResult(images('bad'), keep, toolContext())).content).toContain('not kept: it is empty');
 });

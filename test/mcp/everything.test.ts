@@ -24,7 +24,7 @@ const CALLS: Record<string, { args?: Record<string, unknown>; says: RegExp }> = 
   'get-resource-links': { args: { count: 2 }, says: /a link to the resource demo:/ },
   'get-resource-reference': { args: { resourceType: 'Text', resourceId: 1 }, says: /the resource demo:/ },
   'get-structured-content': { args: { location: 'New York' }, says: /temperature/ },
-  'get-tiny-image': { says: /an image, image\/png, \d+ bytes: not shown/ },
+  'get-tiny-image': { says: /an image, image\/png, \d+ bytes: the file inbox\/tools\/image/ },
   'gzip-file-as-resource': {
     args: { name: 'a.gz', data: 'data:text/plain,hello', outputType: 'resourceLink' },
     says: /a link to the resource/,

@@ -57,9 +57,10 @@ describe('a server that is a program', () => {
     });
     expect(await call(mcp, 'notes__fails')).toMatchObject({ isError: true, content: 'The disk is full.' });
     expect((await call(mcp, 'notes__structured')).content).toBe('{"degrees":21}');
-    expect((await call(mcp, 'notes__image')).content).toBe(
-      '(an image, image/png, 6 bytes: not shown)\na picture',
-    );
+    expect(await call(mcp, 'notes__image')).toMatchObject({
+      content: '(an image, image/png, 6 bytes: the file inbox/tools/image)\na picture',
+      pictures: ['folder/image'],
+    });
     const mixed = (await call(mcp, 'notes__mixed')).content;
     expect(mixed).toContain('buy milk');
     expect(mixed).toContain('application/zip, 6 bytes, not shown');
@@ -155,7 +156,11 @@ describe('a server that is a program', () => {
 
   it('is refused our model and questions to users, and goes on', async () => {
     const mcp = await startMcp({ notes: scripted(['ask_user', 'use_model', 'roots']) });
-    expect((await call(mcp, 'notes__ask_user')).content).toBe('{"action":"decline"}');
+    const asking = (await call(mcp, 'notes__ask_user')).content;
+    expect(asking).toMatch(
+      /^\{"action":"decline"\}\n\(During this call the server wanted to ask the user: "Your password\?"/,
+    );
+    expect(asking).toContain('so it was declined');
     expect((await call(mcp, 'notes__use_model')).content).toContain('"code":-1');
     expect((await call(mcp, 'notes__roots')).content).toContain('"code":-32601');
     expect(mcp.logged.join('')).toContain('mcp_request_declined');

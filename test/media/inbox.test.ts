@@ -104,6 +104,10 @@ describe('the files of a message', () => {
     expect((await full.receive(text('a')))[0]?.problem).toMatch(
       /reached 3 MB together; they are removed after 30 days/,
     );
+    const nearlyFull = { keptFiles: { keptBytes: async () => 2_999_999 } };
+    const last = inbox({ small: Buffer.from('x'), unannounced: Buffer.from('xx') }, nearlyFull);
+    expect((await last.receive(text('small')))[0]?.problem).toBeUndefined();
+    expect((await last.receive(text('unannounced')))[0]?.problem).toMatch(/reached 3 MB together/);
   });
 
   it('are tried again when the platform is away for a moment', async () => {

@@ -34,6 +34,14 @@ describeEachDatabase('files that are kept', (databases) => {
     await store.keptFiles.drop('f', 'inbox/sent');
     expect(await store.keptFiles.keptBytes('token:1', 30)).toBe(0);
 
+    await store.keptFiles.keep({ folder: 'f', path: 'outbox/out', userId: 'sent', bytes: 9 });
+    await store.sql`update kept_file set kept_at = now() - interval '3 days' where path = 'outbox/out'`;
+    const old = { fromDays: 2, toDays: 4, after: { folder: '', path: '' }, limit: 9 };
+    expect(await store.keptFiles.keptBetween(old)).toEqual([{ folder: 'f', path: 'outbox/out' }]);
+    await store.keptFiles.keep({ folder: 'f', path: 'outbox/out', userId: 'sent', bytes: 9 });
+    expect(await store.keptFiles.keptBetween(old)).toEqual([]);
+    await store.keptFiles.drop('f', 'outbox/out');
+
     const gone: string[] = [];
     const sweep = (keepDays: number) =>
       sweepKeptFiles(

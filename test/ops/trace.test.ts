@@ -89,6 +89,9 @@ describe('why a message has no answer', () => {
     expect(why(failed, true).why).toBe('It failed with unavailable: http://10.0.0.7 refused.');
     expect(why(failed, false).why).toBe('It failed with unavailable.');
     expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, false))).not.toContain('10.0.0.7');
+    const nameless = attempt({ spans: spans.map((span) => ({ ...span, model: '' })) });
+    const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, true);
+    expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
   });
 
   it('lays attempts on several nodes, live edits and answers from before a crash on one timeline', () => {

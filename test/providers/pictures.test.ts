@@ -65,7 +65,7 @@ describe('pictures', () => {
     expect(told).toBe(1);
     expect((await provider.capabilities('fake', never)).vision).toBe(false);
     await collectChat(provider.streamChat(request, never));
-    const words = expect.stringMatching(/^look\n\[The user sent a picture.*You cannot see/);
+    const words = expect.stringMatching(/^look\n\[With this message came a picture.*You cannot see/);
     expect(heard()).toEqual([[{ type: 'text', text: 'look' }, part], words, words]);
     expect(told).toBe(1);
   });

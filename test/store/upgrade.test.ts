@@ -96,7 +96,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
 
     it(`${fixture} keeps sessions, messages and turns`, async () => {
       const { ledger } = (await upgrade(fixture)).store;
-      const keys = (await ledger.sessions({ limit: 50 })).map(({ key }) => key).toSorted();
+      const keys = (await ledger.listSessions({ limit: 50 })).map(({ key }) => key).toSorted();
       expect(keys).toEqual(
         ['discord:7', 'http:desk', 'telegram:-100', CHAT, 'telegram:43', 'telegram:44'].toSorted(),
       );
@@ -127,7 +127,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
 
     it(`${fixture} keeps the folders of its sessions, and those of new sessions have names of their own`, async () => {
       const { ledger, lanes } = (await upgrade(fixture)).store;
-      const sessions = await ledger.sessions({ limit: 50 });
+      const sessions = await ledger.listSessions({ limit: 50 });
       // Folders were named after the key before they were named by the row.
       expect(sessions.map(({ key, folder }) => [key, folder])).toEqual(
         sessions.map(({ key }) => [key, folderOfKey(key)]),
@@ -224,7 +224,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
         ? row(1, CHAT, { ...result, source: 'web' }) + row(0, CHAT, { ...result, source: 'local' })
         : '';
       const { ledger, scratchpad, todos } = (await upgrade(fixture, more)).store;
-      const others = (await ledger.sessions({ limit: 99 })).filter(({ key }) => key !== CHAT);
+      const others = (await ledger.listSessions({ limit: 99 })).filter(({ key }) => key !== CHAT);
       expect(others.map(({ sources }) => sources)).toEqual(others.map(() => []));
       expect((await ledger.session(CHAT))?.sources).toEqual(old ? ['web'] : []);
       expect((await scratchpad.notes(CHAT)).get('recipe')?.sources).toEqual(old ? ['local'] : []);

@@ -1,9 +1,12 @@
 /** Calls of the gateway's API, with the token in the header and errors for people. */
-import { ApiError, errorOf, pathOf, reach, sendFile } from './requests.js';
+import { ApiError, errorOf, pathOf, Requests } from './requests.js';
 
 export { ApiError };
 
-/** @typedef {import('../wire.ts').WireSession} Session */
+/** @typedef {import('../wire.ts').WireListed} Session */
+/** @typedef {import('../wire.ts').WireSession} SessionSettings */
+/** @typedef {import('../wire.ts').WireFound} FoundSession */
+/** @typedef {{ title?: string | null, mode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -29,11 +32,11 @@ function messagesPath(key, { limit, before }) {
 
 /** The gateway's API for one token; every method throws `ApiError`. */
 export class Api {
-  #token;
+  #requests;
 
   /** @param {string} token */
   constructor(token) {
-    this.#token = token;
+    this.#requests = new Requests(token);
   }
 
   /**
@@ -41,21 +44,33 @@ export class Api {
    * @returns {Promise<Pick<HealthReport, 'model' | 'channels' | 'demo'> & Partial<HealthReport>>}
    */
   async health() {
-    const headers = { authorization: `Bearer ${this.#token}` };
-    const response = await reach('/readyz', { cache: 'no-store', headers });
+    const response = await this.#requests.reach('/readyz');
     // 503 has the report, too.
     if (!response.ok && response.status !== 503) throw await errorOf(response);
     return response.json();
   }
 
   /**
-   * @param {number} limit
+   * @param {{ limit: number, archived?: boolean, before?: string | undefined }} page
    * @returns {Promise<Session[]>}
    */
-  async sessions(limit) {
+  async sessions({ limit, archived = false, before }) {
+    const older = before === undefined ? '' : `&before=${encodeURIComponent(before)}`;
     /** @type {{ sessions: Session[] }} */
-    const { sessions } = await this.#json('GET', `/v1/sessions?limit=${limit}`);
+    const { sessions } = await this.#requests.json(
+      'GET',
+      `/v1/sessions?limit=${limit}&archived=${archived}${older}`,
+    );
     return sessions;
+  }
+
+  /**
+   * @param {string} text
+   * @param {number} limit
+   * @returns {Promise<{ found: FoundSession[], more: boolean }>}
+   */
+  search(text, limit) {
+    return this.#requests.json('GET', `/v1/search?limit=${limit}&q=${encodeURIComponent(text)}`);
   }
 
   /**
@@ -65,7 +80,7 @@ export class Api {
    */
   async messages(key, page) {
     /** @type {{ messages: Message[] }} */
-    const { messages } = await this.#json('GET', messagesPath(key, page));
+    const { messages } = await this.#requests.json('GET', messagesPath(key, page));
     return messages;
   }
 
@@ -76,7 +91,7 @@ export class Api {
    * @returns {Promise<{ messages: Message[], steps: TurnWork[] }>}
    */
   messagesWithWork(key, page) {
-    return this.#json('GET', `${messagesPath(key, page)}&include=steps`);
+    return this.#requests.json('GET', `${messagesPath(key, page)}&include=steps`);
   }
 
   /**
@@ -87,12 +102,14 @@ export class Api {
    * @returns {Promise<Receipt>}
    */
   postMessage(key, body, idempotencyKey) {
-    return this.#json('POST', `${pathOf(key)}/messages`, body, { 'idempotency-key': idempotencyKey });
+    return this.#requests.json('POST', `${pathOf(key)}/messages`, body, {
+      'idempotency-key': idempotencyKey,
+    });
   }
 
   /** @returns {Promise<FileLimits>} */
   fileLimits() {
-    return this.#json('GET', '/v1/file-limits');
+    return this.#requests.json('GET', '/v1/file-limits');
   }
 
   /**
@@ -104,7 +121,7 @@ export class Api {
    */
   upload(key, file, how) {
     const path = `${pathOf(key)}/files?name=${encodeURIComponent(file.name)}`;
-    return sendFile(path, this.#token, file, how);
+    return this.#requests.sendFile(path, file, how);
   }
 
   /**
@@ -113,7 +130,7 @@ export class Api {
    * @param {string} file
    */
   async file(key, file) {
-    const response = await this.#send('GET', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
+    const response = await this.#requests.send('GET', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
     return response.blob();
   }
 
@@ -123,7 +140,7 @@ export class Api {
    * @returns {Promise<{ file: string, deleted: boolean }>}
    */
   removeFile(key, file) {
-    return this.#json('DELETE', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
+    return this.#requests.json('DELETE', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
   }
 
   /**
@@ -131,24 +148,24 @@ export class Api {
    * @returns {Promise<StopResult>}
    */
   stopSession(key) {
-    return this.#json('POST', `${pathOf(key)}/stop`);
+    return this.#requests.json('POST', `${pathOf(key)}/stop`);
   }
 
   /**
    * @param {string} key
-   * @returns {Promise<Session>}
+   * @returns {Promise<SessionSettings>}
    */
   session(key) {
-    return this.#json('GET', pathOf(key));
+    return this.#requests.json('GET', pathOf(key));
   }
 
   /**
    * @param {string} key
-   * @param {string} mode
-   * @returns {Promise<Session>}
+   * @param {SessionChange} change
+   * @returns {Promise<SessionSettings>}
    */
-  setMode(key, mode) {
-    return this.#json('PATCH', pathOf(key), { mode });
+  changeSession(key, change) {
+    return this.#requests.json('PATCH', pathOf(key), change);
   }
 
   /**
@@ -157,7 +174,7 @@ export class Api {
    * @returns {Promise<Work>}
    */
   plan(key) {
-    return this.#json('GET', `${pathOf(key)}/plan`);
+    return this.#requests.json('GET', `${pathOf(key)}/plan`);
   }
 
   /**
@@ -166,7 +183,7 @@ export class Api {
    */
   async approvals() {
     /** @type {{ approvals: Approval[], mayDecide: boolean }} */
-    const { approvals, mayDecide } = await this.#json('GET', '/v1/approvals');
+    const { approvals, mayDecide } = await this.#requests.json('GET', '/v1/approvals');
     return { approvals, mayDecide };
   }
 
@@ -176,7 +193,7 @@ export class Api {
    * @returns {Promise<{ id: string, decision: ApprovalDecision }>}
    */
   decideApproval(id, decision) {
-    return this.#json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision });
+    return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision });
   }
 
   /**
@@ -188,7 +205,7 @@ export class Api {
    */
   actOnPlan(planId, action, stepId) {
     const step = stepId === undefined ? '' : `?step=${encodeURIComponent(stepId)}`;
-    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
+    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
   }
 
   /**
@@ -198,7 +215,7 @@ export class Api {
    * @returns {Promise<unknown>}
    */
   runPlan(planId, asked) {
-    return this.#json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, asked);
+    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, asked);
   }
 
   /**
@@ -209,31 +226,31 @@ export class Api {
    * @returns {Promise<{ plan: import('../../../src/contracts/plan.ts').Plan }>}
    */
   changePlan(planId, version, edits) {
-    return this.#json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
+    return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
 
   /** @type {(turnId: string) => Promise<import('../wire.ts').WireTrace>} */
-  trace = (turnId) => this.#json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+  trace = (turnId) => this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
 
   /**
-   * @param {string} key
-   * @returns {Promise<{ key: string, deleted: boolean }>}
+   * @param {string[]} keys at most 100
+   * @returns {Promise<{ deleted: string[] }>}
    */
-  deleteSession(key) {
-    return this.#json('DELETE', pathOf(key));
+  deleteSessions(keys) {
+    return this.#requests.json('POST', '/v1/sessions/delete', { keys });
   }
 
   /** @returns {Promise<CommandListing[]>} */
   async commands() {
     /** @type {{ commands: CommandListing[] }} */
-    const { commands } = await this.#json('GET', '/v1/commands');
+    const { commands } = await this.#requests.json('GET', '/v1/commands');
     return commands;
   }
 
   /** @returns {Promise<Schedule[]>} */
   async schedules() {
     /** @type {{ schedules: Schedule[] }} */
-    const { schedules } = await this.#json('GET', '/v1/schedules');
+    const { schedules } = await this.#requests.json('GET', '/v1/schedules');
     return schedules;
   }
 
@@ -242,13 +259,13 @@ export class Api {
    * @returns {Promise<{ id: string, deleted: boolean }>}
    */
   removeSchedule(id) {
-    return this.#json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
+    return this.#requests.json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
   }
 
   /** @returns {Promise<string[]>} */
   async models() {
     /** @type {{ data: { id: string }[] }} */
-    const { data } = await this.#json('GET', '/v1/models');
+    const { data } = await this.#requests.json('GET', '/v1/models');
     return data.map(({ id }) => id);
   }
 
@@ -258,42 +275,24 @@ export class Api {
    * @param {string | undefined} lastEventId
    * @param {AbortSignal} signal
    */
-  async openEvents(key, lastEventId, signal) {
-    /** @type {Record<string, string>} */
-    const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-    const response = await this.#send('GET', `${pathOf(key)}/events`, undefined, resume, signal);
-    if (response.body === null) throw new ApiError(0, 'unreachable', 'The stream has no body.');
-    return response.body;
+  openEvents(key, lastEventId, signal) {
+    return this.#requests.stream(
+      `${pathOf(key)}/events`,
+      lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+      signal,
+    );
   }
 
   /**
-   * @template Answer
-   * @param {string} method
-   * @param {string} path
-   * @param {unknown} [body]
-   * @param {Record<string, string>} [headers]
-   * @returns {Promise<Answer>}
+   * The stream of what happens in all sessions, without texts.
+   * @param {AbortSignal} signal
    */
-  async #json(method, path, body, headers) {
-    const response = await this.#send(method, path, body, headers);
-    return response.json();
+  openListEvents(signal) {
+    return this.#requests.stream('/v1/events', {}, signal);
   }
 
-  /**
-   * @param {string} method
-   * @param {string} path
-   * @param {unknown} [body]
-   * @param {Record<string, string>} [headers]
-   * @param {AbortSignal} [signal]
-   */
-  async #send(method, path, body, headers = {}, signal) {
-    const all = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json', ...headers };
-    /** @type {RequestInit} */
-    const init = { method, headers: all, cache: 'no-store' };
-    if (signal !== undefined) init.signal = signal;
-    if (body !== undefined) init.body = JSON.stringify(body);
-    const response = await reach(path, init);
-    if (response.ok) return response;
-    throw await errorOf(response);
+  /** A name for this token, by which tabs that have the same one find each other. */
+  tokenDigest() {
+    return this.#requests.tokenDigest();
   }
 }

@@ -1,4 +1,4 @@
-/** The confirmation before something is deleted. */
+/** The dialogs of the page: the confirmation before something is deleted, and the question for a short text. */
 import { byId } from './dom.js';
 
 /**
@@ -6,14 +6,42 @@ import { byId } from './dom.js';
  * @param {string} question
  * @returns {Promise<boolean>}
  */
-export function confirmDelete(question) {
-  const dialog = byId('confirm', HTMLDialogElement);
+export async function confirmDelete(question) {
   byId('confirm-text', HTMLElement).textContent = question;
+  return await answerOf('confirm');
+}
+
+/**
+ * Asks for a short text; null when the dialog is declined or closed.
+ * @param {string} question
+ * @param {string} text what it begins with
+ * @returns {Promise<string | null>}
+ */
+export async function askText(question, text) {
+  const field = byId('ask-text', HTMLInputElement);
+  byId('ask-label', HTMLElement).textContent = question;
+  field.value = text;
+  const answer = answerOf('ask');
+  field.select();
+  return (await answer) ? field.value : null;
+}
+
+/**
+ * True when the dialog is closed with its "yes".
+ * @param {string} id
+ * @returns {Promise<boolean>}
+ */
+function answerOf(id) {
+  const dialog = byId(id, HTMLDialogElement);
   dialog.returnValue = 'no';
   const asked = new AbortController();
   for (const answer of ['yes', 'no']) {
-    const button = byId(`confirm-${answer}`, HTMLButtonElement);
-    button.addEventListener('click', () => dialog.close(answer), { signal: asked.signal });
+    const button = byId(`${id}-${answer}`, HTMLButtonElement);
+    const close = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      dialog.close(answer);
+    };
+    button.addEventListener('click', close, { signal: asked.signal });
   }
   dialog.showModal();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Follows the events of the open session across reconnects, without losing or repeating any. */
+/** Follows streams of events across reconnects, those of the open session without losing or repeating any. */
 import { ApiError } from './api.js';
 
 /** @typedef {import('../../../src/contracts/event.ts').AgentEvent} AgentEvent */
@@ -25,33 +25,50 @@ const LONGEST_WAIT_MS = 10_000;
  */
 export function followSession(api, key, handlers) {
   const ended = new AbortController();
-  void keepFollowing(api, key, handlers, ended.signal);
+  /** @type {string | undefined} */
+  let lastEventId;
+  const follow = {
+    open: handlers.open,
+    lost: handlers.lost,
+    refused: handlers.refused,
+    /** @param {string} data @param {string | undefined} id */
+    data: (data, id) => {
+      handlers.event(readEvent(data));
+      lastEventId = id ?? lastEventId;
+    },
+  };
+  void keepOpen((signal) => api.openEvents(key, lastEventId, signal), follow, ended.signal);
   return () => ended.abort();
 }
 
 /**
- * @param {import('./api.js').Api} api
- * @param {string} key
- * @param {FollowHandlers} handlers
- * @param {AbortSignal} ended
+ * @typedef {object} StreamHandlers
+ * @property {() => void} open The connection is open (again).
+ * @property {(data: string, id: string | undefined) => void} data
+ * @property {(error: ApiError) => void} [lost] The connection was lost; the next attempt follows.
+ * @property {(error: ApiError) => void} refused Final.
  */
-async function keepFollowing(api, key, handlers, ended) {
-  /** @type {string | undefined} */
-  let lastEventId;
+
+/**
+ * Keeps a stream open across lost connections until it is refused or ended.
+ * @param {(signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} openStream
+ * @param {StreamHandlers} handlers
+ * @param {AbortSignal} [ended]
+ */
+export async function keepOpen(openStream, handlers, ended = new AbortController().signal) {
   let waitMs = FIRST_WAIT_MS;
   while (!ended.aborted) {
     const silent = new AbortController();
     let watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
     try {
-      const body = await api.openEvents(key, lastEventId, AbortSignal.any([ended, silent.signal]));
+      const body = await openStream(AbortSignal.any([ended, silent.signal]));
       handlers.open();
       waitMs = FIRST_WAIT_MS;
       for await (const { id, data } of readEvents(body)) {
         clearTimeout(watchdog);
         watchdog = setTimeout(() => silent.abort(), SILENCE_MS);
         if (ended.aborted) return;
-        if (data !== '') handlers.event(readEvent(data));
-        lastEventId = id ?? lastEventId;
+        if (data !== '') handlers.data(data, id);
       }
     } catch (error) {
       if (ended.aborted) return;
@@ -63,7 +80,7 @@ async function keepFollowing(api, key, handlers, ended) {
       clearTimeout(watchdog);
     }
     if (ended.aborted) return;
-    handlers.lost(new ApiError(0, 'unreachable', 'The connection was lost.'));
+    handlers.lost?.(new ApiError(0, 'unreachable', 'The connection was lost.'));
     await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }

@@ -3,11 +3,15 @@ import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { ScheduleList } from './schedules.js';
-import { setChannelLabels, Sidebar } from './sidebar.js';
+import { Inbox } from './chats/inbox.js';
+import { followLists } from './chats/list-events.js';
+import { setChannelLabels, Sidebar } from './chats/sidebar.js';
+import { forgetDrafts } from './chat/drafts.js';
 import { removeToken, signIn } from './sign-in.js';
 
-const LIST_EVERY_MS = 20_000;
 const HEALTH_EVERY_MS = 30_000;
+/** The times in the list are relative. */
+const REDRAW_EVERY_MS = 60_000;
 const TOAST_MS = 6_000;
 
 /**
@@ -67,16 +71,19 @@ async function startPage() {
   const api = await signIn();
   byId('app', HTMLElement).hidden = false;
   const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
-  const sidebar = new Sidebar(
-    api,
-    (key) => {
+  const sidebar = new Sidebar(api, {
+    showError,
+    open: (key) => {
       showSidebar(false);
       open(key);
     },
-    (key) => {
+    deleted: (key) => {
       if (key === chat.key) openNew();
     },
-  );
+    renamed: (key) => {
+      if (key === chat.key) chat.showTitle();
+    },
+  });
   const schedules = new ScheduleList(api, (key) => {
     showSidebar(false);
     open(key);
@@ -85,6 +92,17 @@ async function startPage() {
     showError,
     changed: () => void refreshList(),
   });
+
+  const inbox = new Inbox(api, {
+    showError,
+    titleOf: (key) => sidebar.titleOf(key),
+    open: (key) => {
+      showSidebar(false);
+      open(key);
+    },
+  });
+  chat.stopWithEscape();
+  byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
 
   /**
    * @param {string} key
@@ -117,6 +135,7 @@ async function startPage() {
   addEventListener('hashchange', openAddressed);
   byId('sign-out', HTMLElement).addEventListener('click', () => {
     removeToken();
+    forgetDrafts();
     history.replaceState(null, '', '/');
     location.reload();
   });
@@ -127,8 +146,20 @@ async function startPage() {
     });
   void refreshHealth();
   setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
-  setInterval(() => document.hidden || void refreshList(), LIST_EVERY_MS);
+  setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await refreshList();
+  void followLists(api, {
+    open: () => {
+      sidebar.refreshSoon();
+      inbox.refreshSoon();
+    },
+    event: ({ type }) => {
+      if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
+      sidebar.refreshSoon();
+      inbox.apply(type);
+    },
+    refused: showError,
+  }).catch(showError);
   // Models last: chats are readable while the model server cannot be reached.
   openAddressed();
   await Promise.all([chat.loadCommands().catch(showError), chat.loadModels().catch(showError)]);

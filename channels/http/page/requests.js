@@ -42,7 +42,7 @@ function readError(status, text) {
  * @param {string} path
  * @param {RequestInit} init
  */
-export async function reach(path, init) {
+async function reach(path, init) {
   try {
     return await fetch(path, init);
   } catch (error) {
@@ -65,7 +65,7 @@ export function pathOf(key) {
  * @param {{ signal: AbortSignal, progress: (part: number) => void }} how
  * @returns {Promise<Answer>}
  */
-export function sendFile(path, token, file, { signal, progress }) {
+function sendFile(path, token, file, { signal, progress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
@@ -86,4 +86,83 @@ export function sendFile(path, token, file, { signal, progress }) {
     signal.addEventListener('abort', () => request.abort(), { once: true });
     request.send(file);
   });
+}
+
+/** The requests of one token; all throw `ApiError`. */
+export class Requests {
+  #token;
+
+  /** @param {string} token */
+  constructor(token) {
+    this.#token = token;
+  }
+
+  /**
+   * Asks for a path; the answer may be an error.
+   * @param {string} path
+   */
+  reach(path) {
+    return reach(path, { cache: 'no-store', headers: { authorization: `Bearer ${this.#token}` } });
+  }
+
+  /**
+   * Sends a file and tells how far it is; also throws `AbortError`.
+   * @template Answer
+   * @param {string} path
+   * @param {File} file
+   * @param {{ signal: AbortSignal, progress: (part: number) => void }} how
+   * @returns {Promise<Answer>}
+   */
+  sendFile(path, file, how) {
+    return sendFile(path, this.#token, file, how);
+  }
+
+  /** A name for this token, by which tabs that have the same one find each other; it tells nothing of the token. */
+  async tokenDigest() {
+    if (!('subtle' in crypto)) return 'any';
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`tabs of ${this.#token}`));
+    return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  /**
+   * @param {string} path
+   * @param {Record<string, string>} headers
+   * @param {AbortSignal} signal
+   */
+  async stream(path, headers, signal) {
+    const response = await this.send('GET', path, undefined, headers, signal);
+    if (response.body === null) throw new ApiError(0, 'unreachable', 'The stream has no body.');
+    return response.body;
+  }
+
+  /**
+   * @template Answer
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {Record<string, string>} [headers]
+   * @returns {Promise<Answer>}
+   */
+  async json(method, path, body, headers) {
+    const response = await this.send(method, path, body, headers);
+    return response.json();
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {Record<string, string>} [headers]
+   * @param {AbortSignal} [signal]
+   */
+  async send(method, path, body, headers = {}, signal) {
+    const all = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json', ...headers };
+    /** @type {RequestInit} */
+    const init = { method, headers: all, cache: 'no-store' };
+    if (signal !== undefined) init.signal = signal;
+    if (body !== undefined) init.body = JSON.stringify(body);
+    const response = await reach(path, init);
+    if (response.ok) return response;
+    throw await errorOf(response);
+  }
 }

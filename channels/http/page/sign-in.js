@@ -74,7 +74,7 @@ function askForToken(why) {
  */
 async function tokenError(api) {
   try {
-    await api.sessions(1);
+    await api.sessions({ limit: 1 });
     return undefined;
   } catch (error) {
     return error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error));

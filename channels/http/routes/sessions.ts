@@ -1,6 +1,7 @@
 /** The routes about sessions: list, read, change, delete, post, stop. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
+import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
 import type { Media } from '../../../src/contracts/media.ts';
 import { MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
 import { readMode } from '../../../src/contracts/plan.ts';
@@ -10,17 +11,41 @@ import type { HandlerDeps, HttpContext } from '../route.ts';
 import { endUserSchema } from './end-user.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { checkRepeat, postableId, readableKey, refusal, toInbound } from '../inbound.ts';
-import { acceptedAt, wireMessage, wireSession, wireWork } from '../wire.ts';
+import { acceptedAt, wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
-/** The caller's sessions, newest first; `before` continues from the `updatedAt` of the last one read. */
+/**
+ * The caller's sessions, newest first, the pinned ones before them; `before` continues from the `updatedAt` of the last one
+ * read, and `archived=true` lists those that are left out otherwise.
+ */
 export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const before = c.req.query('before');
   const date = before === undefined ? undefined : new Date(before);
   if (date !== undefined && Number.isNaN(date.getTime())) throw badQuery('before', 'an ISO date');
-  const sessions = await deps.gateway.sessions(c.get('caller'), { limit: pageSize(c), before: date });
-  return c.json({ sessions: sessions.map(wireSession) });
+  const archived = c.req.query('archived') === 'true';
+  const page = { limit: pageSize(c), before: date, archived };
+  const sessions = await deps.gateway.sessions(c.get('caller'), page);
+  return c.json({ sessions: sessions.map(wireListed) });
+}
+
+/** Sessions found by words of their titles and messages; `more` when not all that match are given. */
+export async function searchSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const text = cleanText(c.req.query('q') ?? '').trim();
+  if (text === '') throw badQuery('q', 'the words to search for');
+  const { found, more } = await deps.gateway.searchSessions(c.get('caller'), text, pageSize(c));
+  return c.json({ found: found.map(wireFound), more });
+}
+
+const deleteSchema = z.strictObject({ keys: z.array(z.string()).min(1).max(MAX_DELETED_AT_ONCE) });
+
+/** Deletes several sessions with their messages; `deleted` names those that were the caller's. */
+export async function deleteSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { keys } = await readJson(c.env.incoming, c.env.outgoing, deleteSchema);
+  const deleted: string[] = [];
+  for (const key of new Set(keys))
+    if (await deps.gateway.deleteSession(c.get('caller'), readableKey(key))) deleted.push(key);
+  return c.json({ deleted });
 }
 
 /** Reads one session. */
@@ -38,6 +63,10 @@ const changeSchema = z.strictObject({
   mode: z.string().optional(),
   /** How messages that arrive during a turn are handled. */
   queueMode: z.string().optional(),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
+  /** The last message that was read. */
+  readSeq: z.int().min(0).max(2_147_483_647).optional(),
   /** null = without one; the next answer makes a new one. */
   title: z.string().nullable().optional(),
 });
@@ -51,6 +80,9 @@ export async function changeSession(c: HttpContext, deps: HandlerDeps): Promise<
     ...(change.model === undefined ? {} : { model: change.model }),
     ...(change.mode === undefined ? {} : { mode: change.mode }),
     ...(change.queueMode === undefined ? {} : { queueMode: change.queueMode }),
+    ...(change.pinned === undefined ? {} : { pinned: change.pinned }),
+    ...(change.archived === undefined ? {} : { archived: change.archived }),
+    ...(change.readSeq === undefined ? {} : { readSeq: change.readSeq }),
     ...(change.title === undefined ? {} : { title: change.title }),
   });
   if (session === undefined) throw noSession(key);

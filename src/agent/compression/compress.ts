@@ -1,6 +1,6 @@
 /** One compression: summarizes the oldest turns of a context and replaces them by the summary (N-67). */
 import { sourcesOfEntry } from '../../contracts/store/records.ts';
-import type { UnsummarizedRow } from '../../contracts/store/records.ts';
+import type { ContextEntry, UnsummarizedRow } from '../../contracts/store/records.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';
@@ -37,8 +37,19 @@ export interface CompressionJob {
   signal: AbortSignal;
 }
 
-/** Estimated tokens of the context before and after, or why it was not compressed. */
-export type Compressed = { before: number; after: number } | { refused: string };
+/** What a summary was made of. */
+export interface Compacted {
+  /** The request for the summary, with the record. */
+  request: ChatRequest;
+  summary: string;
+  /** Sources of the record. */
+  sources: readonly Source[];
+  /** Whose the messages in it are, by the owner of their memories; without those that nobody alone wrote. */
+  owners: readonly string[];
+}
+
+/** Estimated tokens of the context before and after with what was summarized, or why it was not compressed. */
+export type Compressed = { before: number; after: number; compacted: Compacted } | { refused: string };
 
 /**
  * Compresses a context once. `refused` when there is too little to summarize, when the summary would not be shorter, or
@@ -51,7 +62,7 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
   const available = await modelBudget(shared, job);
   const chosen = chooseTurns(rows, available.budget);
   if (chosen.length === 0) return { refused: 'there is too little to summarize' };
-  const { summary, turns } = await summarize(shared, job, available, chosen);
+  const { summary, turns, compacted } = await summarize(shared, job, available, chosen);
   const covered = turns.flatMap((turn) => turn.rows);
   const tokens = sumOf(covered);
   if (summary.tokens >= tokens) return { refused: 'the summary is not shorter than what it replaces' };
@@ -64,7 +75,7 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
   });
   const before = sumOf(rows);
   return done
-    ? { before, after: before - tokens + summary.tokens }
+    ? { before, after: before - tokens + summary.tokens, compacted }
     : { refused: 'it was summarized meanwhile' };
 }
 
@@ -76,7 +87,7 @@ async function summarize(
   job: CompressionJob,
   available: ModelBudget,
   chosen: readonly TurnGroup[],
-): Promise<{ summary: SummaryRow; turns: TurnGroup[] }> {
+): Promise<{ summary: SummaryRow; turns: TurnGroup[]; compacted: Compacted }> {
   const { model, can, contextWindow, budget } = available;
   const maxTokens = Math.min(SUMMARY_TOKENS, job.profile.maxTokens ?? SUMMARY_TOKENS);
   const transcript = summaryRequest(
@@ -94,11 +105,25 @@ async function summarize(
     ...(can.thinking && { think: false }),
   };
   const content = await callModel(shared, job, request);
-  const sources = transcript.turns
-    .flatMap((turn) => turn.rows)
-    .reduce<readonly Source[]>((all, row) => mergeSources(all, sourcesOfEntry(row.entry)), []);
+  const rows = transcript.turns.flatMap((turn) => turn.rows);
+  const sources = rows.reduce<readonly Source[]>(
+    (all, row) => mergeSources(all, sourcesOfEntry(row.entry)),
+    [],
+  );
   const entry = { kind: 'summary' as const, content, ...(sources.length > 0 && { sources }) };
-  return { summary: { ...contextRow(0, entry), entry }, turns: transcript.turns };
+  const compacted = {
+    request,
+    summary: content,
+    sources,
+    owners: rows.flatMap(({ entry: of }) => ownerOf(of)),
+  };
+  return { summary: { ...contextRow(0, entry), entry }, turns: transcript.turns, compacted };
+}
+
+/** Whose memories an entry belongs to; none for what the model or the gateway wrote. */
+function ownerOf(entry: ContextEntry): string[] {
+  if (entry.kind !== 'user' || entry.author === undefined || entry.author.startsWith('system:')) return [];
+  return [entry.owner ?? entry.author];
 }
 
 async function callModel(

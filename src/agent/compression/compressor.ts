@@ -1,6 +1,7 @@
 /** Compresses contexts: before a turn whose context is too large, and in a worker after a turn (N-66, N-67). */
 import { isAnswered } from '../../contracts/event.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
 import { promptTokensOf } from '../prompt/system-prompt.ts';
@@ -13,12 +14,15 @@ import { contextSize } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity } from '../state/turn-state.ts';
 import { shouldCompressAfterTurn, exceedsThreshold } from './choose.ts';
 import { compressOnce } from './compress.ts';
-import type { CompressionJob } from './compress.ts';
+import type { Compacted, CompressionJob } from './compress.ts';
 
 /** Pause before the next attempt for a session whose compression failed or gained too little, in milliseconds. */
 const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are paused at the same time; the oldest pause is dropped first. */
 const MAX_COOLING_DOWN = 10_000;
+/** How long what was summarized waits for the worker that looks for facts in it, in milliseconds, and of how many sessions. */
+const COMPACTED_MS = 10 * 60_000;
+const MAX_COMPACTED = 32;
 
 export interface Compressor {
   /**
@@ -28,6 +32,8 @@ export interface Compressor {
   before(turn: Turn, running: Promise<void> | undefined, emit: Emit): Promise<void>;
   /** Compresses the context of a turn that has ended, if it is too large for the next one (N-66). */
   readonly worker: AfterTurnWorker;
+  /** What was summarized of the session since this was last called; undefined when nothing was. */
+  takeCompacted(session: SessionKey): Compacted | undefined;
 }
 
 /** Estimated tokens of the context. */
@@ -43,14 +49,18 @@ export function createCompressor(
 ): Compressor {
   const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
+  const compacted = new Recent<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
+
   /** Undefined when the context was not compressed; the session is then paused. Rejects only with the signal's reason. */
   const compress = async (job: CompressionJob): Promise<Compression | undefined> => {
     const log = shared.deps.log.child({ sessionKey: job.session });
     try {
       const done = await compressOnce(shared, job);
       if (!('refused' in done)) {
-        log.info(done, 'context_compressed');
-        return done;
+        const { compacted: made, ...size } = done;
+        compacted.set(job.session, made);
+        log.info(size, 'context_compressed');
+        return size;
       }
       log.info({ reason: done.refused }, 'context_not_compressed');
     } catch (error) {
@@ -88,6 +98,11 @@ export function createCompressor(
       if (exceedsThreshold(turn.profile, contextSize(turn), budget)) coolingDown.set(turn.sessionKey, true);
     },
     worker: { name: 'compression', givesWay: false, run: afterTurn },
+    takeCompacted(session) {
+      const made = compacted.get(session);
+      compacted.delete(session);
+      return made;
+    },
   };
 }
 

@@ -23,6 +23,7 @@ export function stepTurn(turn: Turn, run: number, task: string): Turn {
     prepared: {
       ...turn.prepared,
       system: withModePrompt(turn.prepared.system, turn.plan?.mode ?? turn.mode),
+      withoutTools: withModePrompt(turn.prepared.withoutTools, turn.plan?.mode ?? turn.mode),
     },
     // These notes are about the turn's own loop.
     profile: {

@@ -12,6 +12,7 @@ import { FieldError, GatewayError } from '../../contracts/errors.ts';
 import { schemaProblem } from '../../lib/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 
 /** The fields of a model call beside its model, messages and tools: what the caller asks, else what the profile says. */
@@ -48,8 +49,15 @@ export function withCallerOptions(
   const base = { ...prepared, base: prepared };
   const asked = tools === undefined ? base : withTools(base, tools, gatewayTools);
   if (instructions === undefined) return asked;
-  const content = [prepared.system.content, instructions].filter((part) => part !== '').join('\n\n---\n\n');
-  return { ...asked, system: { content, tokens: estimateTokens(content) } };
+  const instructed = ({ content: own }: PromptPart): PromptPart => {
+    const content = [own, instructions].filter((part) => part !== '').join('\n\n---\n\n');
+    return { content, tokens: estimateTokens(content) };
+  };
+  return {
+    ...asked,
+    system: instructed(prepared.system),
+    withoutTools: instructed(prepared.withoutTools),
+  };
 }
 
 /** A tool of the caller's replaces one of the gateway's that has the same name. */

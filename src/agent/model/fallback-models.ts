@@ -1,28 +1,31 @@
-/** The models of a profile that answer while its own cannot. */
+/** The models of a profile that answer while its own cannot, and which one answers for which just now. */
 import { ProviderError } from '../../contracts/errors.ts';
 import type { ProviderErrorCode } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import type { ReplacedModel } from '../../contracts/provider.ts';
 import { Recent } from '../../lib/recent.ts';
 
-/** Failures of one model that say nothing about another. */
-const OF_THIS_MODEL: ReadonlySet<ProviderErrorCode> = new Set([
-  'unavailable',
-  'rate_limited',
-  'quota_exceeded',
-  'unauthorized',
-  'unknown_model',
-  'timeout_first_chunk',
-]);
-/** A conversation reads of the same change again after this time, in milliseconds. */
-const SAID_FOR_MS = 3_600_000;
-/** Changes remembered at a time. */
-const MAX_SAID = 10_000;
+/** Failures of one model that say nothing about another, as the end of "the model …". */
+const REASONS: Readonly<Partial<Record<ProviderErrorCode, string>>> = {
+  unavailable: 'cannot be reached',
+  out_of_memory: 'is out of memory',
+  rate_limited: 'asks for a pause',
+  quota_exceeded: 'has used up its quota',
+  unauthorized: 'refuses the access',
+  unknown_model: 'does not exist',
+  timeout_first_chunk: 'does not begin to answer',
+};
+/** A change is forgotten after this time, in milliseconds: a conversation reads of it again. */
+const KEPT_MS = 3_600_000;
+/** Conversations that were told of changes, and models that did not answer, remembered at a time. */
+const MAX_TOLD = 10_000;
+const MAX_FAILED = 1_000;
 
 /** The parts of a turn that are read and changed. */
-interface Failing {
+export interface Failing {
   readonly sessionKey: SessionKey;
   readonly profile: Pick<Profile, 'fallbacks'>;
   readonly askedModel?: string | undefined;
@@ -33,13 +36,17 @@ interface Failing {
 
 type Emit = (event: EventBody) => void;
 
-/** Chooses the next model of a turn whose model failed. */
+/** Chooses the next model of a turn whose model failed, and remembers who answers. */
 export class FallbackModels {
-  readonly #said: Recent<true>;
+  /** By the model that failed. */
+  readonly #failed: Recent<ReplacedModel>;
+  /** The changes that a conversation was told of, `from` to `next`. */
+  readonly #told: Recent<Map<string, string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#said = new Recent(SAID_FOR_MS, MAX_SAID, monotonicNow);
+    this.#failed = new Recent(KEPT_MS, MAX_FAILED, monotonicNow);
+    this.#told = new Recent(KEPT_MS, MAX_TOLD, monotonicNow);
   }
 
   /**
@@ -48,26 +55,53 @@ export class FallbackModels {
    */
   change(turn: Failing, { error, begun }: { error: unknown; begun: boolean }, emit: Emit): boolean {
     if (begun || turn.askedModel !== undefined) return false;
-    if (!(error instanceof ProviderError) || !OF_THIS_MODEL.has(error.code)) return false;
+    const reason = error instanceof ProviderError ? REASONS[error.code] : undefined;
+    if (reason === undefined) return false;
     const from = turn.model ?? '';
     turn.triedModels = [...(turn.triedModels ?? []), from];
     const next = turn.profile.fallbacks.find((model) => turn.triedModels?.includes(model) !== true);
     if (next === undefined) return false;
     turn.model = next;
     turn.log.warn({ err: error, model: from, instead: next }, 'model_changed');
-    this.#say(turn.sessionKey, from, next, emit);
+    const failed = { model: from, instead: next, reason };
+    this.#failed.set(from, failed);
+    this.#say(turn.sessionKey, failed, emit);
     return true;
   }
 
-  #say(session: SessionKey, from: string, next: string, emit: Emit): void {
-    const key = JSON.stringify([session, from, next]);
-    if (this.#said.get(key) !== undefined) return;
-    this.#said.set(key, true);
-    const who = from === '' ? 'The usual model' : `The model ${from}`;
-    emit({
-      type: 'notice',
-      code: 'model_changed',
-      text: `${who} cannot answer now; ${next} answers instead.`,
-    });
+  /** Notes that the turn's model has answered, and says so where the conversation was told that it could not. */
+  answered(turn: Failing, emit: Emit): void {
+    const model = turn.model ?? '';
+    this.#failed.delete(model);
+    const told = this.#told.get(turn.sessionKey);
+    if (told?.delete(model) !== true || turn.triedModels !== undefined) return;
+    emit({ type: 'notice', code: 'model_changed', text: `The model ${model} answers again.` });
+  }
+
+  /** Who answers for this model, at the end of its chain, and why it does not itself; undefined while nothing speaks against it. */
+  insteadOf(model: string): ReplacedModel | undefined {
+    const first = this.#failed.get(model);
+    const passed = new Set([model]);
+    let last = first;
+    while (last !== undefined && !passed.has(last.instead)) {
+      passed.add(last.instead);
+      const next = this.#failed.get(last.instead);
+      if (next === undefined) break;
+      last = next;
+    }
+    return first && last && { ...first, instead: last.instead };
+  }
+
+  /** Every model that somebody answers for. */
+  replaced(): ReplacedModel[] {
+    return this.#failed.values().flatMap(({ model }) => this.insteadOf(model) ?? []);
+  }
+
+  #say(session: SessionKey, { model, instead, reason }: ReplacedModel, emit: Emit): void {
+    const told = this.#told.get(session) ?? new Map<string, string>();
+    if (told.get(model) === instead) return;
+    this.#told.set(session, told.set(model, instead));
+    const who = model === '' ? 'The usual model' : `The model ${model}`;
+    emit({ type: 'notice', code: 'model_changed', text: `${who} ${reason}; ${instead} answers instead.` });
   }
 }

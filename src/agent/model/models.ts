@@ -3,9 +3,11 @@ import { GatewayError, ProviderError, toGatewayError, wordError } from '../../co
 import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { ChatProvider } from '../../contracts/provider.ts';
+import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
+import { FallbackModels } from './fallback-models.ts';
+import { namedByProfiles, reportModels } from './model-report.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_CACHE_MS = 5 * 60_000;
@@ -19,6 +21,8 @@ export interface ModelsDeps {
   profiles(): readonly Profile[];
   /** `MODEL`; unset = the first model of the server that answers chats, which is then kept. */
   model?: string | undefined;
+  /** Models that settings name beside `MODEL` and the profiles. */
+  named?: () => readonly NamedModel[];
   choices: ChoiceStore;
   log: Log;
   /** With several servers: a model name that selects the default one. */
@@ -26,12 +30,21 @@ export interface ModelsDeps {
 }
 
 export interface Models {
+  /** Who answers for models that cannot. */
+  readonly fallbacks: FallbackModels;
   /** The profile of that id, else the one called `default`. Throws `GatewayError('unknown_profile')` when there is neither. */
   profile(id: string | undefined): Profile;
   /** The model to use when nothing names one: `MODEL`, else the one that was chosen. Throws `ProviderError`, `StoreError`. */
   fallback(signal: AbortSignal): Promise<string>;
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId: string | undefined, reader: ErrorReader): Promise<string>;
+  /**
+   * What is special about the answers of a model now, as ` (…)` behind its name: another one answers instead, or it cannot
+   * call tools; '' when nothing is. Never throws.
+   */
+  about(model: string): Promise<string>;
+  /** What people should know of all models. Throws `GatewayError` when no server answers, or none of its models could. */
+  report(signal: AbortSignal): Promise<ModelReport>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
   /** Resolves the `model` of a request. Throws `GatewayError('unknown_model')`, or `ProviderError` when the server is unreachable. */
@@ -73,7 +86,8 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     usualServer === undefined
       ? all
       : cachedList((signal) => provider.models(signal, usualServer), monotonicNow);
-  const { choices, log } = deps;
+  const { choices, log, named = () => [] } = deps;
+  const fallbacks = new FallbackModels(monotonicNow);
   const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
@@ -92,8 +106,29 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     return deps.model ?? (await chosen(signal));
   };
   return {
+    fallbacks,
     profile,
     fallback,
+    async about(model) {
+      const failed = fallbacks.insteadOf(model);
+      const answering = failed?.instead ?? model;
+      const notes = failed === undefined ? [] : [`${answering} answers instead, because it ${failed.reason}`];
+      try {
+        const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
+        if (!tools) notes.push(`${answering} cannot call tools, so it only talks`);
+      } catch (error) {
+        // What is wrong with its server is told where it is asked.
+        if (!(error instanceof GatewayError)) throw error;
+      }
+      return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+    },
+    async report(signal) {
+      await all.fresh(signal);
+      const usual = await fallback(signal);
+      const own = deps.model === undefined ? [] : [{ place: 'MODEL', model: deps.model }];
+      const profiles = namedByProfiles(deps.profiles());
+      return await reportModels(provider, { usual, named: [...own, ...named(), ...profiles] }, signal);
+    },
     async describe(profileId, reader) {
       try {
         return profile(profileId).model ?? (await fallback(AbortSignal.timeout(DESCRIBE_MS)));

@@ -9,20 +9,14 @@ import type {
   ToolCall,
   Usage,
 } from '../../contracts/provider.ts';
-import { FieldError, GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import { FieldError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
-import { STATELESS_FOLDER } from '../../contracts/tool.ts';
 import { newId } from '../../lib/ids.ts';
-import type { SessionKey } from '../../contracts/message.ts';
 import type { Source } from '../../contracts/risk.ts';
-import type { Profile } from '../../contracts/profile.ts';
 import { contextRow } from '../prompt/history.ts';
-import type { ContextRow } from '../prompt/history.ts';
 import { modelWindow } from '../prompt/context-window.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
-import type { PreparedProfile } from '../prompt/prepared-profile.ts';
-import { judgeCall, mustAsk } from '../tools/risk.ts';
 import { showsPictures, withFilesRead } from './stateless-files.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import { Taint } from '../state/taint.ts';
@@ -36,27 +30,8 @@ import {
   refuseUnsupported,
   withCallerOptions,
 } from './caller-options.ts';
-import { checkCall, contentForModel, executeTool, failure } from '../tools/tool-run.ts';
-import type { Outcome } from '../tools/tool-run.ts';
-import { sentBy } from '../tools/unasked-reads.ts';
-
-/** Tool result of a call that would have to wait for a human. */
-const NEEDS_APPROVAL =
-  'Not run: a person must allow it, and a completion without a session cannot wait for one (X-Session-Id names one).';
-
-interface Completion {
-  id: string;
-  caller: Caller;
-  profile: Profile;
-  prepared: PreparedProfile;
-  model: string;
-  signal: AbortSignal;
-  /** Input of the approval gate: the caller's messages and the results of the tools. */
-  rows: ContextRow[];
-  taint: Taint;
-  /** Usage of all calls so far, broken ones included; undefined until the model has begun. */
-  usage?: Usage;
-}
+import { runPure, sessionOf, userOf } from './stateless-tools.ts';
+import type { Completion } from './stateless-tools.ts';
 
 /**
  * Yields text and thinking as they arrive, and one `done` with the usage of all calls; `length` when the iterations ran
@@ -77,6 +52,9 @@ export async function* completeStateless(
   const ofClient: Source[] = isOfOthers ? ['local'] : [];
   const completion: Completion = {
     id: newId(),
+    sessionKey: sessionOf(caller),
+    askedModel: resolved.model,
+    log: shared.deps.log,
     caller,
     profile,
     prepared,
@@ -158,12 +136,41 @@ interface Answer {
   finishReason: FinishReason;
 }
 
+/** One answer: of the completion's model, or of the next one of its profile when that cannot begin to answer. */
 async function* ask(
   shared: AgentShared,
   completion: Completion,
   stateless: StatelessRequest,
   messages: readonly ChatMessage[],
   afterText: boolean,
+): AsyncGenerator<ChatChunk, Answer> {
+  for (;;) {
+    const attempt = { begun: false };
+    try {
+      const answer = yield* askOnce(shared, completion, stateless, { messages, afterText, attempt });
+      shared.fallbacks.answered(completion, () => undefined);
+      return answer;
+    } catch (error) {
+      completion.signal.throwIfAborted();
+      // There is no conversation that could be told.
+      const changed = shared.fallbacks.change(completion, { error, ...attempt }, () => undefined);
+      if (!changed) throw error;
+    }
+  }
+}
+
+/** One call: its messages, and whether the model has begun to answer it. */
+interface Attempt {
+  messages: readonly ChatMessage[];
+  afterText: boolean;
+  attempt: { begun: boolean };
+}
+
+async function* askOnce(
+  shared: AgentShared,
+  completion: Completion,
+  stateless: StatelessRequest,
+  { messages, afterText, attempt }: Attempt,
 ): AsyncGenerator<ChatChunk, Answer> {
   const { provider } = shared.deps;
   const { model, profile, prepared, signal } = completion;
@@ -189,6 +196,7 @@ async function* ask(
   try {
     for await (const chunk of provider.streamChat(queueable, watchdog.start())) {
       watchdog.onChunk();
+      attempt.begun = true;
       meter.add(chunk);
       if (chunk.type === 'text' && chunk.delta !== '') {
         if (request.topLogprobs !== undefined && chunk.logprobs === undefined && answer.content === '') {
@@ -219,55 +227,4 @@ async function* ask(
     if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
   }
   return answer;
-}
-
-async function runPure(
-  shared: AgentShared,
-  completion: Completion,
-  call: ToolCall,
-  place: string,
-  mayRun: boolean,
-): Promise<Outcome> {
-  if (!mayRun) return failure(`Not run: at most ${MAX_CALLS_RUN} tool calls of one answer are run.`);
-  const checked = checkCall(call, completion.prepared.tools);
-  if ('refusal' in checked) return checked.refusal;
-  const { taint, rows, caller } = completion;
-  const judgement = judgeCall(checked.tool, checked.args, { taint, rows, author: userOf(caller) });
-  if (mustAsk(completion.profile, judgement)) return failure(`${judgement.warning} ${NEEDS_APPROVAL}`);
-  const sessionKey = sessionOf(completion.caller);
-  const workspace = await shared.deps.files.open(STATELESS_FOLDER).catch(toGatewayError);
-  if (workspace instanceof GatewayError) return failure(workspace.message);
-  const ctx = {
-    sessionKey,
-    address: sessionKey,
-    userId: userOf(caller),
-    memoryOwner: userOf(caller),
-    userRole: completion.caller.scopes.includes('admin') ? ('owner' as const) : ('user' as const),
-    model: completion.model,
-    turnId: completion.id,
-    profileId: completion.profile.id,
-    workspace,
-    folder: STATELESS_FOLDER,
-    sources: taint.sources,
-    callKey: `${completion.id}.${place}`,
-    signal: completion.signal,
-    log: shared.deps.log,
-    emit: () => undefined,
-  };
-  const reach = checked.tool.reach(checked.args);
-  if (typeof reach !== 'string') taint.noteSent(sentBy(reach));
-  const { from, ...outcome } = await executeTool(checked.tool, checked.args, ctx, shared.limits.toolMs);
-  taint.add(outcome.sources ?? []);
-  const names = { toolCallId: call.id, toolName: call.name, callIndex: 0 };
-  rows.push(contextRow(0, { kind: 'tool_result', ...names, ...outcome }));
-  return { ...outcome, content: contentForModel(call.name, { ...outcome, from }) };
-}
-
-function userOf({ tokenId }: Caller): string {
-  return `token:${tokenId}`;
-}
-
-/** The session key in the context of the tools of one token's completions; they have no session. */
-function sessionOf(caller: Caller): SessionKey {
-  return `stateless:${caller.tokenId}`;
 }

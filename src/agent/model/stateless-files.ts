@@ -25,8 +25,10 @@ export async function withFilesRead(
     const texts = [message.content];
     const images = [];
     for (const file of files) {
-      const { name, picture, text } = await readInline(file, `token:${tokenId}`, signal);
+      const { name, picture, text, spoken } = await readInline(file, `token:${tokenId}`, signal);
       if (picture !== undefined) images.push(picture);
+      // A part of the message, as the words that are typed beside it.
+      if (spoken !== undefined) texts.push(spoken);
       if (text !== undefined) texts.push(markUntrusted(`an attached file, ${name}`, text));
     }
     const content = texts.filter((text) => text !== '').join('\n\n');

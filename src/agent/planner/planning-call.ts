@@ -39,7 +39,7 @@ export interface PlanningUsage {
 
 /**
  * Returns the model's text and adds the usage to `spent`. A prompt that is refused as too long is tried once more,
- * shorter (B-11). Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
+ * shorter (B-11); a model that cannot answer is replaced by the next of the profile. Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
  */
 export async function askPlanner(
   shared: AgentShared,
@@ -47,11 +47,17 @@ export async function askPlanner(
   call: PlanningCall,
   emit: Emit,
 ): Promise<string> {
-  try {
-    return await callOnce(shared, turn, call, 1, emit);
-  } catch (error) {
-    if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
-    return await callOnce(shared, turn, call, OVERFLOW_SHRINK, emit);
+  let part = 1;
+  for (;;) {
+    try {
+      return await callOnce(shared, turn, call, part, emit);
+    } catch (error) {
+      turn.signal.throwIfAborted();
+      if (shared.fallbacks.change(turn, { error, begun: false }, emit)) part = 1;
+      else if (part === 1 && error instanceof ProviderError && error.code === 'context_overflow')
+        part = OVERFLOW_SHRINK;
+      else throw error;
+    }
   }
 }
 
@@ -86,7 +92,7 @@ async function planningRequest(
   const note = `${shared.surroundingsOf(turn)}\n\n${instruction}`;
   const { messages, tokens } = fitPrompt(
     {
-      system: systemPart(turn.prepared, turn.promptContext),
+      system: systemPart(turn.prepared, turn.promptContext, can),
       history: turn.history,
       current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
       steps: [],

@@ -24,6 +24,13 @@ const RESEARCHER_PROMPT =
   'You find things out: search, read the pages themselves, compare at least two sources for what matters, and give the address ' +
   'of each. Say what you could not find.';
 
+/** A prompt without those parts of the built-in ones that speak of tools. */
+export function withoutToolPrompts(prompt: string): string {
+  return [DEFAULT_PROMPT, CODER_PROMPT, RESEARCHER_PROMPT]
+    .reduce((rest, part) => rest.replace(part, ''), prompt)
+    .trim();
+}
+
 /** What sets each of them apart from the profile `default`. */
 const SPECIALISTS: readonly { id: string; systemPrompt: string; settings: Partial<ProfileSettings> }[] = [
   {

@@ -21,7 +21,7 @@ export interface ProfileCommandDeps {
   /** The binding of config.json for whoever writes a command, if any. */
   boundTo: BoundTo;
   events: Pick<EventBus, 'emit'>;
-  models: Pick<Models, 'list' | 'describe' | 'resolve' | 'checkProfile'>;
+  models: Pick<Models, 'list' | 'describe' | 'about' | 'resolve' | 'checkProfile'>;
 }
 
 /** Creates the two commands. */
@@ -100,7 +100,7 @@ async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<s
   const whose =
     record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
   return [
-    `Model: \`${model}\`${whose}`,
+    `Model: \`${model}\`${await deps.models.about(model)}${whose}`,
     ...(call.owner ? await allModels(deps, model, readerOf(call)) : []),
   ].join('\n');
 }

@@ -8,11 +8,15 @@ import type { ToolSchema } from '../../contracts/provider.ts';
 import { describeSources } from '../../contracts/risk.ts';
 import type { Source } from '../../contracts/risk.ts';
 import type { Tool } from '../../contracts/tool.ts';
+import { withoutToolPrompts } from '../profiles/built-in.ts';
+import type { PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 
 export interface PreparedProfile {
   /** Persona and the profile's own prompt; first in every call and never stored. */
-  system: { content: string; tokens: number };
+  system: PromptPart;
+  /** The same for a model that cannot call tools: it promises none. */
+  withoutTools: PromptPart;
   tools: ReadonlyMap<string, Tool>;
   schemas: readonly ToolSchema[];
   /** Estimated tokens of the schemas. */
@@ -67,9 +71,9 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
       (name) => offered.get(name) ?? [],
     );
     const schemas = enabled.map(({ schema }) => schema);
-    const content = systemPrompt(profile);
     const made: PreparedProfile = {
-      system: { content, tokens: estimateTokens(content) },
+      system: partOf(systemPrompt(profile)),
+      withoutTools: partOf(systemPrompt(asTalker(profile))),
       tools: new Map(enabled.map(({ tool }) => [tool.name, tool])),
       schemas,
       toolTokens: schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)),
@@ -84,6 +88,15 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
 export function systemPrompt(profile: Profile): string {
   const own = [profile.systemPrompt, delegates(profile)].filter((part) => part !== '').join('\n\n');
   return [profile.persona, own].filter((part) => part !== '').join('\n\n---\n\n');
+}
+
+/** The profile as a model sees it that cannot call tools: as the built-in profile `chat` is, with the words that people wrote. */
+function asTalker(profile: Profile): Profile {
+  return { ...profile, enabledTools: [], systemPrompt: withoutToolPrompts(profile.systemPrompt) };
+}
+
+function partOf(content: string): PromptPart {
+  return { content, tokens: estimateTokens(content) };
 }
 
 function delegates({ delegatesTo, enabledTools }: Profile): string {

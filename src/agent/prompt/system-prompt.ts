@@ -7,6 +7,7 @@ import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
 import { NO_PART } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 import type { BootstrapPrompt, PromptPart } from './bootstrap-files.ts';
+import type { ModelCapabilities } from '../../contracts/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 
 /** Memories that are considered for one prompt. */
@@ -69,7 +70,9 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
   const lines: string[] = [];
   const unverified: string[] = [];
   let left = MEMORY_TOKENS;
-  for (const { text, untrusted } of facts) {
+  // Whoever writes unverified facts must not be able to push verified ones out.
+  const verifiedFirst = facts.toSorted((a, b) => Number(a.untrusted) - Number(b.untrusted));
+  for (const { text, untrusted } of verifiedFirst) {
     const line = `- ${untrusted ? '(unverified) ' : ''}${oneLine(text)}`;
     const tokens = estimateTokens(`${line}\n`);
     if (tokens > left) continue;
@@ -89,14 +92,20 @@ export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untruste
   return { content, tokens: estimateTokens(content) };
 }
 
-/** The system message of a call: one message with all parts in order, because some models' templates accept only one. */
+/**
+ * The system message of a call: one message with all parts in order, because some models' templates accept only one. A model
+ * that cannot call tools is promised none.
+ */
 export function systemPart(
   prepared: PreparedProfile,
   { bootstrap, memory, skills: listed }: PromptContext,
+  can: Pick<ModelCapabilities, 'tools'>,
 ): PromptPart {
   // Without this tool a skill cannot be read.
-  const skills = prepared.tools.has('read_file') ? listed : NO_PART;
-  const parts = [prepared.system, bootstrap, memory, skills].filter(({ content }) => content !== '');
+  const skills = can.tools && prepared.tools.has('read_file') ? listed : NO_PART;
+  const parts = [can.tools ? prepared.system : prepared.withoutTools, bootstrap, memory, skills].filter(
+    ({ content }) => content !== '',
+  );
   return {
     content: parts.map(({ content }) => content).join('\n\n'),
     tokens: parts.reduce((sum, { tokens }) => sum + tokens + 1, 0),
@@ -109,5 +118,5 @@ export function promptTokensOf(turn: { prepared: PreparedProfile; promptContext:
   tools: number;
 } {
   const { prepared, promptContext } = turn;
-  return { system: systemPart(prepared, promptContext).tokens, tools: prepared.toolTokens };
+  return { system: systemPart(prepared, promptContext, { tools: true }).tokens, tools: prepared.toolTokens };
 }

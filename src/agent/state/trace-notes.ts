@@ -6,7 +6,10 @@ import type { Usage } from '../../contracts/provider.ts';
 import { clipEnd } from '../../lib/text.ts';
 
 /** What is known of an attempt when it begins. */
-export type AttemptStart = Pick<TraceAttempt, 'node' | 'epoch' | 'attempts' | 'crashes' | 'afterMs'>;
+export type AttemptStart = Pick<
+  TraceAttempt,
+  'node' | 'epoch' | 'resumed' | 'attempts' | 'crashes' | 'afterMs'
+>;
 
 type ToolSpan = Extract<TraceSpan, { kind: 'tool' }>;
 

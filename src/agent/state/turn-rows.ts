@@ -6,7 +6,10 @@ import type { Answer, ContextRow, Result } from '../prompt/history.ts';
 import { Taint } from './taint.ts';
 
 /** Where the text of a message is from. */
-export type TextOrigin = Pick<ContextEntry & { kind: 'user' }, 'author' | 'sources' | 'typed' | 'pictures'>;
+export type TextOrigin = Pick<
+  ContextEntry & { kind: 'user' },
+  'author' | 'owner' | 'sources' | 'typed' | 'pictures'
+>;
 
 /** The rows of a turn, oldest first. A fresh row is one that is not in the journal yet. */
 export class TurnRows {
@@ -23,7 +26,7 @@ export class TurnRows {
   constructor(
     userContent: string,
     journal: readonly ContextRecord[],
-    { author, sources = [], typed, pictures }: TextOrigin = {},
+    { author, owner, sources = [], typed, pictures }: TextOrigin = {},
     taint = new Taint(),
   ) {
     this.taint = taint;
@@ -31,6 +34,7 @@ export class TurnRows {
     const stored = journal.find(isOwn);
     const origin = {
       ...(author !== undefined && { author }),
+      ...(owner !== undefined && { owner }),
       ...(sources.length > 0 && { sources }),
       ...(typed !== undefined && { typed }),
       ...(pictures !== undefined && { pictures }),

@@ -9,6 +9,7 @@ import { passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import { createProgress } from './progress.ts';
 import { checkCall, contentForModel, executeTool, failure } from './tool-run.ts';
 import { roleOf } from './user-role.ts';
 import type { Outcome } from './tool-run.ts';
@@ -163,6 +164,10 @@ async function runReady(
   if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
+  // Events of an abandoned tool are dropped: its call has a result already.
+  const emitWhileRunning: Emit = (event) => {
+    if (running) emit(event);
+  };
   const ctx: ToolContext = {
     sessionKey: turn.sessionKey,
     address: turn.address,
@@ -183,10 +188,8 @@ async function runReady(
     sources: turn.rows.taint.sources,
     signal: turn.toolSignal,
     log: turn.log,
-    // Events of an abandoned tool are dropped: its call has a result already.
-    emit: (event) => {
-      if (running) emit(event);
-    },
+    emit: emitWhileRunning,
+    progress: createProgress(emitWhileRunning, call),
     spawn: subagent?.spawn,
   };
   const reach = tool.reach(args);

@@ -19,6 +19,8 @@ export interface Outcome {
   from?: string | undefined;
   /** Addresses that it lists, in its order. */
   addresses?: readonly string[] | undefined;
+  /** References of pictures that it shows. */
+  pictures?: readonly string[] | undefined;
 }
 
 /** The result as the model reads it: text of others stands between marks. */

@@ -1,12 +1,12 @@
 /** Ends a turn that has become a dead letter. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { parseAddress, userIdOf } from '../../contracts/message.ts';
+import { userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
 import type { AgentShared } from '../deps.ts';
 import { CANCELLED } from '../planner/follow-plan.ts';
+import { deliveryOf } from './answer-delivery.ts';
 import { failureOf } from './agent-loop.ts';
 import { failureText } from './failure-text.ts';
 import { readTurnPayload } from './turn-payload.ts';
@@ -36,7 +36,7 @@ export async function endDeadLetter(
     userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
     usage: [],
     entries: [],
-    outbound: deliveryOf(turnId, address, text, true),
+    outbound: deliveryOf(turnId, address, { content: text, isError: true }),
     deadLetter: error.message,
   });
   const emitter = events.turn({
@@ -55,16 +55,4 @@ export async function endDeadLetter(
 function sessionOf(head: LaneHead, address: Address): SessionKey {
   const [, channel = '', rest = ''] = /^in:([^:]+):(.+)$/s.exec(head.lane) ?? [];
   return channel === '' ? address : `${channel}:${rest}`;
-}
-
-/** The delivery of the answer; undefined for `http`, where the stored message is the delivery. */
-export function deliveryOf(
-  turnId: string,
-  address: Address,
-  content: string,
-  isError: boolean,
-): DeliveryPayload | undefined {
-  const place = parseAddress(address);
-  if (place.channel === 'http') return undefined;
-  return { ref: turnId, message: { ...place, content, turnId, media: [], buttons: [], isError } };
 }

@@ -2,7 +2,7 @@
 import { ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
-import type { ChatRequest, LLMResponse } from '../../contracts/provider.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
@@ -66,6 +66,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       await prepareRepeat(shared, turn, { n, call, attempts, error }, emit);
       continue;
     }
+    shared.fallbacks.answered(turn, emit);
     turn.lastFinish = response.finishReason;
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
@@ -80,23 +81,22 @@ interface NotedCall {
   error?: unknown;
 }
 
-/** Notes a call that has ended for the trace and the log; one that was never begun has no place in them. */
+/** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
 function noteCall(turn: Turn, { n: iteration, atMs, call, made, error }: NotedCall): void {
-  if (made === undefined) return;
-  const { model } = made.request;
+  const model = made?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
-  const code = failure?.code;
   turn.trace?.modelCall(atMs, {
     iteration,
     model,
     firstTokenMs,
     usage,
-    prompt: made.parts,
+    prompt: made?.parts,
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
-  const event = failure === undefined ? 'model_call_ended' : 'model_call_failed';
-  turn.log.debug({ iteration, model, firstTokenMs, ...usage, ...(code !== undefined && { code }) }, event);
+  const told = { iteration, model, firstTokenMs, ...usage };
+  if (failure === undefined) turn.log.debug(told, 'model_call_ended');
+  else turn.log.debug({ ...told, code: failure.code }, 'model_call_failed');
 }
 
 async function storeAnswer(
@@ -230,7 +230,7 @@ async function makeRequest(
   const toolTokens = can.tools ? prepared.toolTokens : 0;
   const { messages, tokens, parts } = fitPrompt(
     {
-      system: systemOf(turn),
+      system: systemOf(turn, can),
       history: turn.history,
       ...ownGroups(turn, (budget - toolTokens) * PLAN_SHARE),
       note: notesFor(turn, n, shared.surroundingsOf(turn)),
@@ -249,8 +249,11 @@ async function makeRequest(
 }
 
 /** The system prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
-function systemOf({ prepared, promptContext, plan }: TurnContext & TurnProgress): PromptPart {
-  const system = systemPart(prepared, promptContext);
+function systemOf(
+  { prepared, promptContext, plan }: TurnContext & TurnProgress,
+  can: Pick<ModelCapabilities, 'tools'>,
+): PromptPart {
+  const system = systemPart(prepared, promptContext, can);
   return plan?.mode === 'planner' ? withModePrompt(system, plan.mode) : system;
 }
 

@@ -69,6 +69,7 @@ export async function collectBurst(
   const combined = combine([own, ...joined]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
   if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
+  noteJoined(shared, fence, payload.turnId, joined);
   return { combined, joined: joined.map(({ turnId }) => turnId) };
 }
 
@@ -83,7 +84,9 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
   const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
   const pictures = seen.length === 0 ? {} : { pictures: seen };
   const content = messages.map((one) => one.content).join('\n');
-  return { content, author, ...typed, sources, ...pictures };
+  // Of several end users it is nobody's.
+  const owner = messages.every((one) => one.owner === first?.owner) ? first?.owner : 'several';
+  return { content, author, ...(owner !== undefined && { owner }), ...typed, sources, ...pictures };
 }
 
 /**
@@ -122,7 +125,13 @@ async function steer(
   if (!(await ledger.joinTurn(turn.fence, turn.turnId, { rows: [...fresh, ...rows], joined }))) return;
   turn.rows.journaled(fresh);
   turn.rows.joined(rows);
+  noteJoined(shared, turn.fence, turn.turnId, joined);
   unreported.push(...joined.map(({ turnId }) => turnId));
+}
+
+/** One line of the log for each message that became part of another's turn. */
+function noteJoined({ deps }: AgentShared, { lane }: Fence, into: string, joined: readonly Joining[]): void {
+  for (const { turnId, seq } of joined) deps.log.info({ lane, laneSeq: seq, turnId, into }, 'message_joined');
 }
 
 /**

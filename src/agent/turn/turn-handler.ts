@@ -20,10 +20,11 @@ import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { endedTurn } from './after-turn.ts';
 import type { AfterTurn } from './after-turn.ts';
+import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
-import { deliveryOf, endDeadLetter } from './dead-turn.ts';
+import { endDeadLetter } from './dead-turn.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
@@ -96,6 +97,7 @@ async function handleTurn(
   });
   const forget = shared.deps.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
+  turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
     const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
@@ -197,7 +199,7 @@ function startTurn(
     unanswered: opened.unanswered,
     askedModel: payload.model,
     silentToken: opened.placeholders.length > 0 ? undefined : payload.silentToken,
-    model: payload.model ?? opened.session.model ?? profile.model,
+    model: payload.model ?? opened.session.model ?? payload.usualModel ?? profile.model,
     history: toGroups(opened.history, { thinking: false }),
     past: opened.history,
     approvals: opened.approvals,
@@ -216,6 +218,7 @@ function startTurn(
     trace: new TraceNotes({
       node: head.node,
       epoch: head.epoch,
+      ...(head.crashes + head.attempts + opened.journal.length > 0 && { resumed: true }),
       attempts: head.attempts,
       crashes: head.crashes,
       afterMs: opened.afterMs,
@@ -255,17 +258,19 @@ async function commit(
   { result, trace }: { result: OutputResult; trace: TraceAttempt },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
+  const { attachments, outbound } = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
     failure: result.failure,
     content: result.text,
+    attachments,
     isError: result.isError,
     userId: turn.userId,
     usage: usageOf(turn),
     trace,
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
-    outbound: result.silent ? undefined : deliveryOf(turn.turnId, address, result.text, result.isError),
+    outbound,
   });
 }

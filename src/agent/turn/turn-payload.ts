@@ -9,7 +9,7 @@ import type { TurnPayload } from '../../contracts/store/ledger.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
 import { storedQuote } from '../../contracts/quoted.ts';
-import { sourcesOfMessage, authorOf } from '../../contracts/message.ts';
+import { authorOf, memoryOwnerOf, sourcesOfMessage } from '../../contracts/message.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
 import { describeSources, storedSources, taints } from '../../contracts/risk.ts';
 import { filesText, ownText, picturesOf } from './message-files.ts';
@@ -53,6 +53,7 @@ const payload = z.object({
   silentToken: z.string().min(1).optional(),
   model: z.string().optional(),
   profileId: z.string().optional(),
+  usualModel: z.string().optional(),
   mode: z.enum(MODES).optional(),
   plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),
@@ -93,6 +94,7 @@ export function readMessage(
     content: [...before, own].join('\n'),
     ...((before.length > 0 || media.length > 0) && { typed: ownText(message, files) }),
     author: authorOf(message),
+    ...(message.endUser !== undefined && { owner: memoryOwnerOf(message) }),
     sources: sourcesOfMessage(message),
     ...(pictures.length > 0 && { pictures }),
   };

@@ -15,7 +15,9 @@ export function endTrace(
   const { turnId, sessionKey } = turn;
   const { outcome, ms, afterMs } = attempt;
   const calls = attempt.spans.filter(({ kind }) => kind === 'model_call').length;
-  turn.log.info({ reason: outcome, ms, afterMs, calls }, ended ? 'turn_ended' : `turn_${outcome}`);
+  const told = { reason: outcome, ms, afterMs, calls };
+  if (ended) turn.log.info(told, 'turn_ended');
+  else turn.log.info(told, outcome === 'parked' ? 'turn_parked' : 'turn_released');
   deps.traces.ended({ turnId, sessionKey, attempt, startedAt: turn.trace.startedAt, ended });
 }
 

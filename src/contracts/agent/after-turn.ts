@@ -6,7 +6,7 @@ import type { Profile } from '../profile.ts';
 import type { Source } from '../risk.ts';
 
 /** The workers, in the order in which they run after a turn; each can be switched off in `config.json`. */
-export const AFTER_TURN_WORKERS = ['compression', 'title'] as const;
+export const AFTER_TURN_WORKERS = ['compression', 'facts', 'title'] as const;
 export type AfterTurnName = (typeof AFTER_TURN_WORKERS)[number];
 
 /** Which workers run. */

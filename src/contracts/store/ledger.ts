@@ -17,6 +17,7 @@ import type {
   TurnFinish,
   WaitingCalls,
 } from './records.ts';
+import type { SessionListStore } from '../sessions/session-list.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../risk.ts';
 import type { UsageNote } from '../usage.ts';
@@ -99,9 +100,10 @@ export interface TurnPayload {
   entry: 'runStream' | 'run' | 'plan';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
-  /** Overrides for this turn only. */
+  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
   model?: string | undefined;
   profileId?: string | undefined;
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
@@ -118,6 +120,7 @@ export interface AcceptRequest {
   silentToken?: string | undefined;
   model?: string | undefined;
   profileId?: string | undefined;
+  usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   plan?: PlanToRun | undefined;
   options?: CallerOptions | undefined;
@@ -223,18 +226,12 @@ export interface Ledger extends SessionStore {
 }
 
 /** Sessions with their messages and turns, as channels, commands and schedules read and change them. Throws only `StoreError`. */
-export interface SessionStore {
+export interface SessionStore extends SessionListStore {
   /** Settings of a session that a message or a command creates. */
   readonly newSessions: SessionStart;
   /** The session that messages from an address belong to. */
   sessionOf(address: Address): Promise<SessionKey>;
   session(key: SessionKey): Promise<SessionRecord | undefined>;
-  /** Newest first; `ownerTokenId` limits to sessions that token made. */
-  sessions(options: {
-    limit: number;
-    ownerTokenId?: string | undefined;
-    before?: Date | undefined;
-  }): Promise<SessionRecord[]>;
   /** Changes a session. A missing one is created when `make` is given; otherwise the result is undefined. */
   updateSession(
     key: SessionKey,
@@ -243,6 +240,9 @@ export interface SessionStore {
       model?: string | null;
       mode?: SessionRecord['mode'];
       queueMode?: SessionRecord['queueMode'];
+      pinned?: boolean;
+      archived?: boolean;
+      readSeq?: number;
       title?: string | null;
     },
     make?: { ownerTokenId?: string | undefined },

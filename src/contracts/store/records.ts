@@ -36,6 +36,8 @@ export type ContextEntry =
       kind: 'user';
       content: string;
       author?: string | undefined;
+      /** Whose memories it read, where these are not the author's: those of an end user of a client. */
+      owner?: string | undefined;
       typed?: string | undefined;
       /** References of pictures (`Pictures`). */
       pictures?: readonly string[] | undefined;
@@ -69,6 +71,8 @@ export type ContextEntry =
       sent?: string | undefined;
       /** Addresses that it lists, in its order. */
       addresses?: readonly string[] | undefined;
+      /** References of pictures (`Pictures`). */
+      pictures?: readonly string[] | undefined;
     }
   /** `sources` are those of all rows it summarizes. */
   | { kind: 'summary'; content: string; sources?: readonly Source[] | undefined }
@@ -153,6 +157,11 @@ export interface SessionRecord {
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
+  /** It stands first in lists; it is left out of them. */
+  pinned: boolean;
+  archived: boolean;
+  /** The last message that was read on the page. */
+  readSeq: number;
 }
 
 /** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
@@ -218,6 +227,8 @@ export interface TurnFinish {
   failure?: TurnFailure | undefined;
   /** The text people see; empty means there is no assistant message. */
   content: string;
+  /** The files that the text shows. */
+  attachments?: readonly Attachment[] | undefined;
   isError: boolean;
   /** User id of the user who was answered. */
   userId: string;

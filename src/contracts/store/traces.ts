@@ -73,6 +73,8 @@ export interface LiveCounts {
 export interface TraceAttempt {
   node: string;
   epoch: number;
+  /** The turn had begun before: on another node, before a restart, or before it was parked. */
+  resumed?: boolean | undefined;
   /** Failed attempts and deaths of nodes before this one. */
   attempts: number;
   crashes: number;

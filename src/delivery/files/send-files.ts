@@ -1,14 +1,18 @@
-/** The files of a message, each as a message of its own after the text; one that cannot be shown leaves a sentence in its place. */
+/**
+ * The files of a message and the code that is too long for it, each as a message of its own after the text; one that cannot
+ * be shown leaves a sentence in its place, and code then stays text.
+ */
 import type { Channel, Rendered } from '../../contracts/channel.ts';
-import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import { ChannelError, GatewayError, ToolError } from '../../contracts/errors.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { OutgoingFiles } from '../../contracts/media.ts';
-import type { OutboundMessage, SentMedia } from '../../contracts/message.ts';
+import type { OutgoingFiles, SentMedia } from '../../contracts/media.ts';
+import type { OutboundMessage } from '../../contracts/message.ts';
 import { parseMarkdown } from '../../lib/markdown.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isRefusal } from '../giving-up.ts';
 import type { PartDelivery } from '../part-delivery.ts';
+import type { CodeFile } from './long-code.ts';
 
 /** A file that another node may still have to share is waited for so long, in milliseconds. */
 export const FILE_WAIT_MS = 30_000;
@@ -17,11 +21,15 @@ export interface FileParts {
   channel: Channel;
   head: Pick<LaneHead, 'waitedMs'>;
   message: OutboundMessage;
+  /** Code of its text. */
+  code: readonly CodeFile[];
   /** The messages that show the files, in an order of their own: texts of the answer come and go while it grows. */
   parts: PartDelivery;
+  /** The messages that show the code of this index as text, where the chat takes no file. */
+  codeParts: (index: number) => Promise<PartDelivery>;
   /** Cuts a Markdown text into messages. */
   cut: (text: string) => Promise<Rendered[]>;
-  files: Pick<OutgoingFiles, 'copy'>;
+  files: Pick<OutgoingFiles, 'copy' | 'write'>;
   log: Log;
 }
 
@@ -35,8 +43,12 @@ export function filesRef(ref: string): string {
  * `StoreError` for what is tried again.
  */
 export async function sendFiles(sending: FileParts): Promise<void> {
-  const { channel, message, parts } = sending;
+  const { channel, message, parts, code } = sending;
   let index = 0;
+  for (const file of code) {
+    await sendCode(sending, file, index);
+    index += 1;
+  }
   for (const file of message.media) {
     const caption = channel.render(parseMarkdown(file.caption ?? ''));
     const fits = caption.length <= channel.capabilities.maxCaption;
@@ -46,6 +58,29 @@ export async function sendFiles(sending: FileParts): Promise<void> {
       await parts.put(index, text, false);
       index += 1;
     }
+  }
+}
+
+async function sendCode(
+  sending: FileParts,
+  { name, code, markdown }: CodeFile,
+  index: number,
+): Promise<void> {
+  const { channel, message, parts, cut, files, log } = sending;
+  if (parts.has(index)) return;
+  try {
+    await using copy = await files.write(code);
+    const bytes = Buffer.byteLength(code);
+    await parts.putFile(index, { kind: 'file', name, mimeType: 'text/plain', bytes, path: copy.path });
+  } catch (error) {
+    // A bot may be allowed to write here and not to send files.
+    const isRefused = isRefusal(error) || (error instanceof ChannelError && error.code === 'blocked');
+    if (!isRefused) throw error;
+    log.warn({ err: error, channel: channel.name, chatId: message.chatId, file: name }, 'code_sent_as_text');
+    const asText = await sending.codeParts(index);
+    for (const [nth, part] of (await cut(markdown)).entries()) await asText.put(nth, part, false);
+    const why = 'the platform refuses it; its content stands above';
+    await explain(sending, index, { name, caption: '', why });
   }
 }
 

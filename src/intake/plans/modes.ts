@@ -10,16 +10,20 @@ import type { ExecutionMode } from '../../contracts/plan.ts';
 import { planningOf, toolsOf } from '../../contracts/profile.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
-import { planningOff, profileOf } from './planning-off.ts';
-import type { PlanningDeps } from './planning-off.ts';
+import { answeringHere, planningOff } from './planning-off.ts';
+import type { PlanningDeps, PlanningPlace } from './planning-off.ts';
 
 export interface ModeDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
   plans: Pick<PlanStore, 'latestPlan'>;
   events: Pick<EventBus, 'emit'>;
   profiles: PlanningDeps['profiles'];
-  /** The model of a session and whether it can call tools; undefined where nobody knows now. Never throws. */
-  modelOf(session: SessionRecord | undefined): Promise<{ model: string; tools: boolean } | undefined>;
+  boundTo: PlanningDeps['boundTo'];
+  /** The model of the choice, else of the session, and whether it can call tools; undefined where nobody knows now. Never throws. */
+  modelOf(
+    session: SessionRecord | undefined,
+    choice: { profileId?: string; model?: string },
+  ): Promise<{ model: string; tools: boolean } | undefined>;
 }
 
 /** Each mode as users read it. */
@@ -52,9 +56,8 @@ export function modeCommand(deps: ModeDeps): Command {
     async run(call) {
       const { session, args } = call;
       if (args === '') {
-        const record = await deps.ledger.session(session);
-        const { mode } = record ?? deps.ledger.newSessions;
-        return `${describe(mode)}\n\n${await describePlanning(deps, record)}`;
+        const { mode } = (await deps.ledger.session(session)) ?? deps.ledger.newSessions;
+        return `${describe(mode)}\n\n${await describePlanning(deps, call)}`;
       }
       const mode = readMode(args);
       await refuseWhilePlanRuns(deps, session);
@@ -77,16 +80,13 @@ const PLANNING = {
 } as const;
 
 /** When plans are made here, and what the model lacks for them. */
-async function describePlanning(
-  { profiles, modelOf }: Pick<ModeDeps, 'profiles' | 'modelOf'>,
-  record: SessionRecord | undefined,
-): Promise<string> {
-  const profile = profileOf(profiles(), record?.profileId);
+async function describePlanning(deps: ModeDeps, place: PlanningPlace): Promise<string> {
+  const { record, profile, choice } = await answeringHere(deps, place);
   if (profile === undefined) return '';
   const planning = planningOf(profile);
   if (planning === 'off')
     return `No plans are made here, so the mode has no effect. ${planningOff(profile.id)}`;
-  const model = await modelOf(record);
+  const model = await deps.modelOf(record, choice);
   const noTools = toolsOf(profile).length === 0;
   const asks = planning === 'auto' && (noTools || model?.tools === false);
   return [

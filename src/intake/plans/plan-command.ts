@@ -82,11 +82,12 @@ async function passOn(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
     return await startPlan(deps, record, { mode: use.mode ?? usual });
   }
   if (use.kind !== 'request') return undefined;
-  await deps.checkPlanning(session);
+  await deps.checkPlanning(call);
   return { content: args, options: { entry: 'plan' } };
 }
 
-async function answer(deps: PlanCommandDeps, { session }: CommandCall, use: Use): Promise<string> {
+async function answer(deps: PlanCommandDeps, call: CommandCall, use: Use): Promise<string> {
+  const { session } = call;
   switch (use.kind) {
     case 'show': {
       const record = await chosen(deps, session, use.number);
@@ -106,16 +107,16 @@ async function answer(deps: PlanCommandDeps, { session }: CommandCall, use: Use)
     case 'run':
     case 'request':
     case 'help':
-      return await help(deps, session);
+      return await help(deps, call);
     default:
       return use satisfies never;
   }
 }
 
 /** How plans are used, after the reason why none can be made here. */
-async function help({ checkPlanning }: PlanCommandDeps, session: SessionKey): Promise<string> {
+async function help({ checkPlanning }: PlanCommandDeps, call: CommandCall): Promise<string> {
   try {
-    await checkPlanning(session);
+    await checkPlanning(call);
     return HOW.join('\n');
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'planning_off') throw error;

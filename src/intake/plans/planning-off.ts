@@ -1,22 +1,26 @@
 /** Whether a conversation can have plans, and what to change where it cannot. */
 import { GatewayError } from '../../contracts/errors.ts';
-import type { SessionKey } from '../../contracts/message.ts';
+import type { BoundTo, CommandCall } from '../../contracts/command.ts';
 import { planningOf } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 
+/** Where somebody writes, and the profile that the message itself names. */
+export type PlanningPlace = Pick<CommandCall, 'session' | 'address' | 'userId' | 'profileId'>;
+
 /** Throws `GatewayError('planning_off')` with what to change, or `StoreError`. */
-export type CheckPlanning = (session: SessionKey) => Promise<void>;
+export type CheckPlanning = (place: PlanningPlace) => Promise<void>;
 
 export interface PlanningDeps {
   ledger: Pick<SessionStore, 'session'>;
+  boundTo: BoundTo;
   profiles: () => readonly Pick<Profile, 'id' | 'planning' | 'planningEnabled' | 'enabledTools'>[];
 }
 
 /** Makes the check. */
-export function createPlanningCheck({ ledger, profiles }: PlanningDeps): CheckPlanning {
-  return async (session) => {
-    const profile = profileOf(profiles(), (await ledger.session(session))?.profileId);
+export function createPlanningCheck(deps: PlanningDeps): CheckPlanning {
+  return async (place) => {
+    const { profile } = await answeringHere(deps, place);
     if (profile === undefined || planningOf(profile) !== 'off') return;
     throw new GatewayError('planning_off', planningOff(profile.id));
   };
@@ -30,8 +34,21 @@ export function planningOff(profileId: string): string {
   );
 }
 
+/** The profile and model that answer a message there: those it names, else the chosen, the bound or the session's. Throws `StoreError`. */
+export async function answeringHere(
+  { ledger, boundTo, profiles }: PlanningDeps,
+  { session, address, userId, profileId }: PlanningPlace,
+) {
+  const record = await ledger.session(session);
+  const isSet = profileId !== undefined || record?.profileChosen === true;
+  const bound = isSet ? undefined : boundTo({ address, userId });
+  const profile = profileOf(profiles(), profileId ?? bound?.profile ?? record?.profileId);
+  const model = record?.model ?? bound?.model;
+  return { record, profile, choice: { profileId: profile?.id, model } };
+}
+
 /** The profile of that id, else the default one. */
-export function profileOf<Known extends { id: string }>(
+function profileOf<Known extends { id: string }>(
   profiles: readonly Known[],
   id: string | undefined,
 ): Known | undefined {

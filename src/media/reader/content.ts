@@ -1,9 +1,9 @@
 /** What a file is, by its bytes, and what is in it. Runs in the process that reads files. */
-import { fileTypeFromBuffer } from 'file-type';
+import { mimeTypeOf } from '../file-type.ts';
 import { readDocx, readXlsx } from './office.ts';
 import { readPdf } from './pdf.ts';
 import { isPicture, readPicture } from './picture.ts';
-import { decodeText, textType } from './plain-text.ts';
+import { decodeText } from './plain-text.ts';
 import { MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
 
@@ -22,7 +22,7 @@ type Content = ReaderAnswer & { image?: Buffer };
 
 /** Reads a file. Never throws: what is wrong with the file is the answer's `problem`. */
 export async function readContent(bytes: Buffer): Promise<Content> {
-  const mimeType = await typeOf(bytes);
+  const mimeType = await mimeTypeOf(bytes);
   try {
     if (mimeType === undefined) return { mimeType: 'application/octet-stream' };
     if (isPicture(mimeType)) return { mimeType, ...(await readPicture(bytes)) };
@@ -33,15 +33,6 @@ export async function readContent(bytes: Buffer): Promise<Content> {
   } catch (error) {
     return { mimeType: mimeType ?? 'application/octet-stream', problem: wordProblem(error) };
   }
-}
-
-/** The type by magic numbers, else by what the text looks like; undefined for bytes that are neither. */
-async function typeOf(bytes: Buffer): Promise<string | undefined> {
-  // A file may be cut off, or lie about its length, just where its type is looked for.
-  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
-  if (found !== undefined && found.mime !== 'application/xml') return found.mime;
-  const text = decodeText(bytes);
-  return text === undefined ? found?.mime : textType(text);
 }
 
 function isMarkup(mimeType: string): boolean {

@@ -3,13 +3,29 @@
 /** How much of a text tells its kind, in UTF-16 units. */
 const LOOKED_AT = 1_000;
 
+/** Types of text that look alike, by the ending of the name. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  json: 'application/json',
+  md: 'text/markdown',
+};
+
+/** What is known of a file besides its bytes. */
+export interface Known {
+  /** Tells apart texts that look alike. */
+  name?: string;
+  /** The bytes are only the beginning of the file. */
+  cut?: boolean;
+}
+
 /** Bytes as text: UTF-8, or UTF-16 with its mark. Undefined for anything else. Never throws. */
-export function decodeText(bytes: Uint8Array): string | undefined {
+export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): string | undefined {
   const [first, second] = bytes;
   const encoding =
     first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
   try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // The last character of a beginning may be cut in two.
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
     // Control characters other than those of lines, tabs and terminals are no text.
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
     return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
@@ -18,14 +34,15 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The type of a text by its first characters. Never throws. */
-export function textType(text: string): string {
+/** The type of a text by its first characters, then by its name. Never throws. */
+export function textType(text: string, { name = '' }: Known = {}): string {
   const start = text.slice(0, LOOKED_AT).trimStart().toLowerCase();
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'text/html';
   if (start.startsWith('<svg') || (start.startsWith('<?xml') && start.includes('<svg')))
     return 'image/svg+xml';
   if (start.startsWith('<?xml')) return 'application/xml';
-  return isJson(text, start) ? 'application/json' : 'text/plain';
+  const named = ENDINGS[name.slice(name.lastIndexOf('.') + 1).toLowerCase()];
+  return named ?? (isJson(text, start) ? 'application/json' : 'text/plain');
 }
 
 function isJson(text: string, start: string): boolean {

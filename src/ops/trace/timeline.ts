@@ -91,7 +91,7 @@ function callText(span: ModelCallSpan, detail: boolean): string {
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
   const rate = usage === undefined || writes < 1 ? 0 : (usage.completionTokens * 1_000) / writes;
   return [
-    title ?? `model call ${iteration}: ${model}`,
+    title ?? `model call ${iteration}: ${model === '' ? 'no model known' : model}`,
     ...(usage === undefined
       ? []
       : [`${about}${whole(usage.promptTokens)} tokens in, ${about}${whole(usage.completionTokens)} out`]),

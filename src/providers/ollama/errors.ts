@@ -2,7 +2,7 @@
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { commonRefusal, overflowIn, saidIn } from '../refusals.ts';
+import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
@@ -38,7 +38,11 @@ export function refusedBy(where: Where, refusal: Refusal): ProviderError {
 /** The error for an `{"error": …}` line after status 200. */
 export function failedMidway(where: Where, error: string): ProviderError {
   const broken = `Ollama broke off its answer: ${clip(error)}`;
-  return overflowIn(where, error) ?? new ProviderError('bad_response', broken, { retryable: true });
+  return (
+    overflowIn(where, error) ??
+    outOfMemoryIn(where, error) ??
+    new ProviderError('bad_response', broken, { retryable: true })
+  );
 }
 
 /** The error for a model that the server does not list. */

@@ -2,7 +2,7 @@
 import { ProviderError } from '../../contracts/errors.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
-import { commonRefusal, overflowIn, saidIn } from '../refusals.ts';
+import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** Names of models repeated in a message. */
@@ -58,7 +58,11 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
 export function failedMidway(where: Where, data: string): ProviderError {
   const said = saidIn(data) ?? data;
   const broken = `The model server at ${where.host} broke off its answer: ${clip(said)}`;
-  return overflowIn(where, said) ?? new ProviderError('bad_response', broken, { retryable: true });
+  return (
+    overflowIn(where, said) ??
+    outOfMemoryIn(where, said) ??
+    new ProviderError('bad_response', broken, { retryable: true })
+  );
 }
 
 /** The error for a model the server does not list; `has` is what it does, as others call those. */

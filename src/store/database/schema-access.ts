@@ -93,7 +93,9 @@ export const usage = pgTable(
     userId: text('user_id'),
     tokenId: text('token_id'),
     /** What the calls were for. */
-    purpose: text('purpose', { enum: ['turn', 'plan', 'subagent', 'compression', 'title', 'stateless'] })
+    purpose: text('purpose', {
+      enum: ['turn', 'plan', 'subagent', 'compression', 'title', 'facts', 'stateless'],
+    })
       .notNull()
       .default('turn'),
     model: text('model').notNull(),

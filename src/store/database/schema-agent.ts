@@ -52,6 +52,9 @@ export const memory = pgTable(
     content: text('content').notNull(),
     session: text('session').notNull(),
     untrusted: boolean('untrusted').notNull(),
+    /** What it means to an embedding model, one byte per dimension; empty = that model could not read it. */
+    vector: bytea('vector'),
+    vectorModel: text('vector_model'),
     createdAt: createdAt(),
   },
   (t) => [

@@ -6,39 +6,12 @@ import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text,
 import type { Attachment } from '../../contracts/media.ts';
 import type { Source } from '../../contracts/risk.ts';
 import { createdAt, moment } from './columns.ts';
-import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
+export * from './schema-nodes.ts';
 export * from './schema-trace.ts';
-
-/** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
-export const fanoutSecret = pgTable('fanout_secret', {
-  id: integer('id').primaryKey().default(1),
-  subject: text('subject').notNull(),
-  /** Base64. */
-  key: text('key').notNull(),
-});
-
-/** What the gateway has chosen where nobody else did, by name: all nodes, and all starts, choose the same. */
-export const choice = pgTable('choice', {
-  name: text('name').primaryKey(),
-  value: text('value').notNull(),
-});
-
-/** What each home's gateway last said of its MCP servers. */
-export const mcpStatus = pgTable('mcp_status', {
-  instance: text('instance').primaryKey(),
-  servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
-});
-
-/** What each home's gateway last started with: its version, and a digest of every setting, to find those that differ. */
-export const nodeSettings = pgTable('node_settings', {
-  instance: text('instance').primaryKey(),
-  version: text('version').notNull(),
-  digests: jsonb('digests').$type<Record<string, string>>().notNull(),
-});
 
 /** One row per process start; a process whose lease expired counts as dead. */
 export const node = pgTable('node', {
@@ -175,6 +148,12 @@ export const session = pgTable(
       .default(sql`gen_random_uuid()::text`),
     /** Sources of everything the model has read in it since `/new` or `/trust`. */
     sources: jsonb('sources').$type<Source[]>().notNull().default([]),
+    /** Stands first in lists. */
+    pinned: boolean('pinned').notNull().default(false),
+    /** Is left out of lists. */
+    archived: boolean('archived').notNull().default(false),
+    /** The last message that was read on the page. */
+    readSeq: integer('read_seq').notNull().default(0),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
     /** When that was; null = never. */
@@ -185,6 +164,9 @@ export const session = pgTable(
   (t) => [
     index('session_recent').on(t.updatedAt.desc().nullsFirst(), t.key),
     index('session_owner').on(t.ownerTokenId, t.updatedAt.desc().nullsFirst()),
+    index('session_pinned')
+      .on(t.updatedAt)
+      .where(sql`pinned`),
   ],
 );
 
@@ -226,7 +208,10 @@ export const message = pgTable(
     attachments: jsonb('attachments').$type<Attachment[]>(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.session, t.seq] })],
+  (t) => [
+    primaryKey({ columns: [t.session, t.seq] }),
+    index('message_words').using('gin', sql`to_tsvector('simple', ${t.content})`),
+  ],
 );
 
 /** What the model sees, and the journal of a turn; (turn, iteration, kind, part) makes a repeated row a no-op. */

@@ -31,9 +31,10 @@ export function accept(
   request: AcceptRequest,
   newSessions: SessionStart,
 ): Promise<AcceptResult> {
-  const { message, address, entry, silentToken, model, profileId, mode, plan, options, isOwner } = request;
+  const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options, isOwner } =
+    request;
   const turnId = newId();
-  const choice = { model, profileId, mode, plan, options, isOwner };
+  const choice = { model, profileId, usualModel, mode, plan, options, isOwner };
   const payload: TurnPayload = { turnId, address, message, entry, silentToken, ...choice };
   const call: AcceptCall = {
     turnId,

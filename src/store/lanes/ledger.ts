@@ -16,6 +16,7 @@ import { over } from './lane-sql.ts';
 import { deleteSession } from './delete-session.ts';
 import { trustSession } from './session-sources.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
+import { createSessionLists } from '../statements/session-list.ts';
 import { createSessions } from '../tables/sessions.ts';
 import { planOf } from './turn-plan.ts';
 import { finishTurn, openTurn } from './turns.ts';
@@ -55,6 +56,7 @@ function createSessionStore(database: Database, newSessions: SessionStart): Sess
   return {
     newSessions,
     ...sessions,
+    ...createSessionLists(database),
     turn: async (turnId) => {
       const turn = await sessions.turn(turnId);
       if (turn?.state !== 'parked') return turn;

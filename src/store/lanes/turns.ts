@@ -123,7 +123,8 @@ export async function openTurn(
 /** The columns of `session` under the names of `SessionRow`. */
 function sessionColumns(sql: Sql) {
   return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
-    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq"`;
+    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
+    pinned, archived, read_seq as "readSeq"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
@@ -159,9 +160,11 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
 /** A turn with an empty answer stores no message. */
 function finalMessage(sql: Sql, finish: TurnFinish) {
   if (finish.content === '') return sql``;
+  const { attachments: files = [] } = finish;
   return sql`, said as (
-    insert into message (session, seq, turn_id, role, content, is_error)
-    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError} from talk)`;
+    insert into message (session, seq, turn_id, role, content, is_error, attachments)
+    select key, message_seq, ${finish.turnId}, 'assistant', ${cleanText(finish.content)}, ${finish.isError},
+      ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
 }
 
 /** The turn's address is the delivery's lane; the turn's id its dedupe key. */

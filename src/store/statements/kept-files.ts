@@ -26,7 +26,7 @@ export function createKeptFiles(database: Database): KeptFiles {
       database.run(async (sql) => {
         await sql`
           insert into kept_file (folder, path, user_id, bytes) values (${folder}, ${path}, ${userId}, ${bytes})
-          on conflict (folder, path) do nothing`;
+          on conflict (folder, path) do update set kept_at = now()`;
       }),
     drop: (folder, path) =>
       database.run(async (sql) => {

@@ -106,11 +106,11 @@ async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
     : sql`true`;
   const [row] = await sql<(MemoryRow & { is_new: boolean; dropped: number })[]>`
     with known as (
-      select * from memory where user_id = ${user} and (key = ${key} or content = ${text}) order by id limit 1),
+      select ${columns(sql)} from memory where user_id = ${user} and (key = ${key} or content = ${text}) order by id limit 1),
     made as (
       insert into memory (user_id, key, content, session, untrusted)
       select ${user}, ${key}, ${text}, ${session}, ${untrusted} where not exists (select 1 from known) and ${room}
-      on conflict (user_id, key) do nothing returning *),
+      on conflict (user_id, key) do nothing returning ${columns(sql)}),
     gone as (
       delete from memory where id in (
         select id from memory where user_id = ${user} and untrusted = ${untrusted} and exists (select 1 from made)

@@ -16,6 +16,9 @@ export interface SessionRow {
   title: string | null;
   folder: string;
   sources: Source[];
+  pinned: boolean;
+  archived: boolean;
+  readSeq: number;
   messageSeq: number;
   freshAt: Date | string | null;
   createdAt: Date | string;
@@ -35,6 +38,9 @@ export function toSession(row: SessionRow): SessionRecord {
     title: row.title ?? undefined,
     folder: row.folder,
     sources: row.sources,
+    pinned: row.pinned,
+    archived: row.archived,
+    readSeq: row.readSeq,
     freshAt: new Date(row.freshAt ?? row.createdAt),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),

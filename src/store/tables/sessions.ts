@@ -15,6 +15,8 @@ export function createSessions(
 ): Omit<
   SessionStore,
   | 'newSessions'
+  | 'listSessions'
+  | 'searchSessions'
   | 'deleteSession'
   | 'trustSession'
   | 'newestFrom'
@@ -40,14 +42,6 @@ export function createSessions(
           .from(addresses)
           .where(eq(addresses.key, cleanText(address)));
         return row === undefined ? address : asSessionKey(row.session);
-      }),
-    sessions: ({ limit, ownerTokenId, before }) =>
-      database.query(async (orm) => {
-        const owned = ownerTokenId === undefined ? undefined : eq(session.ownerTokenId, ownerTokenId);
-        const older = before === undefined ? undefined : lt(session.updatedAt, before);
-        const newest = orm.select().from(session).where(and(owned, older));
-        const rows = await newest.orderBy(desc(session.updatedAt), session.key).limit(limit);
-        return rows.map(toSession);
       }),
     async updateSession(key, asked, make) {
       const change = { ...asked, ...(asked.profileId !== undefined && { profileChosen: true }) };

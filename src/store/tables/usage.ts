@@ -40,7 +40,7 @@ const sums = {
   modelMs: total(sql`${usage.modelMs}`).as('ms_sum'),
   // What the gateway does for itself is no answer.
   answers:
-    sql<number>`(count(distinct coalesce(${usage.turnId}, ${usage.id}::text)) filter (where ${usage.purpose} not in ('compression', 'title')))::int`.as(
+    sql<number>`(count(distinct coalesce(${usage.turnId}, ${usage.id}::text)) filter (where ${usage.purpose} not in ('compression', 'title', 'facts')))::int`.as(
       'answers',
     ),
   estimated: sql<boolean>`coalesce(bool_or(${usage.estimated}), false)`.as('any_estimated'),

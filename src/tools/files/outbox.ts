@@ -1,12 +1,12 @@
 /** Files that go out: a copy of each as it was when it was sent, and private copies of exactly those bytes for the platforms. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { FileTypeOf } from '../../contracts/file-api.ts';
-import type { OutgoingFiles } from '../../contracts/media.ts';
+import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../contracts/media.ts';
 import type { SessionFiles } from '../../contracts/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 
@@ -16,14 +16,21 @@ const OUTBOX = 'outbox';
 /** Largest file that is sent, in bytes; most platforms take less. */
 export const MAX_SENT_BYTES = 50_000_000;
 
+/** Whose the copies are: they count for no person, and are removed by age like files that came. */
+const KEPT_FOR = 'sent';
+
 /** Digits of its digest that the name of a copy begins with: the same content has one copy. */
 const DIGEST_CHARS = 16;
 
-/** Makes the `OutgoingFiles` over the folders of sessions. */
-export function createOutgoingFiles(
-  files: Pick<SessionFiles, 'read' | 'put'>,
-  fileTypeOf: FileTypeOf,
-): OutgoingFiles {
+export interface OutboxDeps {
+  /** The folders of sessions. */
+  files: Pick<SessionFiles, 'read' | 'put'>;
+  fileTypeOf: FileTypeOf;
+  keptFiles: Pick<KeptFiles, 'keep'>;
+}
+
+/** Makes the `OutgoingFiles`. */
+export function createOutgoingFiles({ files, fileTypeOf, keptFiles }: OutboxDeps): OutgoingFiles {
   return {
     async keep(folder, given) {
       await using source = await files.read(folder, given);
@@ -34,23 +41,32 @@ export function createOutgoingFiles(
         maxBytes: MAX_SENT_BYTES,
         pathOf: ({ sha256 }) => `${OUTBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
       });
+      await keptFiles.keep({ folder, path: file, userId: KEPT_FOR, bytes: content.bytes });
       return { ...type, name, ...content, file };
     },
     async copy(folder, { file, sha256, name }) {
       await using source = await files.read(folder, file);
-      const place = await mkdtemp(path.join(tmpdir(), 'parley-sending-'));
-      const remove = () => rm(place, { recursive: true, force: true });
-      try {
-        const copy = path.join(place, 'content');
+      return await privately(async (copy) => {
         if ((await writeTo(copy, source.chunks())) !== sha256)
           throw new ToolError('changed', `${name} has changed since it was sent.`);
-        return { path: copy, [Symbol.asyncDispose]: remove };
-      } catch (error) {
-        await remove();
-        throw error;
-      }
+      });
     },
+    write: (text) => privately((copy) => writeFile(copy, text, { flag: 'wx', mode: 0o600 })),
   };
+}
+
+/** A file that `write` makes, in a folder of its own. */
+async function privately(write: (copy: string) => Promise<void>): Promise<PrivateCopy> {
+  const place = await mkdtemp(path.join(tmpdir(), 'parley-sending-'));
+  const remove = () => rm(place, { recursive: true, force: true });
+  const copy = path.join(place, 'content');
+  try {
+    await write(copy);
+    return { path: copy, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 /** Writes a new file; gives the digest of its content. */

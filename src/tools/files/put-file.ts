@@ -5,6 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import type { ArrivingFile, OpenedFile, StoredFile } from '../../contracts/tool.ts';
+import { inMegabytes } from '../../lib/text.ts';
 import { checkRoom } from './save-file.ts';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import type { Opened } from './workspace.ts';
@@ -157,10 +158,4 @@ function notAFile(given: string): ToolError {
 
 function tooLarge(maxBytes: number): ToolError {
   return new ToolError('too_large', `A file may have at most ${inMegabytes(maxBytes)}.`);
-}
-
-/** A size for people: `20 MB`, `1.5 MB`; of less than a tenth of one, in bytes. */
-function inMegabytes(bytes: number): string {
-  const tenths = Math.floor(bytes / ((1024 * 1024) / 10));
-  return tenths === 0 ? `${bytes} bytes` : `${tenths / 10} MB`;
 }

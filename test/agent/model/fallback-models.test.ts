@@ -1,20 +1,32 @@
 /** A profile's other models: they answer while its own cannot, in order, and the chat is told once. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { FallbackModels } from '../../../src/agent/model/fallback-models.ts';
+import type { Failing } from '../../../src/agent/model/fallback-models.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { ProviderErrorCode } from '../../../src/contracts/errors.ts';
+import type { EventBody } from '../../../src/contracts/event.ts';
+import type { SessionKey } from '../../../src/contracts/message.ts';
 import { describeEmbedded } from '../../database.ts';
 import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import { only } from '../../fakes/gateway/planned-turn.ts';
+import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const down = (code: ProviderErrorCode = 'unavailable') =>
   fails(new ProviderError(code, 'It is not there.', { retryable: code === 'unavailable' }));
 const profile = { model: 'big', fallbacks: ['middle', 'small'] };
 
 describeEmbedded('a model that cannot answer', (databases) => {
-  it.each(['unavailable', 'unknown_model', 'unauthorized', 'quota_exceeded', 'timeout_first_chunk'] as const)(
+  it.each([
+    ['unavailable', 'cannot be reached'],
+    ['out_of_memory', 'is out of memory'],
+    ['unknown_model', 'does not exist'],
+    ['unauthorized', 'refuses the access'],
+    ['quota_exceeded', 'has used up its quota'],
+    ['timeout_first_chunk', 'does not begin to answer'],
+  ] as const)(
     'is replaced by the next of the profile after %s, at once, and the next turn asks it first again',
-    async (code) => {
+    async (code, reason) => {
       const provider = new ScriptedProvider(
         down(code),
         down(code),
@@ -31,8 +43,8 @@ describeEmbedded('a model that cannot answer', (databases) => {
         event.type === 'notice' ? [event.text] : [],
       );
       expect(notices).toEqual([
-        'The model big cannot answer now; middle answers instead.',
-        'The model middle cannot answer now; small answers instead.',
+        `The model big ${reason}; middle answers instead.`,
+        `The model middle ${reason}; small answers instead.`,
       ]);
     },
   );
@@ -55,5 +67,58 @@ describeEmbedded('a model that cannot answer', (databases) => {
     const other = await openScenario(databases, { provider: refusing, profile });
     await other.ask('Hi');
     expect(refusing.requests).toHaveLength(1);
+  });
+});
+
+/** A turn of this conversation under the profile, and what its readers are told. */
+function turnOf(sessionKey: SessionKey) {
+  const told: string[] = [];
+  const turn: Failing = { sessionKey, profile, log: testLog([]), model: 'big' };
+  const emit = (event: EventBody): void => void (event.type === 'notice' && told.push(event.text));
+  return { turn, emit, told };
+}
+
+describe('who answers for a model', () => {
+  const failure = (code: ProviderErrorCode) => ({ error: new ProviderError(code, 'x'), begun: false });
+
+  it('is the end of its chain, until it answers itself or an hour has passed', () => {
+    let now = 0;
+    const models = new FallbackModels(() => now);
+    const { turn, emit } = turnOf('http:a');
+    expect(models.insteadOf('big')).toBeUndefined();
+    models.change(turn, failure('out_of_memory'), emit);
+    models.change(turn, failure('unavailable'), emit);
+    expect(models.insteadOf('big')).toEqual({ model: 'big', instead: 'small', reason: 'is out of memory' });
+    models.answered({ ...turn, model: 'middle' }, emit);
+    expect(models.insteadOf('big')?.instead).toBe('middle');
+    now = 3_600_001;
+    expect(models.insteadOf('big')).toBeUndefined();
+  });
+
+  it('is nobody for two models that stand in for each other and both fail', () => {
+    const models = new FallbackModels(() => 0);
+    const { emit } = turnOf('http:a');
+    const log = testLog([]);
+    const pair = (model: string, other: string): Failing => ({
+      sessionKey: 'http:a',
+      profile: { fallbacks: [other] },
+      log,
+      model,
+    });
+    models.change(pair('a', 'b'), failure('unavailable'), emit);
+    models.change(pair('b', 'a'), failure('unavailable'), emit);
+    expect(models.insteadOf('a')).toMatchObject({ model: 'a', reason: 'cannot be reached' });
+  });
+
+  it('is told once to each conversation, and so is its return', () => {
+    const models = new FallbackModels(() => 0);
+    const [first, second] = [turnOf('http:a'), turnOf('http:b')];
+    for (const { turn, emit } of [first, second]) {
+      for (let n = 0; n < 2; n += 1) models.change({ ...turn }, failure('unavailable'), emit);
+    }
+    for (let n = 0; n < 2; n += 1) models.answered(first.turn, first.emit);
+    const changed = 'The model big cannot be reached; middle answers instead.';
+    expect(first.told).toEqual([changed, 'The model big answers again.']);
+    expect(second.told).toEqual([changed]);
   });
 });

@@ -49,6 +49,6 @@ it('sends a message whose picture is gone without it', async () => {
 it('says to a model that cannot see how many pictures there were', async () => {
   const [message] = await seen([{ role: 'user', content: 'look', pictures: ['a', 'b'] }], false);
   expect(message?.content).toBe(
-    'look\n[The user sent 2 pictures with this message. You cannot see pictures: say so if it matters.]',
+    'look\n[With this message came 2 pictures. You cannot see pictures: say so if it matters.]',
   );
 });

@@ -60,7 +60,7 @@ describeEmbedded('a stateless completion', (databases) => {
     expect(text).toBe('Hello');
     expect(last).toEqual({ type: 'done', finishReason: 'stop', usage: SCRIPT_USAGE });
     expect(provider.requests[0]).toMatchObject({ messages: asked.messages, temperature: 0.5, maxTokens: 99 });
-    expect(await scenario.store.ledger.sessions({ limit: 10 })).toEqual([]);
+    expect(await scenario.store.ledger.listSessions({ limit: 10 })).toEqual([]);
     expect(scenario.events).toEqual([]);
     const whose = { purpose: 'stateless', tokenId: 'token-1', userId: 'token:token-1' };
     expect(noted).toEqual([{ ...whose, model: 'test-model', ...SCRIPT_USAGE }]);

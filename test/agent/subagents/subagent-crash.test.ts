@@ -115,7 +115,7 @@ describeEachDatabase('a subagent whose process dies', (databases) => {
           !run.died && 'did not die',
           turn?.final?.content !== 'I ask.\n\nAsked.' && `ended with ${turn?.final?.content}`,
           read !== 'The result.' && `the model read ${read}`,
-          rows.length > 0 && `left ${rows.length} rows`,
+          rows.length !== 11 && `kept ${rows.length} rows of its journal`,
           spent.length !== 1 && `counted its cost ${spent.length} times`,
           run.provider.about('The task').length > 4 && 'asked the model again',
           ...effectErrors(effects, run),

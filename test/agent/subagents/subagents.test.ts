@@ -13,7 +13,7 @@ import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('a subagent that its turn waits for', (databases) => {
-  it('returns its last text and that it completed normally, and leaves no session, message, turn or journal (N-04, N-06)', async () => {
+  it('returns its last text and that it completed normally, and leaves no session, message or turn, but its journal (N-04, N-06)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),
     );
@@ -27,7 +27,7 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
       select (select count(*)::int from session) as sessions, (select count(*)::int from turn) as turns,
         (select count(*)::int from message) as messages,
         (select count(*)::int from context where turn_id <> ${turnId}) as others`;
-    expect(counts).toEqual({ sessions: 1, turns: 1, messages: 2, others: 0 });
+    expect(counts).toEqual({ sessions: 1, turns: 1, messages: 2, others: 4 });
     const spent = await store.sql`select purpose, user_id, turn_id from usage order by purpose`;
     expect(spent).toMatchObject([
       { purpose: 'subagent', user_id: 'telegram:42', turn_id: turnId },

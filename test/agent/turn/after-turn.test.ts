@@ -24,7 +24,7 @@ import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const notice = (text: string): EventBody => ({ type: 'notice', code: 'worker', text });
 
-const ALL_ON: AfterTurnSettings = { compression: true, title: true };
+const ALL_ON: AfterTurnSettings = { compression: true, facts: true, title: true };
 const past = [contextRow(0, { kind: 'user', content: 'earlier' })];
 
 function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {

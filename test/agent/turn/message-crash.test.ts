@@ -56,7 +56,10 @@ describeEmbedded('a message whose process dies', (databases) => {
     const files = createSessionFiles(root, testLog());
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };
     const tools = [
-      createSendFile(createPost(store.posts, bus, new Map()), createOutgoingFiles(files, fileTypeOf)),
+      createSendFile(
+        createPost(store.posts, bus, new Map()),
+        createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles }),
+      ),
     ];
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = replaySteps(asks([{ name: 'send_file', args: { path: 'a.txt' } }]), says('Now.'));

@@ -4,7 +4,7 @@ import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
 import type { Block } from '../../../channels/http/page/markdown/blocks.js';
 import { parseInline } from '../../../channels/http/page/markdown/inline.js';
 import type { Inline } from '../../../channels/http/page/markdown/inline.js';
-import { safeHref } from '../../../channels/http/page/markdown/links.js';
+import { readPath, safeHref } from '../../../channels/http/page/markdown/links.js';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 
 /** A node: its kind with the attributes that are shown, then its children. */
@@ -62,6 +62,7 @@ function fromMdast(node: Nodes): Tree[] {
     case 'link':
       return linked(node.url, inside(node.children.map(withoutImage)));
     case 'image':
+      if (readPath(node.url) !== undefined) return [['picture', ...joinTexts([['text', node.alt ?? '']])]];
       return linked(node.url, [['text', node.alt ?? '']]);
     default:
       throw new Error(`The parser should not make a ${node.type}.`);

@@ -24,6 +24,7 @@ export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
     signal: new AbortController().signal,
     log: testLog(),
     emit: () => undefined,
+    progress: () => undefined,
     ...over,
   };
 }

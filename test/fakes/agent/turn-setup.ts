@@ -43,7 +43,7 @@ export interface TurnScenarioOptions {
   others?: readonly Profile[];
   limits?: ReturnType<AgentDeps['settings']>['limits'];
   model?: string | undefined;
-  /** Workers after turns; the title is off unless a test switches it on, so that scripts hold what a turn asks. */
+  /** Workers after turns; titles and facts are off unless a test switches them on, so that scripts hold what a turn asks. */
   afterTurn?: Partial<AfterTurnSettings>;
   /** User ids of owners; unset = nobody is one. */
   owners?: readonly string[];
@@ -176,7 +176,7 @@ export class TurnScenario {
         return step;
       },
     };
-    const afterTurn = { compression: true, title: false, ...this.#options.afterTurn };
+    const afterTurn = { compression: true, facts: false, title: false, ...this.#options.afterTurn };
     const settings = { limits, timeZone: 'UTC', afterTurn };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
@@ -218,6 +218,7 @@ export class TurnScenario {
       receiveFiles: this.#options.receiveFiles ?? (async () => []),
       pictures: this.#options.pictures ?? (async () => undefined),
       readInline: async ({ name }) => ({ name }),
+      answerFiles: async (_folder, content) => ({ media: [], content }),
       post: async () => ({ kind: 'foreign' }),
       files: this.#options.files ?? {
         open: async (folder) => (await this.#sessionFiles()).open(folder),

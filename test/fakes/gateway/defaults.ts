@@ -58,5 +58,8 @@ export function newRecord(key: SessionKey, ownerTokenId: string | undefined): Se
     createdAt: new Date(),
     updatedAt: new Date(),
     messageCount: 0,
+    pinned: false,
+    archived: false,
+    readSeq: 0,
   };
 }

@@ -2,7 +2,7 @@
 import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
-import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
+import { StoreError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, StatelessRequest, TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import { noPlans } from './shown-plans.ts';
@@ -15,7 +15,8 @@ import { listModels, metrics, newRecord, READY, resolveModel, settings } from '.
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
-import { changed, mayRead, refused, repeatOf } from './session.ts';
+import { changeRecord, foundIn, listed, mayRead, refused, repeatOf } from './session.ts';
+import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import type { FakeSession } from './session.ts';
 import { fakeScheduleApi } from '../schedules.ts';
 import { FakeTurn } from './turn.ts';
@@ -47,6 +48,7 @@ export class FakeGateway implements GatewayApi {
   checkOptions: GatewayApi['checkOptions'] = async () => undefined;
   trace: GatewayApi['trace'] = async () => undefined;
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
+  noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
@@ -131,16 +133,14 @@ export class FakeGateway implements GatewayApi {
     return { stopped: running !== undefined, cancelled: waiting.length };
   }
 
-  async sessions(
-    caller: Caller,
-    { limit, before }: { limit: number; before?: Date | undefined },
-  ): Promise<SessionRecord[]> {
+  async sessions(caller: Caller, page: Parameters<GatewayApi['sessions']>[1]): Promise<ListedSession[]> {
     await this.#commitTime();
-    return [...this.#sessions.values()]
-      .map(({ record }) => record)
-      .filter((record) => mayRead(record, caller) && (before === undefined || record.updatedAt < before))
-      .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
-      .slice(0, limit);
+    return listed([...this.#sessions.values()], caller, page);
+  }
+
+  async searchSessions(caller: Caller, text: string): ReturnType<GatewayApi['searchSessions']> {
+    await this.#commitTime();
+    return { found: foundIn([...this.#sessions.values()], caller, text), more: false };
   }
 
   async session(caller: Caller, key: SessionKey): Promise<SessionRecord | undefined> {
@@ -154,13 +154,7 @@ export class FakeGateway implements GatewayApi {
     change: Parameters<GatewayApi['updateSession']>[2],
   ): Promise<SessionRecord | undefined> {
     const record = await this.session(caller, key);
-    if (record === undefined) return undefined;
-    if (!caller.scopes.includes('admin'))
-      throw new GatewayError('forbidden', 'Only an owner changes models.');
-    if (change.model !== undefined && change.model !== null && change.model !== 'tiny:1b') {
-      throw new GatewayError('unknown_model', `There is no model "${change.model}".`);
-    }
-    return changed(record, change);
+    return record && changeRecord(record, caller, change);
   }
 
   async deleteSession(caller: Caller, key: SessionKey): Promise<boolean> {

@@ -1,6 +1,8 @@
 /** A session of the fake gateway. */
 import type { Caller } from '../../../src/contracts/access.ts';
+import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { FoundSession, ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
@@ -10,20 +12,6 @@ export interface FakeSession {
   record: SessionRecord;
   messages: MessageRecord[];
   queue: FakeTurn[];
-}
-
-const MODES = ['planner', 'agentic', 'teacher'] as const;
-
-/** The record after a change by its user. */
-export function changed(
-  record: SessionRecord,
-  { model, profileId, mode, title }: Parameters<GatewayApi['updateSession']>[2],
-): SessionRecord {
-  record.model = model ?? undefined;
-  record.profileId = profileId ?? record.profileId;
-  record.mode = MODES.find((one) => one === mode) ?? record.mode;
-  if (title !== undefined) record.title = title ?? undefined;
-  return record;
 }
 
 export function mayRead(record: SessionRecord, caller: Caller): boolean {
@@ -45,4 +33,59 @@ export function repeatOf(
 
 export function refused(code: Extract<Receipt, { kind: 'refused' }>['code'], reply: string): Receipt {
   return { kind: 'refused', code, reply };
+}
+
+const MODES = ['planner', 'agentic', 'teacher'] as const;
+
+/** The sessions that the caller may see, newest first, the pinned ones before them. */
+export function listed(
+  sessions: readonly FakeSession[],
+  caller: Caller,
+  { limit, before, archived = false }: Parameters<GatewayApi['sessions']>[1],
+): ListedSession[] {
+  return sessions
+    .filter(({ record }) => mayRead(record, caller) && record.archived === archived)
+    .filter(({ record }) => before === undefined || record.updatedAt < before)
+    .toSorted(
+      ({ record: a }, { record: b }) =>
+        Number(b.pinned) - Number(a.pinned) || b.updatedAt.getTime() - a.updatedAt.getTime(),
+    )
+    .slice(0, limit)
+    .map(({ record, messages, queue }) => ({
+      ...record,
+      preview: messages[0]?.content ?? '',
+      state: queue.length > 0 ? 'running' : 'idle',
+      queued: Math.max(0, queue.length - 1),
+      unread: record.messageCount - record.readSeq,
+    }));
+}
+
+/** The sessions with a message that holds the text. */
+export function foundIn(sessions: readonly FakeSession[], caller: Caller, text: string): FoundSession[] {
+  return listed(sessions, caller, { limit: sessions.length }).flatMap(({ key, preview, updatedAt }) => {
+    const messages = sessions.find(({ record }) => record.key === key)?.messages ?? [];
+    const match = messages.findLast(({ content }) => content.toLowerCase().includes(text.toLowerCase()));
+    const { seq, role, createdAt, content } = match ?? {};
+    if (seq === undefined || role === undefined || createdAt === undefined) return [];
+    return [{ key, title: preview, updatedAt, match: { seq, role, createdAt, snippet: content ?? '' } }];
+  });
+}
+
+/** Changes the record in place. Throws `GatewayError` for what the caller may not change, or nobody knows. */
+export function changeRecord(
+  record: SessionRecord,
+  caller: Caller,
+  change: Parameters<GatewayApi['updateSession']>[2],
+): SessionRecord {
+  const { profileId, model, mode, title, ...marks } = change;
+  const chooses = profileId !== undefined || model !== undefined;
+  if (chooses && !caller.scopes.includes('admin'))
+    throw new GatewayError('forbidden', 'Only an owner changes models.');
+  if (model !== undefined && model !== null && model !== 'tiny:1b')
+    throw new GatewayError('unknown_model', `There is no model "${model}".`);
+  if (model !== undefined) record.model = model ?? undefined;
+  if (title !== undefined) record.title = title ?? undefined;
+  record.profileId = profileId ?? record.profileId;
+  record.mode = MODES.find((name) => name === mode) ?? record.mode;
+  return Object.assign(record, { ...marks, queueMode: record.queueMode });
 }

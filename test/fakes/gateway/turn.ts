@@ -1,4 +1,5 @@
 /** A turn of the fake gateway, driven by the test. */
+import type { Attachment } from '../../../src/contracts/media.ts';
 import type { EventBody, TurnEndReason } from '../../../src/contracts/event.ts';
 import type { TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
@@ -36,6 +37,8 @@ export class FakeTurn {
   state: TurnStatus['state'] = 'queued';
   reason: TurnEndReason | undefined;
   final: MessageRecord | undefined;
+  /** The files of its answer; set them before `end`. */
+  attachments: readonly Attachment[] = [];
   /** Why it failed; set it before `end('failed')`. */
   failure: TurnFailure | undefined;
   readonly #gateway: TurnGateway;
@@ -131,6 +134,7 @@ export class FakeTurn {
     const isError = reason === 'failed';
     if (this.#text !== '')
       this.final = this.#gateway.commit(this.#key, this.id, 'assistant', this.#text, isError);
+    if (this.final !== undefined && this.attachments.length > 0) this.final.attachments = this.attachments;
     this.emit({ type: 'turn_ended', reason });
     this.#gateway.next(this.#key);
   }

@@ -4,6 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { OGG, PNG } from '../media-bytes.ts';
 
 type Json = Record<string, unknown>;
 
@@ -82,6 +83,23 @@ const TOOLS: Record<string, FakeTool> = {
     run() {
       for (let n = 0; n < 1_000; n += 1) notify('notifications/tools/list_changed');
       return text('done');
+    },
+  },
+  photo: {
+    name: 'photo',
+    annotations: { ...READS, openWorldHint: false },
+    async run(_args, _id, { progressToken }) {
+      const message = 'opening the shutter';
+      notify('notifications/progress', { progressToken, progress: 1, total: 2, message });
+      // A client may drop what comes in one piece with the result.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return {
+        content: [
+          { type: 'text', text: 'took a picture' },
+          { type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' },
+          { type: 'audio', data: OGG.toString('base64'), mimeType: 'audio/ogg' },
+        ],
+      };
     },
   },
   image: {

@@ -53,7 +53,12 @@ export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptio
   const service = createServiceFetch();
   const log = testLog(logged);
   const save = async (): Promise<void> => undefined;
-  const own = { settings, version: '0', environment, folder, service, log, save };
+  const keepFile: McpOptions['keepFile'] = async ({ kind, base64 }) => {
+    const bytes = Buffer.from(base64, 'base64').length;
+    const attachment = { kind, name: kind, mimeType: 'a/b', bytes, sha256: '', file: `inbox/tools/${kind}` };
+    return { attachment, ...(kind === 'image' && { picture: `folder/${kind}` }) };
+  };
+  const own = { settings, version: '0', environment, folder, service, keepFile, log, save };
   const mcp = createMcp({ ...own, ...over });
   onTestFinished(async () => {
     await mcp.close();

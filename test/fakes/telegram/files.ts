@@ -28,7 +28,7 @@ export type DownloadFailure = 'cut' | 'silence' | number;
 /** All files of one bot. */
 export class FakeFiles {
   readonly #files = new Map<string, StoredFile>();
-  readonly #failures: DownloadFailure[] = [];
+  readonly #failures: (DownloadFailure | undefined)[] = [];
   /** Downloads that were begun. */
   downloads = 0;
 
@@ -67,9 +67,9 @@ export class FakeFiles {
     return { animation: { width: 320, height: 240, duration: 2, ...json }, document: json };
   }
 
-  /** The next download fails like this. */
-  failure(failure: DownloadFailure): void {
-    this.#failures.push(failure);
+  /** The next download fails like this, or the one after so many that do not. */
+  failure(failure: DownloadFailure, after = 0): void {
+    this.#failures.push(...Array.from({ length: after }, () => undefined), failure);
   }
 
   /** `getFile`. */

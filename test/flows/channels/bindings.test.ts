@@ -31,7 +31,12 @@ async function furnish(home: string): Promise<void> {
   for (const id of ['everybody', 'team', 'ann', 'ben']) {
     const folder = path.join(home, 'profiles', id);
     await mkdir(folder, { recursive: true });
-    await writeFile(path.join(folder, 'config.json'), JSON.stringify({ enabledTools: [] }));
+    const settingsOf = {
+      enabledTools: [],
+      ...(id === 'everybody' && { planning: 'off' }),
+      ...(id === 'ann' && { fallbacks: [usualModel?.name] }),
+    };
+    await writeFile(path.join(folder, 'config.json'), JSON.stringify(settingsOf));
     await writeFile(path.join(folder, 'system_prompt.md'), `You are the profile ${id}.`);
   }
   await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
@@ -71,6 +76,32 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     );
     await says('/profile', ANN, 'Profile: ann (bound in config.json)');
     await says('/model', ANN, 'model-of-ann');
+  });
+
+  it('holds for /plan and /mode, whatever the profile of the conversation itself', async () => {
+    await says('/plan make tea', EVE, 'Planning is off in the profile "everybody"');
+    await says('/mode', EVE, 'No plans are made here');
+    fixture().ollama.answer('It takes water.\nREFLECT: no', { when: 'make tea' });
+    fixture().ollama.answer('## Steps\n1. [SELF] Boil water', { when: 'make tea' });
+    await says('/plan make tea', ANN, 'Boil water');
+    await fixture().idle(`telegram:${ANN}`);
+    const { body } = await fixture().modelCall('make tea');
+    expect([body.model, body.messages[0]?.content]).toEqual([
+      'model-of-ann',
+      expect.stringContaining('You are the profile ann.'),
+    ]);
+  });
+
+  it('leaves the fallbacks of its profile to the model that it names', async () => {
+    const failure = { kind: 'status', status: 500, error: 'model requires more system memory' } as const;
+    fixture().ollama.answer({ failure }, { when: 'think hard' });
+    fixture().telegram.says(ANN, 'think hard', ANN);
+    await fixture().idle(`telegram:${ANN}`);
+    await vi.waitFor(
+      async () => expect((await fixture().modelCall('think hard')).body.model).toBe(usualModel?.name),
+      WAIT,
+    );
+    await fixture().idle(`telegram:${ANN}`);
   });
 
   it('gives way to what an owner has chosen for the conversation, and cannot be left by others', async () => {

@@ -1,8 +1,11 @@
 /** Files over HTTP, all the way: what a model gets of uploads and of files in the bodies of requests. */
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { pdf, png } from '../../fakes/files/documents.ts';
+import { OGG } from '../../fakes/media-bytes.ts';
+import { startFakeTranscription } from '../../fakes/transcription.ts';
+import type { FakeTranscription } from '../../fakes/transcription.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
 import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
 
@@ -11,7 +14,19 @@ const models = [
   { name: 'blind:latest', contextLength: 32_768, capabilities: ['completion', 'tools'] as const },
 ];
 
-describeGatewayOnEachDatabase('files over HTTP', { model: { models } }, (fixture) => {
+let listening: FakeTranscription | undefined;
+afterAll(async () => {
+  await listening?.close();
+});
+
+/** Settings that name a speech-to-text server, which is started with the first gateway. */
+async function furnish(home: string): Promise<void> {
+  listening ??= await startFakeTranscription();
+  const file = { transcription: { baseUrl: listening.url } };
+  await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
+}
+
+describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish }, (fixture) => {
   const dataOf = (type: string, bytes: Buffer): string => `data:${type};base64,${bytes.toString('base64')}`;
   const imagePart = (bytes: Buffer) => ({
     type: 'image_url',
@@ -58,6 +73,20 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models } }, (fixture
         /^what is the code word\?\n\n\[[0-9a-f]{16}: text of others, from an attached file, secret\.pdf/,
       );
       expect(heard?.content).toContain('The code word is heron.');
+    });
+
+    it('tell it what is said in a recording, as words of the message', async () => {
+      listening?.says(OGG, 'which bird is it?');
+      const audio = { data: OGG.toString('base64'), format: 'ogg' };
+      const { status, heard } = await complete('listen:', [{ type: 'input_audio', input_audio: audio }]);
+      expect([status, heard?.content]).toEqual([200, 'listen:\n\nwhich bird is it?']);
+      listening?.fails(400, '{"error":{"message":"unknown codec"}}');
+      const refused = await complete('and this:', [{ type: 'input_audio', input_audio: audio }]);
+      expect(refused).toMatchObject({ status: 400, body: { error: { code: 'unreadable_file' } } });
+      expect(refused.body.error.message).toContain(
+        '"audio-2.ogg" cannot be read: it could not be listened to',
+      );
+      expect(refused.body.error.message).toContain('unknown codec');
     });
 
     it('are refused by name where the model cannot see, or the file cannot be read', async () => {

@@ -98,7 +98,8 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     expect(told).toContain('Yes.');
     expect(told).toContain('"completion_tokens":1007');
     const turns = await fixture().sql`
-      select purpose, completion_tokens as tokens from usage where session = 'http:completed' order by id`;
+      select purpose, completion_tokens as tokens from usage 
+      where session = 'http:completed' and purpose <> 'title' order by id`;
     expect(turns).toMatchObject([
       { purpose: 'plan', tokens: 1_000 },
       { purpose: 'turn', tokens: 7 },

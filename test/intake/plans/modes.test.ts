@@ -24,6 +24,7 @@ const call = (args: string): CommandCall => ({
 const PLANNING = {
   profiles: () => [{ id: 'default', planning: 'auto' as const, enabledTools: ['list_dir'] }],
   modelOf: async () => ({ model: 'm', tools: true }),
+  boundTo: () => undefined,
 };
 
 describeEachDatabase('/mode', (databases) => {

@@ -91,6 +91,9 @@ async function furnish(home: string): Promise<void> {
     path.join(folder, 'config.json'),
     JSON.stringify({ usableBy: 'everyone', model: 'ollama/fake' }),
   );
+  // The scripted server answers what the cases ask, and no call for a title.
+  const settings = JSON.stringify({ afterTurn: { title: false } });
+  await writeFile(path.join(home, 'config.json'), settings, { mode: 0o600 });
 }
 
 /** A completion without a session. */

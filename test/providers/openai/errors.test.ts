@@ -59,7 +59,7 @@ describe('a failure of an OpenAI-compatible server', () => {
   it.each(['data', 'error'] as const)('told mid-stream in a field "%s" keeps its words', async (field) => {
     const error = { code: 500, message: 'out of memory', type: 'server_error' };
     const met = await errorAfter({ kind: 'error', after: 1, error, field });
-    expect(met).toMatchObject({ code: 'bad_response', message: expect.stringContaining('out of memory') });
+    expect(met).toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('out of memory') });
   });
 
   it.each(['no event', 'data: {"half":', 'data: 7', 'data: []', '<html>'])(

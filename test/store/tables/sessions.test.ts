@@ -27,11 +27,11 @@ describeEachDatabase('sessions', (databases) => {
     await post('c', 't1');
     expect(await post('a', 't2', 'again')).toEqual({ kind: 'foreign' });
     await post('a', 't1', 'again');
-    const keys = async (options: Parameters<typeof ledger.sessions>[0]) =>
-      (await ledger.sessions(options)).map((session) => session.key);
+    const keys = async (options: Parameters<typeof ledger.listSessions>[0]) =>
+      (await ledger.listSessions(options)).map((session) => session.key);
     expect(await keys({ limit: 9 })).toEqual(['http:a', 'http:c', 'http:b']);
     expect(await keys({ limit: 9, ownerTokenId: 't1' })).toEqual(['http:a', 'http:c']);
-    const [newest] = await ledger.sessions({ limit: 1 });
+    const [newest] = await ledger.listSessions({ limit: 1 });
     expect(newest).toMatchObject({ key: 'http:a', ownerTokenId: 't1', messageCount: 2 });
     expect(await keys({ limit: 9, before: newest!.updatedAt })).toEqual(['http:c', 'http:b']);
   });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
+import type { KeptFiles } from '../../../src/contracts/media.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/outbox.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
@@ -13,13 +14,16 @@ import { OGG, PNG } from '../../fakes/media-bytes.ts';
 
 let root: string;
 let folder: string;
+let noted: Parameters<KeptFiles['keep']>[0][];
 let outgoing: ReturnType<typeof createOutgoingFiles>;
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'parley-test-'));
   const files = createSessionFiles(root, testLog());
   folder = await files.open('s1');
-  outgoing = createOutgoingFiles(files, fileTypeOf);
+  noted = [];
+  const keep = async (file: Parameters<KeptFiles['keep']>[0]) => void noted.push(file);
+  outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: { keep } });
 });
 afterEach(async () => {
   await rm(root, { recursive: true });
@@ -36,6 +40,11 @@ describe('a file that goes out', () => {
     await write('a.txt', 'second');
     const second = await outgoing.keep('s1', 'a.txt');
     expect(second.file).not.toBe(first.file);
+    expect(noted.map(({ path: at, userId, bytes }) => [at, userId, bytes])).toEqual([
+      [first.file, 'sent', 5],
+      [first.file, 'sent', 5],
+      [second.file, 'sent', 6],
+    ]);
     await using copy = await outgoing.copy('s1', first);
     expect(await readFile(copy.path, 'utf8')).toBe('first');
   });
@@ -50,6 +59,16 @@ describe('a file that goes out', () => {
       mimeType: 'audio/ogg; codecs=opus',
     });
     expect(await outgoing.keep('s1', 'drawing.svg')).toMatchObject({ kind: 'file' });
+  });
+
+  it('may be a text that lies in no session, and is gone afterwards', async () => {
+    let place = '';
+    {
+      await using copy = await outgoing.write('print(1)\n');
+      place = copy.path;
+      expect(await readFile(place, 'utf8')).toBe('print(1)\n');
+    }
+    expect(existsSync(path.dirname(place))).toBe(false);
   });
 
   it('is not sent when its copy was changed, and its private copy is gone afterwards', async () => {

@@ -11,6 +11,8 @@ const SPAWN_TOOL = 'spawn_agent';
 
 /** The parts of one answer; `element` holds them. */
 export class AnswerParts {
+  /** The events that are applied now happened earlier. */
+  isRestoring = false;
   element = h('div', { class: 'answer', 'aria-live': 'off' });
   #onResize;
   /** Text by model call, in order; a reset removes the parts of a call. @type {Map<string, LiveMarkdown>} */
@@ -62,7 +64,7 @@ export class AnswerParts {
         this.#thinkingOf(event.msgId).append(event.delta);
         return 'active';
       case 'thinking_finished':
-        this.#thinkingOf(event.msgId).finish();
+        this.#thinkingOf(event.msgId).finish(!this.isRestoring);
         return 'active';
       case 'stream_start':
         this.#calls.add(event.msgId);
@@ -83,6 +85,9 @@ export class AnswerParts {
         // A turn that resumes after a wait or a crash emits its open call again.
         if (this.#tools.get(event.toolCallId)?.isRunning !== true)
           this.#add(new ToolPart(event.name, event.args), event.toolCallId);
+        return 'active';
+      case 'tool_progress':
+        this.#tools.get(event.toolCallId)?.setProgress(event.text);
         return 'active';
       case 'tool_result':
         this.#tools.get(event.toolCallId)?.finish(event.result, event.isError);
@@ -144,7 +149,7 @@ export class AnswerParts {
   /** Ends thinking and tool calls that still show activity. */
   finish() {
     for (const thinking of this.#thinking.values())
-      if (thinking.element.classList.contains('running')) thinking.finish();
+      if (thinking.element.classList.contains('running')) thinking.finish(true);
     for (const tool of this.#tools.values()) tool.markUnfinished();
   }
 

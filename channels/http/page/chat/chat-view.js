@@ -5,7 +5,8 @@ import { Composer } from './composer.js';
 import { byId, h } from '../dom.js';
 import { followSession } from '../follow.js';
 import { SessionHead } from './session-head.js';
-import { channelOf } from '../sidebar.js';
+import { channelOf } from '../chats/sidebar.js';
+import { showChatInTitle } from '../title.js';
 import { Transcript } from './transcript.js';
 
 /**
@@ -33,7 +34,7 @@ export class ChatView {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {import('../sidebar.js').Sidebar} sidebar
+   * @param {import('../chats/sidebar.js').Sidebar} sidebar
    * @param {ChatHost} host
    */
   constructor(api, sidebar, host) {
@@ -49,6 +50,14 @@ export class ChatView {
       (content, files) => void this.#send(content, files),
       () => void this.#stop(),
     );
+  }
+
+  /** Stops the running answer with Escape, wherever the focus is; dialogs and menus close first. */
+  stopWithEscape() {
+    addEventListener('keydown', (event) => {
+      const isFree = !event.defaultPrevented && document.querySelector('dialog[open]') === null;
+      if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.#stop();
+    });
   }
 
   /** Fills the model picker; `default` is the session's model. */
@@ -83,6 +92,11 @@ export class ChatView {
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
+  }
+
+  /** Shows the chat's name as the list has it now. */
+  showTitle() {
+    this.#setTitle(this.#sidebar.titleOf(this.key));
   }
 
   /** Shows the chat's channel; only chats of this channel can be written in. */
@@ -201,7 +215,7 @@ export class ChatView {
   /** @param {string} title */
   #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
-    document.title = title === 'New chat' ? 'Parley' : `${title} · Parley`;
+    showChatInTitle(title === 'New chat' ? '' : title);
   }
 
   /** @param {boolean} shown */

@@ -1,4 +1,5 @@
 /** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
+import { draftOf, keepDraft } from './drafts.js';
 import { CommandMenu } from './command-menu.js';
 import { byId } from '../dom.js';
 import { FileTray } from './file-tray.js';
@@ -14,6 +15,7 @@ export class Composer {
   #note = byId('composer-note', HTMLElement);
   #menu = new CommandMenu(this.#draft, () => this.#fit());
   #files;
+  #key = '';
 
   /**
    * @param {import('../api.js').Api} api
@@ -28,11 +30,13 @@ export class Composer {
       const content = this.#draft.value;
       const files = this.#files.takeAll();
       this.#draft.value = '';
+      keepDraft(this.#key, '');
       this.#menu.update();
       this.#fit();
       send(content, files);
     });
     this.#draft.addEventListener('input', () => {
+      keepDraft(this.#key, this.#draft.value);
       this.#menu.update();
       this.#fit();
     });
@@ -63,10 +67,14 @@ export class Composer {
   }
 
   /**
-   * Belongs to another chat from now on; files for the last one are dropped.
+   * Belongs to another chat from now on, with the draft of that one; files for the last one are dropped.
    * @param {string} key
    */
   open(key) {
+    this.#key = key;
+    this.#draft.value = draftOf(key);
+    this.#menu.update();
+    this.#fit();
     this.#files.open(key, key.startsWith('http:'));
   }
 

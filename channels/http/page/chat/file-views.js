@@ -1,10 +1,12 @@
-/** Files of stored messages: pictures in place, everything else as a download. */
+/** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
 import { byId, h, icon } from '../dom.js';
 
-/** @typedef {Pick<import('../api.js').StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes'>} ShownFile */
+/** @typedef {Pick<import('../api.js').StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes' | 'inText'>} ShownFile */
 
 /** Pictures that browsers draw and that hold no scripts, as the gateway has read them from the content. */
 const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
+/** Sound that browsers play. */
+const PLAYED = /^audio\/(ogg|mpeg|mp4|x-m4a|wav|vnd\.wave|webm|aac|flac|x-flac)\b/;
 /** A larger picture is a download until it is asked for. */
 const MAX_DRAWN_BYTES = 20_000_000;
 
@@ -47,6 +49,24 @@ export class FileViews {
     return [h('ul', { class: 'files', 'aria-label': 'Files' }, ...items)];
   }
 
+  /**
+   * Puts the files that a text shows into their places in it, each into the first that names it; gives the others.
+   * @param {readonly ShownFile[]} files
+   * @param {string} owner
+   * @param {Element} text
+   */
+  place(files, owner, text) {
+    /** @type {NodeListOf<HTMLElement>} */
+    const places = text.querySelectorAll('.picture-place');
+    return files.filter((file) => {
+      const place = [...places].find(({ dataset }) => dataset['path'] === file.inText);
+      if (file.inText === undefined || place === undefined) return true;
+      const view = this.#view(file, `${owner} text`, 'span');
+      if (!place.contains(view)) place.replaceChildren(view);
+      return false;
+    });
+  }
+
   /** Frees the pictures. */
   close() {
     this.#isClosed = true;
@@ -57,14 +77,16 @@ export class FileViews {
   /**
    * @param {ShownFile} file
    * @param {string} owner
+   * @param {'li' | 'span'} [tag]
    */
-  #view(file, owner) {
+  #view(file, owner, tag = 'li') {
     const id = `${owner} ${file.file}`;
     const known = this.#views.get(id);
     if (known !== undefined) return known;
-    const item = h('li', { class: 'shown-file' }, this.#download(file));
+    const item = h(tag, { class: 'shown-file' }, this.#download(file));
     this.#views.set(id, item);
     if (DRAWN.test(file.mimeType) && file.bytes <= MAX_DRAWN_BYTES) void this.#draw(file, item);
+    if (PLAYED.test(file.mimeType)) item.prepend(this.#player(file));
     return item;
   }
 
@@ -93,6 +115,29 @@ export class FileViews {
     } catch {
       // The download stays, and says why it fails when it is pressed.
     }
+  }
+
+  /**
+   * Plays the sound; its bytes are fetched when that is asked for.
+   * @param {ShownFile} file
+   */
+  #player(file) {
+    const sound = h('audio', { controls: true, preload: 'none', 'aria-label': `Play ${file.name}` });
+    const load = async () => {
+      const blob = await this.#api.file(this.#key, file.file);
+      if (this.#isClosed) return;
+      const url = URL.createObjectURL(new Blob([blob], { type: file.mimeType }));
+      this.#urls.push(url);
+      sound.src = url;
+    };
+    // Without an address there is nothing that the controls could load, so it is fetched as soon as it is seen.
+    const seen = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting !== true) return;
+      seen.disconnect();
+      load().catch(() => sound.remove());
+    });
+    seen.observe(sound);
+    return sound;
   }
 
   /**

@@ -76,7 +76,7 @@ export class SessionHead {
   async #setMode() {
     this.#show(this.#mode.value);
     try {
-      await this.#api.setMode(this.#key, this.#mode.value);
+      await this.#api.changeSession(this.#key, { mode: this.#mode.value });
     } catch (error) {
       this.#showError(error);
       await this.refresh();

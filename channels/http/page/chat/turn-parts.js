@@ -29,11 +29,18 @@ export class ThinkingPart {
     this.#text.appendData(delta);
   }
 
-  /** Ends it; what was loaded and did not happen before one's eyes has no time. */
-  finish() {
+  /**
+   * Ends it.
+   * @param {boolean} wasSeen its time is known, because it was followed from its beginning
+   */
+  finish(wasSeen) {
     const seconds = Math.round((Date.now() - this.#startedAt) / 1_000);
     if (this.#subject === undefined)
-      this.#title.textContent = seconds < 1 ? 'Thought' : `Thought for ${seconds} s`;
+      this.#title.textContent = !wasSeen
+        ? 'Thought'
+        : seconds < 1
+          ? 'Thought for a moment'
+          : `Thought for ${seconds} s`;
     else if (seconds >= 1) this.#title.textContent = `${this.#subject} · ${seconds} s`;
     this.element.classList.remove('running');
   }
@@ -110,6 +117,14 @@ export class ToolPart {
     );
   }
 
+  /**
+   * Shows how far the call is, in the words of its tool.
+   * @param {string} text
+   */
+  setProgress(text) {
+    if (this.isRunning) this.#state.textContent = text;
+  }
+
   /** Marks the call while a person is asked about it. */
   markWaiting() {
     if (!this.isRunning) return;
@@ -147,6 +162,15 @@ function decidedBy(decision, how, by) {
   if (how === 'stop') return 'Stopped: not run';
   const word = decision === 'approved' ? 'Approved' : 'Denied';
   return by === undefined ? word : `${word} by ${by}`;
+}
+
+/**
+ * What a summary of the context did, as a note; sizes in tokens.
+ * @param {number} before
+ * @param {number} after
+ */
+export function compressed(before, after) {
+  return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
 }
 
 /**

@@ -4,6 +4,7 @@ import { copyButton, h, shortTime } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
 import { traceButton } from './trace-panel.js';
+import { compressed } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
@@ -37,8 +38,10 @@ export class TurnView {
   #answer;
   #files;
   #owner;
-  /** Files of the answer, by the number of their message. @type {Map<number, Element[]>} */
+  /** Files of the answer, by the number of their message. @type {Map<number, readonly ShownFile[]>} */
   #sent = new Map();
+  /** The files below the answer. */
+  #below = '';
   #sentFiles = h('div', { class: 'sent-files' });
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
@@ -55,7 +58,10 @@ export class TurnView {
     this.#owner = files.newOwner();
     this.#question = new QuestionPart(files, this.#owner);
     this.#plan = new PlanView(planHost);
-    this.#answer = new AnswerParts(onResize);
+    this.#answer = new AnswerParts(() => {
+      this.#placeFiles();
+      onResize();
+    });
     this.element = h(
       'article',
       { class: 'turn' },
@@ -154,8 +160,21 @@ export class TurnView {
       traceButton(message.turnId),
     );
     this.#foot.hidden = false;
-    this.#sent.set(message.seq, this.#files.list(message.attachments, `${this.#owner} ${message.seq}`));
-    this.#sentFiles.replaceChildren(...[...this.#sent.values()].flat());
+    this.#sent.set(message.seq, message.attachments ?? []);
+    this.#placeFiles();
+  }
+
+  /** Shows the files of the answer: in its text where that shows them, else below it. */
+  #placeFiles() {
+    const below = [...this.#sent].map(([seq, files]) => {
+      const owner = `${this.#owner} ${seq}`;
+      return { owner, files: this.#files.place(files, owner, this.#answer.element) };
+    });
+    const names = below.flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`)).join('\n');
+    // Sound that is moved stops.
+    if (names === this.#below) return;
+    this.#below = names;
+    this.#sentFiles.replaceChildren(...below.flatMap(({ owner, files }) => this.#files.list(files, owner)));
   }
 
   /**
@@ -190,11 +209,13 @@ export class TurnView {
     this.#missed = false;
     this.#answer.clear();
     if (!complete) this.#answer.addNote('The first steps of this answer are too many to be shown.');
+    this.#answer.isRestoring = true;
     for (const event of events) {
       const { agentId } = event;
       if (agentId === undefined) this.#answer.apply(event);
       else this.#answer.applyNested(event, agentId);
     }
+    this.#answer.isRestoring = false;
     this.#isRestored = events.length > 0;
   }
 
@@ -271,12 +292,4 @@ export class TurnView {
     );
     this.#status.hidden = !dots && text === '';
   }
-}
-
-/**
- * @param {number} before
- * @param {number} after
- */
-function compressed(before, after) {
-  return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
 }

@@ -1,12 +1,13 @@
 /** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
 import { readReference } from './characters.js';
-import { hiddenHost, matchPairs, readAddress, readTarget, safeHref } from './links.js';
+import { hiddenHost, matchPairs, readAddress, readPath, readTarget, safeHref } from './links.js';
 
 /**
  * @typedef {{ type: 'text', text: string }
  *   | { type: 'code', text: string }
  *   | { type: 'break' }
  *   | { type: 'link', href: string, host?: string | undefined, children: Inline[] }
+ *   | { type: 'picture', path: string, children: Inline[] }
  *   | { type: 'strong' | 'em' | 'del', children: Inline[] }} Inline
  */
 
@@ -222,7 +223,7 @@ class InlineParser {
   }
 
   /**
-   * A link, or an image as a link to it: the page loads nothing from other servers.
+   * A link, an image as a link to it (the page loads nothing from other servers), or the place of a file of the session.
    * @param {number} open
    */
   #link(open) {
@@ -241,7 +242,9 @@ class InlineParser {
     // Marks of writing direction could make a text read as another address.
     const words = this.#text.slice(open + 1, close).replaceAll(DIRECTION_MARKS, '');
     const label = parseInline(words, false);
-    if (href === undefined) {
+    const path = this.#at < open ? readPath(target) : undefined;
+    if (path !== undefined) this.#push({ type: 'picture', path, children: label });
+    else if (href === undefined) {
       this.#flush();
       this.#frames.at(-1)?.children.push(...label);
     } else

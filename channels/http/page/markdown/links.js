@@ -44,6 +44,20 @@ export function readTarget(text) {
 }
 
 /**
+ * The file that the target of an image names; undefined for an address.
+ * @param {string} target
+ */
+export function readPath(target) {
+  if (/^(?:[a-z][a-z0-9+.-]*:|\/\/|#|$)/i.test(target)) return undefined;
+  try {
+    return decodeURIComponent(target);
+  } catch {
+    // A percent sign of the name itself.
+    return target;
+  }
+}
+
+/**
  * An address in the text itself, bare or in angle brackets, and its length in characters.
  * @param {string} text
  * @param {number} at

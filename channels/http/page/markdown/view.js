@@ -147,6 +147,8 @@ function drawNode(node) {
         ...node.children.map(drawNode),
         node.host === undefined ? '' : ` (${node.host})`,
       );
+    case 'picture':
+      return h('span', { class: 'picture-place', 'data-path': node.path }, ...node.children.map(drawNode));
     case 'strong':
     case 'em':
     case 'del':

@@ -169,6 +169,14 @@ describe('a file that is refused', () => {
     expect((await send(api, 'other.bin', 'x', { token: ADMIN })).status).toBe(201);
     await api.call(`${FILES}/${first}`, { method: 'DELETE', headers: { authorization: CHAT } });
     await stored(api, 'one.bin', 'x');
+    const tooMuch = await send(api, 'two.bin', Buffer.alloc(FILE_LIMITS.maxFileBytes));
+    expect(tooMuch.status).toBe(507);
+    expect(await tooMuch.json()).toMatchObject({
+      error: {
+        code: 'storage_full',
+        message: expect.stringContaining('may take up 1.0 MB together, and only 0.2 MB of that is left'),
+      },
+    });
   });
 
   it('comes without a token, or for a session that takes no messages over HTTP', async () => {

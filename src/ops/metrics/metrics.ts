@@ -1,7 +1,9 @@
 /** The gateway's metrics in Prometheus' text format (version 0.0.4). */
-import type { Fanout, MessageBus } from '../contracts/bus.ts';
-import type { Health } from './health.ts';
-import type { LoopMonitor } from './loop-delay.ts';
+import { Gauge } from 'prom-client';
+import type { Fanout, MessageBus } from '../../contracts/bus.ts';
+import type { Health } from '../health.ts';
+import type { LoopMonitor } from '../loop-delay.ts';
+import type { Meters } from './meters.ts';
 
 export interface MetricsDeps {
   health: Pick<Health, 'counts'>;
@@ -11,6 +13,7 @@ export interface MetricsDeps {
   loop: Pick<LoopMonitor, 'p99Ms'>;
   delivery: { counts(): { calls: number; refused: number; ambiguousSends: number; dead: number } };
   fanout: Pick<Fanout, 'refused'> | undefined;
+  meters: Pick<Meters, 'registry'>;
 }
 
 export interface Metrics {
@@ -20,10 +23,18 @@ export interface Metrics {
 
 /** Makes the metrics. */
 export function createMetrics(deps: MetricsDeps): Metrics {
+  const { registry } = deps.meters;
+  const running = new Gauge({
+    name: 'parley_heads_running',
+    help: 'Heads of lanes this node works on.',
+    labelNames: ['class'],
+    registers: [registry],
+  });
   return {
     async text() {
       const counts = await deps.health.counts();
       const delivery = deps.delivery.counts();
+      for (const [name, count] of Object.entries(deps.bus.running())) running.set({ class: name }, count);
       const lines = [
         ...metric('parley_store_up', 'gauge', 'The store answers.', counts === undefined ? 0 : 1),
         ...metric(
@@ -53,13 +64,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
         ...metric('process_cpu_seconds_total', 'counter', 'CPU time of this process.', cpuSeconds()),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),
         ...deps.usageMeter.lines(),
-        '# HELP parley_heads_running Heads of lanes this node works on.',
-        '# TYPE parley_heads_running gauge',
-        ...Object.entries(deps.bus.running()).map(
-          ([name, count]) => `parley_heads_running{class="${name}"} ${count}`,
-        ),
       ];
-      return `${lines.join('\n')}\n`;
+      return `${lines.join('\n')}\n${await registry.metrics()}`;
     },
   };
 }

@@ -1,0 +1,93 @@
+/** One question about a tool call: what would run, with which files, and the buttons that decide it. */
+import { ApiError } from '../api.js';
+import { h } from '../dom.js';
+
+/** @typedef {import('../api.js').Approval} Approval */
+
+/**
+ * The card of a question, with buttons for who may decide.
+ * @param {import('../api.js').Api} api
+ * @param {Approval} approval
+ * @param {boolean} mayDecide
+ * @param {() => Promise<void>} decided called once it is decided, here or elsewhere
+ */
+export function approvalCard(api, { id, tool, args, files, warning, expiresAt }, mayDecide, decided) {
+  const errorText = h('p', { class: 'error-text', role: 'alert' });
+  const buttons = [
+    h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
+    h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, 'Deny'),
+  ];
+  /** @param {import('../api.js').ApprovalDecision} decision */
+  const decide = async (decision) => {
+    for (const button of buttons) button.disabled = true;
+    try {
+      await api.decideApproval(id, decision);
+    } catch (error) {
+      // It was decided elsewhere or has expired: the list shows the outcome.
+      if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
+        errorText.textContent = error instanceof Error ? error.message : String(error);
+        for (const button of buttons) button.disabled = false;
+        return;
+      }
+    }
+    await decided();
+  };
+  const until = new Date(expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return h(
+    'section',
+    { 'data-approval': id, class: 'approval', 'aria-label': `Approval of ${tool}` },
+    h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
+    h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
+    ...files.flatMap(describeFile),
+    h('p', {}, warning),
+    h(
+      'div',
+      { class: 'approval-foot' },
+      ...(mayDecide ? buttons : [h('span', {}, 'Your token may not decide this.')]),
+      h('span', { class: 'quiet' }, `Denied automatically at ${until}.`),
+    ),
+    errorText,
+  );
+}
+
+/**
+ * A file that the arguments or another file name, with its content where that is short.
+ * @param {Approval['files'][number]} file
+ */
+function describeFile(file) {
+  const name = h('code', {}, withVisibleCharacters(file.path));
+  const by =
+    file.namedIn === undefined ? ['above'] : ['in ', h('code', {}, withVisibleCharacters(file.namedIn))];
+  if ('problem' in file)
+    return [h('p', {}, 'Named ', ...by, ': ', name, ', which cannot be shown. ', file.problem)];
+  const { bytes, sha256, text, mayNameMore } = file;
+  const heading = h(
+    'p',
+    {},
+    'Named ',
+    ...by,
+    ': ',
+    name,
+    `, ${bytes} bytes, SHA-256 `,
+    h('code', {}, sha256),
+  );
+  const notes = [
+    ...(text === undefined ? ['It is too long to be shown, or no text.'] : []),
+    ...(mayNameMore === true ? [MAY_NAME_MORE] : []),
+  ].map((note) => h('p', {}, note));
+  const content = text ? [h('pre', { tabindex: '0' }, withVisibleCharacters(text))] : [];
+  return [heading, ...notes, ...content];
+}
+
+const MAY_NAME_MORE = 'It may name further files, which are not shown and not part of what you approve.';
+
+/**
+ * The text with invisible and direction-changing characters as numbers: what is read is what runs.
+ * @param {string} text
+ */
+function withVisibleCharacters(text) {
+  return text.replaceAll(
+    /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

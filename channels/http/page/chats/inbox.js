@@ -1,0 +1,142 @@
+/** What waits for a decision in any chat: a button with the number, the questions in a dialog, and a notification. */
+import { approvalCard } from '../chat/approval-card.js';
+import { byId, h } from '../dom.js';
+import { showWaitingInTitle } from '../title.js';
+
+/** @typedef {import('../api.js').Approval} Approval */
+
+/** Events of many chats at once are one request. */
+const RELOAD_AFTER_MS = 250;
+
+/**
+ * @typedef {object} InboxHost
+ * @property {(key: string) => void} open
+ * @property {(key: string) => string} titleOf
+ * @property {(error: unknown) => void} showError
+ */
+
+/** The questions of all chats that this token sees. */
+export class Inbox {
+  #api;
+  #host;
+  #button = byId('open-inbox', HTMLButtonElement);
+  #dialog = byId('inbox', HTMLDialogElement);
+  #list = byId('inbox-list', HTMLElement);
+  #notify = byId('inbox-notify', HTMLButtonElement);
+  /** Ids of the questions that were there before; undefined before the first answer. @type {Set<string> | undefined} */
+  #known;
+  /** @type {Approval[]} */
+  #waiting = [];
+  #mayDecide = false;
+  #isDue = false;
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {InboxHost} host
+   */
+  constructor(api, host) {
+    this.#api = api;
+    this.#host = host;
+    this.#button.addEventListener('click', () => {
+      this.#dialog.showModal();
+      this.#draw();
+    });
+    this.#dialog.addEventListener('close', () => this.#draw());
+    byId('close-inbox', HTMLElement).addEventListener('click', () => this.#dialog.close());
+    this.#notify.addEventListener('click', () => void this.#allow());
+    this.#showNotify();
+  }
+
+  /** @param {string} type of an event of any chat */
+  apply(type) {
+    const isAbout = type === 'approval_needed' || type === 'approval_decided';
+    const mayEnd =
+      (this.#known?.size ?? 0) > 0 && ['turn_started', 'turn_ended', 'session_deleted'].includes(type);
+    if (isAbout || mayEnd) this.refreshSoon();
+  }
+
+  /** Loads the questions again soon. */
+  refreshSoon() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
+      void this.refresh();
+    }, RELOAD_AFTER_MS);
+  }
+
+  async refresh() {
+    try {
+      const { approvals, mayDecide } = await this.#api.approvals();
+      this.#show(approvals, mayDecide);
+    } catch (error) {
+      this.#host.showError(error);
+    }
+  }
+
+  /**
+   * @param {Approval[]} approvals
+   * @param {boolean} mayDecide
+   */
+  #show(approvals, mayDecide) {
+    const fresh = approvals.filter(({ id }) => this.#known?.has(id) === false);
+    this.#known = new Set(approvals.map(({ id }) => id));
+    const count = approvals.length;
+    this.#button.hidden = count === 0;
+    this.#button.textContent = `Waiting for you: ${count}`;
+    showWaitingInTitle(count);
+    this.#waiting = approvals;
+    this.#mayDecide = mayDecide;
+    if (count === 0) this.#dialog.close();
+    this.#draw();
+    for (const approval of fresh) this.#tell(approval);
+  }
+
+  /** Draws the questions while the dialog is open; a card that is known stays as it is. */
+  #draw() {
+    const shown = this.#dialog.open ? this.#waiting : [];
+    const known = new Map([...this.#list.children].map((row) => [row.getAttribute('data-approval'), row]));
+    this.#list.replaceChildren(...shown.map((approval) => known.get(approval.id) ?? this.#row(approval)));
+  }
+
+  /** @param {Approval} approval */
+  #row(approval) {
+    const go = () => {
+      this.#dialog.close();
+      this.#host.open(approval.session);
+    };
+    const name = this.#host.titleOf(approval.session);
+    const head = h(
+      'button',
+      { type: 'button', class: 'text-button', dir: 'auto', onclick: go },
+      `In “${name}”`,
+    );
+    const card =
+      approval.plan === null
+        ? [approvalCard(this.#api, approval, this.#mayDecide, () => this.refresh())]
+        : [];
+    const plan = approval.plan === null ? [] : [h('p', {}, 'A plan waits for its next step.')];
+    return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card, ...plan);
+  }
+
+  /** @param {Approval} approval */
+  #tell({ tool, session }) {
+    if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
+    const shown = new Notification('Parley waits for you', {
+      body: `${tool}, in “${this.#host.titleOf(session)}”`,
+    });
+    shown.addEventListener('click', () => {
+      window.focus();
+      this.#host.open(session);
+    });
+  }
+
+  async #allow() {
+    await Notification.requestPermission();
+    this.#showNotify();
+  }
+
+  #showNotify() {
+    this.#notify.hidden = !('Notification' in window) || Notification.permission !== 'default';
+  }
+}

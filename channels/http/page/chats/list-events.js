@@ -1,0 +1,33 @@
+/** What happens in all chats: one stream for all tabs of a browser, which has few connections for one server. */
+import { keepOpen } from '../follow.js';
+
+/** @typedef {{ type: string, sessionKey: string }} ListEvent */
+
+/**
+ * Follows the events of all chats for as long as the page is open. One tab holds the stream and passes the events on.
+ * @param {import('../api.js').Api} api
+ * @param {{ event: (event: ListEvent) => void, open: () => void, refused: (error: import('../api.js').ApiError) => void }} handlers
+ */
+export async function followLists(api, handlers) {
+  const name = `parley-events-${await api.tokenDigest()}`;
+  const others = new BroadcastChannel(name);
+  others.addEventListener('message', ({ data }) => (data === null ? handlers.open() : handlers.event(data)));
+  const tell = others.postMessage.bind(others);
+  const hold = () =>
+    keepOpen((signal) => api.openListEvents(signal), {
+      open: () => {
+        tell(null);
+        handlers.open();
+      },
+      data: (data) => {
+        /** @type {ListEvent} */
+        const event = JSON.parse(data);
+        tell(event);
+        handlers.event(event);
+      },
+      refused: handlers.refused,
+    });
+  // Without locks (a page that is not on a secure address) each tab has a stream of its own.
+  if (navigator.locks === undefined) await hold();
+  else await navigator.locks.request(name, hold);
+}

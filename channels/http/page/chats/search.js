@@ -1,0 +1,85 @@
+/** The search over chats: by words of titles and messages, while one types. */
+import { byId, h, shortTime } from '../dom.js';
+import { channelOf, nameOf } from './session-row.js';
+
+const WAIT_MS = 200;
+const MAX_FOUND = 30;
+
+/** The field above the list and what it found, which stands in the list's place. */
+export class ChatSearch {
+  #api;
+  #host;
+  #searching;
+  #field = byId('search', HTMLInputElement);
+  #results = byId('search-results', HTMLElement);
+  /** Number of the newest search: the answer to an older one may come later. */
+  #searches = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {{ open: (key: string) => void, showError: (error: unknown) => void }} host
+   * @param {(searching: boolean) => void} searching called when results replace the list, or the list them
+   */
+  constructor(api, host, searching) {
+    this.#api = api;
+    this.#host = host;
+    this.#searching = searching;
+  }
+
+  /** Searches while one types, from now on. */
+  start() {
+    this.#field.addEventListener('input', () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => void this.#search(), WAIT_MS);
+    });
+    this.#field.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || this.#field.value === '') return;
+      event.stopPropagation();
+      this.#field.value = '';
+      void this.#search();
+    });
+  }
+
+  async #search() {
+    const text = this.#field.value.trim();
+    const number = (this.#searches += 1);
+    this.#searching(text !== '');
+    this.#results.hidden = text === '';
+    if (text === '') return;
+    try {
+      const { found, more } = await this.#api.search(text, MAX_FOUND);
+      if (number !== this.#searches) return;
+      this.#results.replaceChildren(
+        h('p', { class: 'quiet', role: 'status' }, summaryOf(found.length, more)),
+        ...found.map((session) => this.#row(session)),
+      );
+    } catch (error) {
+      this.#host.showError(error);
+    }
+  }
+
+  /** @param {import('../api.js').FoundSession} found */
+  #row({ key, title, match, updatedAt }) {
+    const where = key.startsWith('http:') ? '' : `${channelOf(key)} · `;
+    return h(
+      'button',
+      { type: 'button', class: 'session found', onclick: () => this.#host.open(key) },
+      h('span', { class: 'session-title', dir: 'auto' }, nameOf({ key, title, preview: '' })),
+      ...(match === null ? [] : [h('span', { class: 'snippet', dir: 'auto' }, match.snippet)]),
+      h('span', { class: 'session-meta' }, where + shortTime(match?.createdAt ?? updatedAt)),
+    );
+  }
+}
+
+/**
+ * @param {number} count
+ * @param {boolean} more
+ */
+function summaryOf(count, more) {
+  if (count === 0) return 'Nothing found.';
+  return more
+    ? `The newest ${count} chats; there are more.`
+    : `${count} ${count === 1 ? 'chat' : 'chats'} found.`;
+}

@@ -1,0 +1,136 @@
+/** One chat in the list: its name, its marks, and the menu of what can be done with it. */
+import { h, icon, shortTime } from '../dom.js';
+
+/** @typedef {import('../api.js').Session} Session */
+
+const TITLE_LENGTH = 60;
+/** Labels of the channels by name, as the gateway's health report gives them. @type {Map<string, string>} */
+const labels = new Map();
+
+/**
+ * Stores the labels of a health report; true when one has changed.
+ * @param {import('../../../../src/contracts/gateway-api.ts').HealthReport['channels']} channels
+ */
+export function setChannelLabels(channels) {
+  const changed = Object.entries(channels).filter(([name, { label }]) => labels.get(name) !== label);
+  for (const [name, { label }] of changed) labels.set(name, label);
+  return changed.length > 0;
+}
+
+/**
+ * The label of a session's channel; until the first health report, its name.
+ * @param {string} key
+ */
+export function channelOf(key) {
+  const name = key.slice(0, key.indexOf(':'));
+  return labels.get(name) ?? name;
+}
+
+/**
+ * The name of a chat: its title, else the first line of its first message.
+ * @param {{ key: string, title: string | null, preview: string }} session
+ */
+export function nameOf({ key, title, preview }) {
+  if (title !== null && title !== '') return title;
+  const line = preview.trim().split('\n', 1)[0] ?? '';
+  if (line === '') return key.slice(key.indexOf(':') + 1);
+  return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH).trimEnd()}…` : line;
+}
+
+/**
+ * @typedef {object} RowOptions
+ * @property {boolean} isCurrent
+ * @property {boolean | undefined} selected undefined while nobody selects
+ * @property {() => void} open
+ * @property {[label: string, act: () => void][]} actions
+ */
+
+/**
+ * @param {Session} session
+ * @param {RowOptions} options
+ */
+export function sessionRow(session, { isCurrent, selected, open, actions }) {
+  const { key, updatedAt, state, unread, pinned } = session;
+  const where = [key.startsWith('http:') ? (session.ownerName ?? '') : channelOf(key), shortTime(updatedAt)];
+  const isUnread = unread > 0 && !isCurrent && state !== 'running';
+  const button = h(
+    'button',
+    {
+      type: 'button',
+      class: `session${isUnread ? ' unread' : ''}`,
+      'aria-current': isCurrent ? 'true' : undefined,
+      'aria-pressed': selected === undefined ? undefined : String(selected),
+      onclick: open,
+    },
+    h(
+      'span',
+      { class: 'session-title', dir: 'auto' },
+      ...(selected === undefined
+        ? []
+        : [h('span', { class: 'tick', 'aria-hidden': 'true' }, selected ? '☑ ' : '☐ ')]),
+      nameOf(session),
+    ),
+    h(
+      'span',
+      { class: 'session-meta' },
+      ...(pinned ? [h('span', { class: 'mark' }, 'pinned')] : []),
+      ...stateMark(state),
+      ...(isUnread ? [h('span', { class: 'mark new' }, `${unread} new`)] : []),
+      where.filter((part) => part !== '').join(' · '),
+    ),
+  );
+  const row = h('div', { class: 'session-row', 'data-key': key }, button);
+  if (selected === undefined) row.append(menuOf(nameOf(session), actions));
+  return row;
+}
+
+/** @param {Session['state']} state */
+function stateMark(state) {
+  if (state === 'running') return [h('span', { class: 'mark running' }, 'running')];
+  if (state === 'waiting') return [h('span', { class: 'mark waiting' }, 'waits for you')];
+  return [];
+}
+
+/**
+ * @param {string} name
+ * @param {RowOptions['actions']} actions
+ */
+function menuOf(name, actions) {
+  const summary = h(
+    'summary',
+    { class: 'icon-button', 'aria-label': `Actions for “${name}”` },
+    icon('M6 12h.01M12 12h.01M18 12h.01'),
+  );
+  const menu = h('details', { class: 'row-menu' }, summary);
+  menu.append(
+    h(
+      'div',
+      { class: 'row-actions' },
+      ...actions.map(([label, act]) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            class: label === 'Delete' ? 'danger-text' : undefined,
+            'aria-label': `${label} “${name}”`,
+            onclick: () => {
+              menu.open = false;
+              act();
+            },
+          },
+          label,
+        ),
+      ),
+    ),
+  );
+  menu.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget instanceof Node && !menu.contains(relatedTarget)) menu.open = false;
+  });
+  menu.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !menu.open) return;
+    event.stopPropagation();
+    menu.open = false;
+    summary.focus();
+  });
+  return menu;
+}

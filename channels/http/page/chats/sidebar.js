@@ -1,0 +1,250 @@
+/** The list of chats: pinned ones first, what runs or waits, search, and several at once. */
+import { askText, confirmDelete } from '../confirm.js';
+import { byId, h } from '../dom.js';
+import { ChatSearch } from './search.js';
+import { nameOf, sessionRow } from './session-row.js';
+
+export { channelOf, setChannelLabels } from './session-row.js';
+
+/** @typedef {import('../api.js').Session} Session */
+
+const PAGE_SIZE = 50;
+/** Events of many chats at once are one reload. */
+const RELOAD_AFTER_MS = 250;
+
+/**
+ * @typedef {object} SidebarHost
+ * @property {(key: string) => void} open
+ * @property {(key: string) => void} deleted
+ * @property {(error: unknown) => void} showError
+ * @property {(key: string) => void} renamed
+ */
+
+/** The list of chats. */
+export class Sidebar {
+  #api;
+  #host;
+  #list = byId('sessions', HTMLElement);
+  #bar = byId('selection', HTMLElement);
+  /** @type {Session[]} */
+  #sessions = [];
+  /** Names of chats whose first message is not in the list yet. @type {Map<string, string>} */
+  #fresh = new Map();
+  #current = '';
+  #shown = PAGE_SIZE;
+  #hasMore = false;
+  #archived = false;
+  /** Keys that are selected; undefined = nobody selects. @type {Set<string> | undefined} */
+  #selected;
+  /** It is loaded again soon. */
+  #isDue = false;
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {SidebarHost} host
+   */
+  constructor(api, host) {
+    this.#api = api;
+    this.#host = host;
+    new ChatSearch(api, host, (searching) => (this.#list.hidden = searching)).start();
+    const shown = byId('archived', HTMLInputElement);
+    shown.addEventListener('change', () => {
+      this.#archived = shown.checked;
+      this.#shown = PAGE_SIZE;
+      this.#run(this.refresh());
+    });
+    byId('select-chats', HTMLElement).addEventListener('click', () =>
+      this.#select(this.#selected === undefined),
+    );
+  }
+
+  /** Reloads the list in one request for each 200 chats that are shown. */
+  async refresh() {
+    const archived = this.#archived;
+    const first = await this.#api.sessions({ limit: Math.min(this.#shown, 200), archived });
+    const sessions = [...first];
+    for (let page = first; page.length >= 200 && sessions.length < this.#shown;) {
+      page = await this.#api.sessions({ limit: 200, archived, before: page.at(-1)?.updatedAt });
+      sessions.push(...page);
+    }
+    this.#hasMore = sessions.length >= this.#shown;
+    this.#sessions = sessions;
+    this.redraw();
+    await this.#markRead();
+  }
+
+  /** Reloads the list soon: something happened in a chat. */
+  refreshSoon() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
+      this.#run(this.refresh());
+    }, RELOAD_AFTER_MS);
+  }
+
+  /** @param {string} key */
+  select(key) {
+    this.#current = key;
+    this.redraw();
+    this.#run(this.#markRead());
+  }
+
+  /** @param {string} key */
+  titleOf(key) {
+    const session = this.#sessions.find((candidate) => candidate.key === key);
+    return session === undefined
+      ? (this.#fresh.get(key) ?? key.slice(key.indexOf(':') + 1))
+      : nameOf(session);
+  }
+
+  /**
+   * Names a chat that is not in the list yet by its first message.
+   * @param {string} key
+   * @param {string} firstMessage
+   */
+  setTitle(key, firstMessage) {
+    if (!this.#fresh.has(key)) this.#fresh.set(key, nameOf({ key, title: null, preview: firstMessage }));
+  }
+
+  /** Notes that the open chat was read, as far as the list knows it. */
+  async #markRead() {
+    const session = this.#sessions.find(({ key }) => key === this.#current);
+    if (session === undefined || session.unread === 0 || document.hidden) return;
+    session.readSeq = session.messageCount;
+    session.unread = 0;
+    await this.#api.changeSession(session.key, { readSeq: session.readSeq });
+  }
+
+  /** Draws the list as it was loaded last. */
+  redraw() {
+    const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
+    const rows = this.#sessions.map((session) => this.#row(session));
+    this.#list.replaceChildren(...rows);
+    if (this.#hasMore)
+      this.#list.append(
+        h('button', { type: 'button', class: 'earlier', onclick: () => this.#more() }, 'More chats'),
+      );
+    const again = focused ? this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] .session`) : null;
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+    if (rows.length === 0)
+      this.#list.append(
+        h('p', { class: 'quiet empty-list' }, this.#archived ? 'No archived chats.' : 'No chats yet.'),
+      );
+  }
+
+  /** @param {Session} session */
+  #row(session) {
+    const { key } = session;
+    return sessionRow(session, {
+      isCurrent: key === this.#current,
+      selected: this.#selected?.has(key),
+      open: () => (this.#selected === undefined ? this.#host.open(key) : this.#toggle(key)),
+      actions: [
+        ['Rename', () => this.#run(this.#rename(session))],
+        [session.pinned ? 'Unpin' : 'Pin', () => this.#run(this.#change(key, { pinned: !session.pinned }))],
+        [
+          session.archived ? 'Unarchive' : 'Archive',
+          () => this.#run(this.#change(key, { archived: !session.archived, pinned: false })),
+        ],
+        ['Delete', () => this.#run(this.#delete([key], `“${nameOf(session)}”`))],
+      ],
+    });
+  }
+
+  #more() {
+    this.#shown += PAGE_SIZE;
+    this.#run(this.refresh());
+  }
+
+  /** @param {boolean} on */
+  #select(on) {
+    this.#selected = on ? new Set() : undefined;
+    this.#drawSelection();
+    this.redraw();
+  }
+
+  /** @param {string} key */
+  #toggle(key) {
+    if (this.#selected?.delete(key) === false) this.#selected.add(key);
+    this.#drawSelection();
+    this.redraw();
+  }
+
+  #drawSelection() {
+    const keys = [...(this.#selected ?? [])];
+    const many = `${keys.length} ${keys.length === 1 ? 'chat' : 'chats'}`;
+    const archive = this.#archived ? 'Unarchive' : 'Archive';
+    this.#bar.hidden = this.#selected === undefined;
+    this.#bar.replaceChildren(
+      h('span', {}, `${many} selected`),
+      h(
+        'button',
+        {
+          type: 'button',
+          disabled: keys.length === 0,
+          onclick: () => this.#run(this.#changeAll(keys, { archived: !this.#archived, pinned: false })),
+        },
+        archive,
+      ),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'danger',
+          disabled: keys.length === 0,
+          onclick: () => this.#run(this.#delete(keys, many)),
+        },
+        'Delete',
+      ),
+      h('button', { type: 'button', class: 'text-button', onclick: () => this.#select(false) }, 'Done'),
+    );
+  }
+
+  /** @param {Session} session */
+  async #rename(session) {
+    const title = await askText('Name of this chat; empty for one that is made by itself', nameOf(session));
+    if (title === null) return;
+    await this.#change(session.key, { title: title.trim() === '' ? null : title.trim() });
+    this.#host.renamed(session.key);
+  }
+
+  /**
+   * @param {string} key
+   * @param {import('../api.js').SessionChange} change
+   */
+  async #change(key, change) {
+    await this.#api.changeSession(key, change);
+    await this.refresh();
+  }
+
+  /**
+   * @param {string[]} keys
+   * @param {import('../api.js').SessionChange} change
+   */
+  async #changeAll(keys, change) {
+    for (const key of keys) await this.#api.changeSession(key, change);
+    this.#select(false);
+    await this.refresh();
+  }
+
+  /**
+   * @param {string[]} keys
+   * @param {string} what
+   */
+  async #delete(keys, what) {
+    const of = keys.length === 1 ? 'its' : 'their';
+    if (!(await confirmDelete(`Delete ${what} and ${of} messages? This cannot be undone.`))) return;
+    for (let from = 0; from < keys.length; from += 100) {
+      const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + 100));
+      for (const key of deleted) this.#host.deleted(key);
+    }
+    if (this.#selected !== undefined) this.#select(false);
+    await this.refresh();
+  }
+
+  /** @param {Promise<unknown>} work */
+  #run(work) {
+    work.catch((error) => this.#host.showError(error));
+  }
+}

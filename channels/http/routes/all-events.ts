@@ -1,0 +1,92 @@
+/** `GET /v1/events`: what happens in all sessions that the caller may see, without texts: for lists that stay up to date. */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { hasScope } from '../../../src/contracts/access.ts';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
+import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { SessionKey } from '../../../src/contracts/message.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+import type { EventStream } from '../event-stream.ts';
+
+/** Time that a browser waits before it reconnects. */
+const RETRY_MS = 1_000;
+/** Sessions whose owner is remembered, for all streams together. */
+const MAX_KNOWN = 10_000;
+
+/** What lists show. Tokens, tools and plans are only in the stream of their session. */
+const LISTED = new Set<AgentEvent['type']>([
+  'message_received',
+  'message_sent',
+  'queue_position',
+  'turn_started',
+  'turn_ended',
+  'approval_needed',
+  'approval_decided',
+  'profile_switched',
+  'session_titled',
+  'session_deleted',
+  'cron_executed',
+]);
+
+/** One subscription for all streams of a gateway: a token costs one look, however many pages are open. */
+class ListEvents {
+  readonly #gateway: GatewayApi;
+  readonly #readers = new Map<EventStream, HttpContext['var']['caller']>();
+  /** Whether a token may see a session, which never changes while the session exists. */
+  readonly #seen = new Map<string, boolean>();
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(gateway: GatewayApi) {
+    this.#gateway = gateway;
+  }
+
+  add(stream: EventStream, caller: HttpContext['var']['caller']): () => void {
+    this.#readers.set(stream, caller);
+    this.#unsubscribe ??= this.#gateway.subscribe({}, (event) => {
+      if (LISTED.has(event.type)) void this.#tell(event);
+    });
+    return () => {
+      this.#readers.delete(stream);
+      if (this.#readers.size > 0) return;
+      this.#unsubscribe?.();
+      this.#unsubscribe = undefined;
+    };
+  }
+
+  async #tell(event: AgentEvent): Promise<void> {
+    const { type, sessionKey, turnId, at } = event;
+    const frame = `data: ${JSON.stringify({ type, sessionKey, turnId, at })}\n\n`;
+    for (const [stream, caller] of this.#readers)
+      if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) stream.write(frame);
+    if (type === 'session_deleted')
+      for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);
+  }
+
+  async #maySee(caller: HttpContext['var']['caller'], key: SessionKey): Promise<boolean> {
+    const pair = `${caller.tokenId} ${key}`;
+    const known = this.#seen.get(pair);
+    if (known !== undefined) return known;
+    try {
+      const seen = (await this.#gateway.session(caller, key)) !== undefined;
+      if (this.#seen.size >= MAX_KNOWN) this.#seen.clear();
+      this.#seen.set(pair, seen);
+      return seen;
+    } catch {
+      // The store cannot be reached: the reader loads its list again when it reconnects, and other events follow.
+      return false;
+    }
+  }
+}
+
+const lists = new WeakMap<GatewayApi, ListEvents>();
+
+/** Opens the stream. Its events have no ids: a reader that comes back loads its lists again. Throws `HttpError` 429. */
+export function allEvents(c: HttpContext, { gateway, streams }: HandlerDeps): Response {
+  const { incoming, outgoing } = c.env;
+  const caller = c.get('caller');
+  const stream = streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
+  const events = lists.get(gateway) ?? new ListEvents(gateway);
+  lists.set(gateway, events);
+  outgoing.once('close', events.add(stream, caller));
+  stream.write(`retry: ${RETRY_MS}\n\n`);
+  return RESPONSE_ALREADY_SENT;
+}

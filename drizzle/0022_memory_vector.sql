@@ -1,0 +1,2 @@
+ALTER TABLE "memory" ADD COLUMN "vector" "bytea";--> statement-breakpoint
+ALTER TABLE "memory" ADD COLUMN "vector_model" text;

@@ -1,0 +1,99 @@
+/** Keeps facts when a conversation is summarized: what would otherwise be known in this session only. */
+import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { ChatRequest } from '../../contracts/provider.ts';
+import { taints } from '../../contracts/risk.ts';
+import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';
+import type { Compacted } from '../compression/compress.ts';
+import type { AgentShared } from '../deps.ts';
+import { completeText } from '../model/complete-text.ts';
+import { factsIn, FACTS_REQUEST, isKnown } from './fact-lines.ts';
+
+/** Tokens of the model's answer. */
+const FACTS_TOKENS = 300;
+/** Longest answer that is read, in UTF-16 units. */
+const MAX_ANSWER_CHARS = 8_000;
+
+/** Makes the worker; `takeCompacted` gives what was summarized of a session since it was last asked. */
+export function createFactsWorker(
+  shared: AgentShared,
+  takeCompacted: (session: SessionKey) => Compacted | undefined,
+): AfterTurnWorker {
+  return {
+    name: 'facts',
+    givesWay: false,
+    async run(turn, signal) {
+      const compacted = takeCompacted(turn.sessionKey);
+      if (compacted === undefined || !isOf(turn, compacted)) return [];
+      const facts = factsIn(await ask(shared, turn, compacted, signal));
+      const kept = await keep(shared, turn, facts, taints([...turn.sources, ...compacted.sources]));
+      if (kept > 0) turn.log.info({ kept }, 'facts_remembered');
+      return [];
+    },
+  };
+}
+
+/**
+ * True when the whole record is of the person whose memories the turn reads: in a group, or in a session that several end
+ * users of a client share, a fact of one would be told to another.
+ */
+function isOf({ memoryOwner, place }: EndedTurn, { owners }: Compacted): boolean {
+  return place === 'private' && memoryOwner !== 'system' && owners.every((owner) => owner === memoryOwner);
+}
+
+async function ask(
+  shared: AgentShared,
+  { sessionKey: session, userId }: EndedTurn,
+  { request: summarized, summary }: Compacted,
+  signal: AbortSignal,
+): Promise<string> {
+  const request: ChatRequest = {
+    ...summarized,
+    messages: [
+      ...summarized.messages,
+      { role: 'assistant', content: summary, toolCalls: [] },
+      { role: 'user', content: FACTS_REQUEST },
+    ],
+    maxTokens: Math.min(FACTS_TOKENS, summarized.maxTokens ?? FACTS_TOKENS),
+  };
+  const note = { purpose: 'facts' as const, session, userId, model: request.model };
+  return await completeText(
+    shared,
+    {
+      request,
+      signal,
+      maxChars: MAX_ANSWER_CHARS,
+      onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
+    },
+    () => undefined,
+  );
+}
+
+/** Stores those that are new; gives their number. */
+async function keep(
+  { deps: { memories } }: AgentShared,
+  turn: EndedTurn,
+  facts: readonly string[],
+  untrusted: boolean,
+): Promise<number> {
+  if (facts.length === 0) return 0;
+  const { memoryOwner, turnId, sessionKey: session } = turn;
+  const stored = await memories.memories(memoryOwner, MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES);
+  const known = stored.map(({ text }) => text);
+  let kept = 0;
+  for (const [index, text] of facts.entries()) {
+    if (isKnown(text, known)) continue;
+    try {
+      // The turn is part of the key: by it the unverified facts of a turn are counted, those of its tools included.
+      const key = `${turnId}/facts/${index}`;
+      if ((await memories.remember(memoryOwner, { key, text, session, untrusted })).isNew) kept += 1;
+      known.push(text);
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'too_many_memories') throw error;
+      turn.log.info({ kept }, 'facts_beyond_the_bound');
+      break;
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,140 @@
+/** The supervisor of several gateway processes that share one port and one home; each is a node of its own. */
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import { loadConfig } from '../config.ts';
+import { secretsOf } from '../config-views.ts';
+import { ConfigError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { createLog, redactor } from '../ops/log.ts';
+import { isWorkerMessage, WORKER_NUMBER } from '../worker.ts';
+import { collectMetrics } from './worker-metrics.ts';
+import { lockHome } from '../store/embedded/home-lock.ts';
+
+/** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
+const RESTART_BASE_MS = 500;
+const RESTART_CAP_MS = 30_000;
+/** A worker that has lived so long begins with the shortest pause again, in milliseconds. */
+const HEALTHY_MS = 60_000;
+
+/**
+ * Starts the workers and runs until a signal stops it; a second signal ends it at once. Sets the exit code: 1 when the first
+ * worker cannot start. Throws `ConfigError` for the embedded database, which belongs to one process, and `StoreError` for a
+ * home that is in use.
+ */
+export async function superviseWorkers(count: number): Promise<void> {
+  const config = loadConfig(process.env);
+  if (config.env.DATABASE_URL === undefined) {
+    throw new ConfigError(
+      'workers_need_postgres',
+      '--workers needs Postgres: set DATABASE_URL. The embedded database belongs to one process.',
+    );
+  }
+  const log = createLog({ level: config.env.LOG_LEVEL, redact: redactor(secretsOf(config)) });
+  const lock = await lockHome(config.home);
+  try {
+    const supervisor = new Supervisor(count, lock.instance, log);
+    await supervisor.run();
+  } finally {
+    await lock.release();
+  }
+  // Signal handlers and the channels to the workers would keep the process.
+  process.exit(process.exitCode);
+}
+
+class Supervisor {
+  readonly #count: number;
+  readonly #instance: string;
+  readonly #log: Log;
+  /** By the worker's number, from 1. */
+  readonly #workers = new Map<number, Worker>();
+  readonly #failures = new Map<number, number>();
+  readonly #ready = new Set<number>();
+  readonly #over = Promise.withResolvers<void>();
+  #collecting: Promise<string> | undefined;
+  #ending = false;
+  #announced = false;
+
+  constructor(count: number, instance: string, log: Log) {
+    this.#count = count;
+    this.#instance = instance;
+    this.#log = log;
+  }
+
+  /** Resolves when every worker has ended. */
+  async run(): Promise<void> {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        this.#log.info({ signal }, 'stopping');
+        if (this.#ending) process.exit(130);
+        this.#end();
+      });
+    }
+    // The first one brings the tables up to date and makes the first token; the others follow it.
+    this.#start(1);
+    await this.#over.promise;
+  }
+
+  #start(number: number): void {
+    const worker = cluster.fork({ [WORKER_NUMBER]: String(number), PARLEY_INSTANCE: this.#instance });
+    const startedAt = performance.now();
+    this.#workers.set(number, worker);
+    this.#log.info({ worker: number, pid: worker.process.pid }, 'worker_started');
+    worker.on('message', (message: unknown) => {
+      if (isWorkerMessage(message)) this.#onReady(number, message);
+      if (message === 'metrics of all') void this.#answerMetrics(worker);
+    });
+    worker.on('exit', (code, signal) =>
+      this.#onExit(number, { code, signal, livedMs: performance.now() - startedAt }),
+    );
+    // A channel that breaks is followed by the exit.
+    worker.on('error', (error) => this.#log.warn({ err: error, worker: number }, 'worker_unreachable'));
+  }
+
+  #onReady(number: number, { url, channels }: { url: string; channels: readonly string[] }): void {
+    this.#ready.add(number);
+    if (number === 1)
+      for (let next = 2; next <= this.#count; next += 1) if (!this.#workers.has(next)) this.#start(next);
+    if (this.#announced || this.#ready.size < this.#count) return;
+    this.#announced = true;
+    const names = channels.join(', ');
+    process.stdout.write(`\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n\n`);
+  }
+
+  /** Many ask at once: all get the same answer. */
+  async #answerMetrics(worker: Worker): Promise<void> {
+    this.#collecting ??= collectMetrics(this.#workers).finally(() => (this.#collecting = undefined));
+    const merged = await this.#collecting;
+    if (worker.isConnected()) worker.send({ merged });
+  }
+
+  #onExit(number: number, end: { code: number; signal: string; livedMs: number }): void {
+    const { code, signal, livedMs } = end;
+    this.#workers.delete(number);
+    const wasReady = this.#ready.delete(number);
+    if (this.#ending) {
+      if (this.#workers.size === 0) this.#over.resolve();
+      return;
+    }
+    if (number === 1 && !wasReady && !this.#announced) {
+      // It has said why.
+      process.exitCode = 1;
+      this.#end();
+      return;
+    }
+    const failures = livedMs > HEALTHY_MS ? 0 : (this.#failures.get(number) ?? 0);
+    this.#failures.set(number, failures + 1);
+    const waitMs = backoffMs(failures, RESTART_BASE_MS, RESTART_CAP_MS);
+    this.#log.error({ worker: number, code, signal, livedMs: Math.round(livedMs), waitMs }, 'worker_died');
+    setTimeout(() => {
+      if (!this.#ending) this.#start(number);
+    }, waitMs);
+  }
+
+  /** Asks all workers to stop; each ends once its work can be resumed elsewhere. */
+  #end(): void {
+    this.#ending = true;
+    if (this.#workers.size === 0) this.#over.resolve();
+    for (const worker of this.#workers.values()) worker.send('stop');
+  }
+}

@@ -1,0 +1,75 @@
+/** The files that an answer shows with `![caption](file)`: kept as they are now, and taken out of the text for chats. */
+import { ToolError } from '../../contracts/errors.ts';
+import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
+import { imagesIn } from '../../lib/text-images.ts';
+import type { TextImage } from '../../lib/text-images.ts';
+
+/** Files that one answer may show. */
+export const MAX_ANSWER_FILES = 10;
+
+/** Makes `AnswerFiles`. */
+export function createAnswerFiles(outgoing: Pick<OutgoingFiles, 'keep'>): AnswerFiles {
+  return async (folder, text) => {
+    const kept = new Map<string, SentMedia | string>();
+    const images = imagesIn(text);
+    for (const { path, alt } of images) {
+      if (kept.has(path)) continue;
+      const files = [...kept.values()].filter((file) => typeof file !== 'string');
+      kept.set(path, files.length < MAX_ANSWER_FILES ? await keep(outgoing, folder, path, alt) : TOO_MANY);
+    }
+    const media = [...kept.values()].filter((file) => typeof file !== 'string');
+    return { media, content: images.length === 0 ? text : without(text, images, kept) };
+  };
+}
+
+const TOO_MANY = `an answer shows at most ${MAX_ANSWER_FILES} files`;
+
+/** The kept file, or why it cannot be shown. */
+async function keep(
+  outgoing: Pick<OutgoingFiles, 'keep'>,
+  folder: string,
+  path: string,
+  alt: string,
+): Promise<SentMedia | string> {
+  try {
+    const file = await outgoing.keep(folder, path);
+    return { ...file, inText: path, ...(alt !== '' && { caption: alt }) };
+  } catch (error) {
+    if (error instanceof ToolError) return WHY[error.code] ?? error.message.replace(/\.$/, '');
+    throw error;
+  }
+}
+
+/** Why a file cannot be shown, by the code of the error. */
+const WHY: Readonly<Record<string, string>> = {
+  not_found: 'there is no such file',
+  bad_path: 'it is no file of this chat',
+  refused: 'it is no file of this chat',
+  empty: 'it is empty',
+};
+
+/** The text without the images that follow it; one that does not says why. */
+function without(
+  text: string,
+  images: readonly TextImage[],
+  kept: ReadonlyMap<string, SentMedia | string>,
+): string {
+  let shown = '';
+  let at = 0;
+  for (const { alt, path, start, end } of images) {
+    const file = kept.get(path);
+    shown += text.slice(at, start);
+    at = end;
+    if (typeof file === 'string') shown += `${alt} (${path} is not shown: ${file})`.trimStart();
+    // In the middle of a sentence its words are needed; on a line of its own it is the caption of the file.
+    else if (!isAlone(text, start, end)) shown += alt;
+  }
+  return (shown + text.slice(at)).replaceAll(/\n{3,}/g, '\n\n').trim();
+}
+
+function isAlone(text: string, start: number, end: number): boolean {
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1;
+  const lineEnd = text.indexOf('\n', end);
+  const around = text.slice(lineStart, start) + text.slice(end, lineEnd < 0 ? text.length : lineEnd);
+  return around.trim() === '';
+}

@@ -1,0 +1,50 @@
+/** What is said in recordings, as far as a transcriber is set up. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contracts/media.ts';
+
+/** What the person and the model read where no transcriber is set up. */
+const NO_TRANSCRIBER =
+  'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server';
+
+/** Of a recording: what is said in it, or why that is not known. */
+export type Heard = Pick<ReceivedFile, 'spoken' | 'problem'>;
+
+/** True for sound. */
+export function isSpeech(kind: MediaKind, mimeType: string): boolean {
+  return kind === 'voice' || kind === 'audio' || mimeType.startsWith('audio/');
+}
+
+/** Listens to a recording on this node. Throws only the signal's reason. */
+export async function listen(
+  transcriber: Transcriber | undefined,
+  recording: () => Promise<Recording>,
+  signal: AbortSignal,
+): Promise<Heard> {
+  if (transcriber === undefined) return { problem: NO_TRANSCRIBER };
+  try {
+    const spoken = (await transcriber.transcribe(await recording(), signal)).trim();
+    return spoken === '' ? { problem: 'nothing is said in it' } : { spoken };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { problem: `it could not be listened to: ${toGatewayError(error).message}` };
+  }
+}
+
+/** Listens to a recording that is kept nowhere. Throws the signal's reason, or the error of a disk that takes nothing. */
+export async function listenTo(
+  transcriber: Transcriber | undefined,
+  { bytes, ...recording }: Omit<Recording, 'path'> & { bytes: Uint8Array },
+  signal: AbortSignal,
+): Promise<Heard> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-heard-'));
+  try {
+    const place = path.join(folder, 'recording');
+    await writeFile(place, bytes, { mode: 0o600 });
+    return await listen(transcriber, async () => ({ ...recording, path: place }), signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,73 @@
+/** Files that a tool call has brought: kept in the session's folder like those of messages, under the same limits. */
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { Attachment, KeepToolFile, KeptFiles } from '../contracts/media.ts';
+import type { SessionFiles } from '../contracts/tool.ts';
+import { STATELESS_FOLDER } from '../contracts/tool.ts';
+import { safeFileName } from '../lib/file-name.ts';
+import { picturePath } from './places.ts';
+import type { ReadFile, Reader } from './reader/reader.ts';
+import { MEGABYTE } from './settings.ts';
+import type { MediaSettings } from './settings.ts';
+
+/** Digits of its digest that the name of a file begins with: the same content is kept once. */
+const DIGEST_CHARS = 16;
+
+export interface ToolFilesDeps {
+  files: Pick<SessionFiles, 'put'>;
+  keptFiles: Pick<KeptFiles, 'keptBytes' | 'keep'>;
+  settings: MediaSettings;
+  reader: Reader;
+}
+
+/** Makes `KeepToolFile`. */
+export function createKeepToolFile({ files, keptFiles, settings, reader }: ToolFilesDeps): KeepToolFile {
+  return async ({ kind, base64 }, { folder, userId }, signal) => {
+    if (folder === STATELESS_FOLDER)
+      throw new GatewayError('no_session', 'a completion without a session keeps no files');
+    const bytes = Buffer.from(base64, 'base64');
+    const { maxFileMb, maxMbPerPerson, keepDays } = settings;
+    if (bytes.length === 0) throw new GatewayError('empty', 'it is empty');
+    if (bytes.length > maxFileMb * MEGABYTE)
+      throw new GatewayError('too_large', `it is larger than ${maxFileMb} MB`);
+    if (bytes.length > maxMbPerPerson * MEGABYTE - (await keptFiles.keptBytes(userId, keepDays)))
+      throw new GatewayError(
+        'person_full',
+        `the user's files here have reached ${maxMbPerPerson} MB together`,
+      );
+    const read = await reader(bytes, userId, signal).catch((error: unknown): ReadFile => {
+      signal.throwIfAborted();
+      return { mimeType: 'application/octet-stream', problem: toGatewayError(error).message };
+    });
+    const { mimeType, problem } = read;
+    const name = safeFileName(`${kind}.${endingOf(mimeType)}`);
+    const stored = await files.put(folder, {
+      chunks: pieces(bytes),
+      maxBytes: bytes.length,
+      pathOf: ({ sha256 }) => `inbox/tools/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
+    });
+    await keptFiles.keep({ folder, path: stored.path, userId, bytes: stored.bytes });
+    const { path: file, ...content } = stored;
+    const attachment: Attachment = { kind, name, mimeType, ...content, file };
+    if (read.image === undefined) return { attachment, ...(problem !== undefined && { problem }) };
+    const { image } = read;
+    const ref = picturePath(file);
+    await files.put(folder, { chunks: pieces(image), maxBytes: image.length, pathOf: () => ref });
+    return { attachment, picture: `${folder}/${ref}` };
+  };
+}
+
+/** The ending of a name that fits the content. */
+function endingOf(mimeType: string): string {
+  const [, subtype = ''] = mimeType.split('/');
+  const usual: Readonly<Record<string, string>> = {
+    plain: 'txt',
+    jpeg: 'jpg',
+    mpeg: 'mp3',
+    'octet-stream': 'bin',
+  };
+  return usual[subtype] ?? subtype.replaceAll(/^x-|\+.*$|[^a-z0-9]/g, '').slice(0, 10);
+}
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

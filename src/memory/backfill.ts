@@ -1,0 +1,109 @@
+/** Gives facts their vectors, in the background and some at a time: new ones, and all of them for a new model. */
+import { ProviderError, toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import type { LLMProvider } from '../contracts/provider.ts';
+import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
+import { pause } from '../lib/sleep.ts';
+import { toVector } from './rank.ts';
+
+/** Facts of one call to the model server. */
+export const BACKFILL_BATCH = 32;
+/** Longest wait for its answer, in milliseconds: it may have to load the model. */
+const CALL_MS = 120_000;
+/** Pause after a failure, in milliseconds: the first, and the longest; it doubles. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+
+export interface BackfillDeps {
+  vectors: Pick<MemoryVectorStore, 'withoutVector' | 'setVectors'>;
+  provider: Pick<LLMProvider, 'embed'>;
+  /** The embedding model; undefined = none is named. */
+  model(): string | undefined;
+  log: Log;
+}
+
+export interface Backfill {
+  /** Says that there may be facts without a vector; `now` = without the pause after a failure. Never throws, never waits. */
+  wake(options?: { now: boolean }): void;
+  /** Ends the work. Never throws; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+/** Makes the backfill; it rests until it is woken. */
+export function createBackfill(deps: BackfillDeps): Backfill {
+  const closing = new AbortController();
+  let running: Promise<void> | undefined;
+  let wanted = false;
+  let resting = new AbortController();
+  const run = async (): Promise<void> => {
+    let pauseMs = 0;
+    while (wanted && !closing.signal.aborted) {
+      wanted = false;
+      try {
+        await fill(deps, closing.signal);
+        pauseMs = 0;
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
+        const remedy = `Is the model that memory.embeddingModel in config.json names (${deps.model()}) on its server?`;
+        deps.log.warn({ err: toGatewayError(error), pauseMs, remedy }, 'memories_without_vectors');
+        wanted = true;
+        resting = new AbortController();
+        await pause(pauseMs, AbortSignal.any([closing.signal, resting.signal]));
+      }
+    }
+  };
+  const wake: Backfill['wake'] = ({ now } = { now: false }) => {
+    wanted = true;
+    if (now) resting.abort();
+    if (closing.signal.aborted) return;
+    running ??= run().finally(() => {
+      running = undefined;
+      // It was woken while it ended.
+      if (wanted) wake();
+    });
+  };
+  return {
+    wake,
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+/** Gives every fact a vector of the model of the moment. Throws `ProviderError`, `StoreError`. */
+async function fill(deps: BackfillDeps, closing: AbortSignal): Promise<void> {
+  for (;;) {
+    const model = deps.model();
+    if (model === undefined || closing.aborted) return;
+    const facts = await deps.vectors.withoutVector(model, BACKFILL_BATCH);
+    if (facts.length === 0) return;
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(CALL_MS)]);
+    await deps.vectors.setVectors(model, await vectorsOf(deps, model, facts, signal));
+    deps.log.debug({ model, facts: facts.length }, 'memories_embedded');
+  }
+}
+
+async function vectorsOf(
+  deps: Pick<BackfillDeps, 'provider' | 'log'>,
+  model: string,
+  facts: readonly { id: number; text: string }[],
+  signal: AbortSignal,
+): Promise<{ id: number; vector: Int8Array }[]> {
+  try {
+    const { vectors } = await deps.provider.embed({ model, input: facts.map(({ text }) => text) }, signal);
+    return facts.map(({ id }, index) => ({ id, vector: toVector(vectors[index] ?? []) }));
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
+    const [only] = facts;
+    if (facts.length > 1 || only === undefined) {
+      const singly = [];
+      for (const fact of facts) singly.push(...(await vectorsOf(deps, model, [fact], signal)));
+      return singly;
+    }
+    // Found by its words only: an empty vector keeps it from being asked for again and again.
+    deps.log.info({ model, memory: only.id }, 'memory_too_long_for_its_model');
+    return [{ id: only.id, vector: new Int8Array() }];
+  }
+}

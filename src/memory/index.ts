@@ -1,0 +1,2 @@
+/** What the composition root needs of this module. */
+export { createMemory } from './memory.ts';

@@ -1,0 +1,120 @@
+/** Remembered facts, found by words, and by meaning where an embedding model is named. */
+import { toGatewayError } from '../contracts/errors.ts';
+import type { LLMProvider } from '../contracts/provider.ts';
+import type { MemoryVectorStore, Vector } from '../contracts/store/memory-vectors.ts';
+import type { MemoryRecord, MemoryStore, UserId } from '../contracts/store/notes.ts';
+import { createBackfill } from './backfill.ts';
+import type { BackfillDeps } from './backfill.ts';
+import { fuse, similarity, toVector } from './rank.ts';
+
+/** Facts that a search finds by meaning alone; every fact is near to a question in some measure. */
+const NEAREST = 10;
+/** Longest wait for the vector of a question, in milliseconds: a turn waits with it. */
+const QUESTION_MS = 1_500;
+/** How long questions are answered by words after a failure, in milliseconds. */
+const REST_MS = 30_000;
+/** Longest part of a question that is compared, in UTF-16 units. */
+const MAX_QUESTION_CHARS = 2_000;
+/** Words that a question and a fact share say less than their meaning: most of them are such as "the" and "is". */
+const WEIGHT_OF_MEANING = 3;
+
+export interface MemoryDeps extends Pick<BackfillDeps, 'model' | 'log'> {
+  memories: MemoryStore;
+  vectors: MemoryVectorStore;
+  provider: Pick<LLMProvider, 'embed'>;
+  /** A clock in milliseconds. */
+  monotonicNow(): number;
+}
+
+export interface Memory {
+  /** The facts; no call fails because of the embedding model. */
+  memories: MemoryStore;
+  /** Looks for facts without a vector, in the background: at the start, and when another model is named. */
+  refresh(): void;
+  /** Never throws; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+/** Makes the search over the stored facts. */
+export function createMemory(deps: MemoryDeps): Memory {
+  const { memories, vectors } = deps;
+  const backfill = createBackfill(deps);
+  const vectorOf = createQuestions(deps);
+
+  /** Best first; undefined when nothing can be found by meaning now. */
+  const nearest = async (user: UserId, said: string, limit: number): Promise<MemoryRecord[] | undefined> => {
+    const model = deps.model();
+    const question = model === undefined ? undefined : await vectorOf(model, said, user);
+    if (model === undefined || question === undefined) return undefined;
+    const facts = await vectors.vectorsOf(user, model);
+    const same = facts.filter(({ vector }) => vector.length === question.length);
+    if (facts.some(({ vector }) => vector.length !== question.length && vector.length > 0)) {
+      // Another model answers under the same name.
+      await vectors.dropOtherLengths(model, question.length);
+      backfill.wake();
+    }
+    return same
+      .map(({ memory, vector }) => ({ memory, near: similarity(question, vector) }))
+      .toSorted((a, b) => b.near - a.near)
+      .slice(0, limit)
+      .map(({ memory }) => memory);
+  };
+  const merged = (words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] =>
+    fuse([
+      { found: near, weight: WEIGHT_OF_MEANING },
+      { found: words, weight: 1 },
+    ]);
+
+  return {
+    memories: {
+      ...memories,
+      async remember(user, fact) {
+        const kept = await memories.remember(user, fact);
+        if (kept.isNew && deps.model() !== undefined) backfill.wake();
+        return kept;
+      },
+      async searchMemory(user, query, limit) {
+        const [words, near] = await Promise.all([
+          memories.searchMemory(user, query, limit),
+          nearest(user, query, NEAREST),
+        ]);
+        return near === undefined ? words : merged(words, near).slice(0, limit);
+      },
+      async recall(user, said, limit) {
+        const usual = await memories.recall(user, said, limit);
+        // All facts are there: nothing has to be chosen, and no turn waits for a model.
+        if (usual.length < limit || deps.model() === undefined) return usual;
+        const [words, near] = await Promise.all([
+          memories.searchMemory(user, said, limit),
+          nearest(user, said, limit),
+        ]);
+        if (near === undefined) return usual;
+        const chosen = merged(words, near).slice(0, limit);
+        const known = new Set(chosen.map(({ id }) => id));
+        return [...chosen, ...usual.filter(({ id }) => !known.has(id))].slice(0, limit);
+      },
+    },
+    refresh: () => backfill.wake({ now: true }),
+    close: () => backfill.close(),
+  };
+}
+
+/** Gives the vectors of questions; undefined, for a while, once the model does not answer in time. Never throws. */
+function createQuestions(deps: MemoryDeps) {
+  const { provider, log } = deps;
+  let restsUntil = -Infinity;
+  return async (model: string, said: string, userId: string): Promise<Vector | undefined> => {
+    const text = said.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
+    if (text === '' || deps.monotonicNow() < restsUntil) return undefined;
+    try {
+      const signal = AbortSignal.timeout(QUESTION_MS);
+      const { vectors } = await provider.embed({ model, input: [text], userId }, signal);
+      return toVector(vectors[0] ?? []);
+    } catch (error) {
+      restsUntil = deps.monotonicNow() + REST_MS;
+      const remedy = `Is the model that memory.embeddingModel in config.json names (${model}) on its server?`;
+      log.warn({ err: toGatewayError(error), restMs: REST_MS, remedy }, 'memory_searched_by_words');
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,119 @@
+/** Histograms and counters of what this gateway does, in a registry of their own: several gateways may share a process. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { LaneHandler } from '../../contracts/bus.ts';
+import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
+import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
+import { boundedLabels } from './labels.ts';
+
+/** Different values of one label; any further one is counted as `other`. */
+export const MAX_LABEL_VALUES = 50;
+
+/** In seconds. The first are about the gateway itself, the last about models on slow machines. */
+const SHORT = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const LONG = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
+
+export interface Meters {
+  registry: Registry;
+  /** Counts an attempt of a turn that has ended. Never throws. */
+  turn(traced: TracedTurn): void;
+  refused: NoteRefusal;
+  request(answered: AnsweredRequest): void;
+  /** The same handler; how long its deliveries take is counted. */
+  deliveries(handler: LaneHandler): LaneHandler;
+}
+
+/** Makes the meters; everything begins at zero. */
+export function createMeters(version: string): Meters {
+  const registry = new Registry();
+  const registers = [registry];
+  const histogram = <Name extends string>(
+    name: string,
+    help: string,
+    labelNames: Name[],
+    buckets: number[],
+  ) => new Histogram({ name, help, labelNames, buckets, registers });
+  const counter = <Name extends string>(name: string, help: string, labelNames: Name[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const build = { name: 'parley_build_info', help: 'The version that runs; always 1.' };
+  new Gauge({ ...build, labelNames: ['version', 'node'], registers }).set(
+    { version, node: process.version },
+    1,
+  );
+  const turns = histogram('parley_turn_seconds', 'Turns, from acceptance to commit.', ['outcome'], LONG);
+  const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);
+  const firstToken = histogram(
+    'parley_first_token_seconds',
+    'From the request to the first token.',
+    ['model'],
+    LONG,
+  );
+  const calls = histogram('parley_model_call_seconds', 'Whole model calls.', ['model', 'outcome'], LONG);
+  const tools = histogram('parley_tool_seconds', 'Tool calls.', ['tool', 'outcome'], LONG);
+  const deliveries = histogram(
+    'parley_delivery_seconds',
+    'Attempts to deliver an answer.',
+    ['outcome'],
+    LONG,
+  );
+  const requests = histogram(
+    'parley_http_request_seconds',
+    'Requests over HTTP, until the answer begins.',
+    ['method', 'route', 'status'],
+    SHORT,
+  );
+  const parked = counter('parley_turns_paused_total', 'Turns that go on later.', ['outcome']);
+  const retries = counter('parley_model_retries_total', 'Pauses before a model call was repeated.', ['code']);
+  const edits = counter('parley_live_calls_total', 'Calls of growing answers.', ['outcome']);
+  const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', ['code']);
+  const label = boundedLabels(MAX_LABEL_VALUES);
+
+  const span = (one: TracedTurn['attempt']['spans'][number]): void => {
+    const seconds = ('ms' in one ? (one.ms ?? 0) : 0) / 1_000;
+    if (one.kind === 'retry') retries.inc({ code: label('code', one.code) });
+    if (one.kind === 'tool')
+      tools.observe(
+        { tool: label('tool', one.name), outcome: one.isError === true ? 'error' : 'ok' },
+        seconds,
+      );
+    if (one.kind !== 'model_call' || one.model === '') return;
+    const model = label('model', one.model);
+    calls.observe(
+      { model, outcome: one.error === undefined ? 'ok' : label('code', one.error.code) },
+      seconds,
+    );
+    if (one.firstTokenMs !== undefined) firstToken.observe({ model }, one.firstTokenMs / 1_000);
+  };
+  return {
+    registry,
+    turn({ attempt, ended }) {
+      const { outcome, afterMs, ms, live, spans, resumed } = attempt;
+      if (resumed !== true) queue.observe(afterMs / 1_000);
+      if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
+      else parked.inc({ outcome });
+      for (const [name, count] of Object.entries(live ?? {})) edits.inc({ outcome: name }, count);
+      for (const one of spans) span(one);
+    },
+    refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
+    request({ method, route, status, seconds }) {
+      requests.observe({ method, route, status: String(status) }, seconds);
+    },
+    deliveries: (handler) => ({
+      ...handler,
+      async handle(head, signal) {
+        const stop = deliveries.startTimer();
+        try {
+          const outcome = await handler.handle(head, signal);
+          stop({ outcome: outcome.kind });
+          return outcome;
+        } catch (error) {
+          stop({ outcome: 'error' });
+          throw error;
+        }
+      },
+      async onDeadLetter(head, error) {
+        deliveries.observe({ outcome: 'dead' }, 0);
+        return await handler.onDeadLetter(head, error);
+      },
+    }),
+  };
+}

@@ -1,0 +1,77 @@
+/** What a process knows of being one of several workers of a supervisor. */
+import cluster from 'node:cluster';
+
+/** The variable that tells a worker its number. */
+export const WORKER_NUMBER = 'PARLEY_WORKER';
+
+/** What a worker tells its supervisor once its channels receive. */
+interface WorkerReady {
+  url: string;
+  channels: readonly string[];
+}
+
+/** True for such a message. */
+export function isWorkerMessage(message: unknown): message is WorkerReady {
+  return typeof message === 'object' && message !== null && 'url' in message && 'channels' in message;
+}
+
+/**
+ * The name under which this process takes back its lanes after a restart; undefined for a process without a supervisor,
+ * which holds the home itself.
+ */
+export function workerInstance(): string | undefined {
+  const { [WORKER_NUMBER]: number, PARLEY_INSTANCE: instance } = process.env;
+  return cluster.isWorker && number !== undefined && instance !== undefined
+    ? `${instance}:${number}`
+    : undefined;
+}
+
+/** Tells the supervisor that this worker is ready. False when there is none. */
+export function tellReady(ready: WorkerReady): boolean {
+  if (!cluster.isWorker) return false;
+  process.send?.(ready);
+  return true;
+}
+
+/** Calls `stop` when the supervisor asks for it. */
+export function onSupervisorStop(stop: () => void): void {
+  if (cluster.isWorker) process.on('message', (message) => (message === 'stop' ? stop() : undefined));
+}
+
+/** True for a worker's own metrics, on their way to the supervisor. */
+export function isMetricsAnswer(message: unknown): message is { metrics: string } {
+  return typeof message === 'object' && message !== null && 'metrics' in message;
+}
+
+/** Longest wait for the supervisor, in milliseconds. */
+const SUPERVISOR_MS = 5_000;
+
+/**
+ * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own` gives
+ * the latter, and answers the supervisor from now on. Never rejects unless `own` does.
+ */
+export function sharedMetrics(own: () => Promise<string>): () => Promise<string> {
+  if (!cluster.isWorker) return own;
+  process.on('message', (message) => {
+    if (message === 'metrics') void own().then((metrics) => process.send?.({ metrics }));
+  });
+  return async () => {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const timer = setTimeout(() => resolve(undefined), SUPERVISOR_MS);
+    const read = (message: unknown): void => {
+      if (isMerged(message)) resolve(message.merged);
+    };
+    process.on('message', read);
+    process.send?.('metrics of all');
+    try {
+      return (await promise) ?? (await own());
+    } finally {
+      clearTimeout(timer);
+      process.off('message', read);
+    }
+  };
+}
+
+function isMerged(message: unknown): message is { merged: string } {
+  return typeof message === 'object' && message !== null && 'merged' in message;
+}

@@ -1,0 +1,35 @@
+/** What became of a turn, opened from its answer on the page. */
+import { expect, it } from 'vitest';
+import { describePageOnFakeGateway } from './describe-page.ts';
+
+describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
+  it('opens from an answer with its sentence and its timeline, and closes', async () => {
+    const page = await fixture.open();
+    const turn = await fixture.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    fixture.api.gateway.trace = async (_caller, turnId) => ({
+      turnId,
+      session: 'http:one',
+      state: 'done',
+      reason: 'completed',
+      acceptedAt: new Date(0),
+      code: 'answered',
+      why: 'It was answered after 1.2 s.',
+      timeline: [
+        { atMs: 0, kind: 'accepted', text: 'the message was accepted' },
+        { atMs: 20, ms: 1_180, kind: 'model_call', text: 'model call 1: <b>qwen</b>', isError: true },
+      ],
+    });
+    await page.getByRole('button', { name: 'What happened in this turn' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    await dialog.getByText('It was answered after 1.2 s.').waitFor();
+    expect(await dialog.locator('tr').allInnerTexts()).toEqual([
+      expect.stringContaining('the message was accepted'),
+      expect.stringMatching(/\+20 ms\s+1\.2 s\s+model call 1: <b>qwen<\/b>/),
+    ]);
+    await tab.screenshot('trace');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,32 @@
+/** The catalogue of log events in docs/operating.md is that of the code. */
+import { describe, expect, it } from 'vitest';
+import { readSources } from '../imports.ts';
+import { readText } from './pages.ts';
+
+/** Events of these are transitions. Failures of side work have names of their own. */
+const TRANSITION = /^(message|turn|model_call|delivery|approval)_[a-z_]+$/;
+
+/** Events with their levels, as the code logs them. */
+function logged(): string[] {
+  const found = readSources(['src', 'channels']).flatMap(({ text }) =>
+    [...text.matchAll(/\blog\.(debug|info|warn|error)\(([^;]{0,300}?)\);/g)].flatMap(([, level, args = '']) =>
+      [...args.matchAll(/'([a-z_]+)'/g)]
+        .map(([, event = '']) => event)
+        .filter((event) => TRANSITION.test(event))
+        .map((event) => `${event} ${level}`),
+    ),
+  );
+  return [...new Set(found)].toSorted();
+}
+
+describe('the catalogue of log events', () => {
+  it('lists every transition with its level, and nothing else', () => {
+    const [, table = ''] =
+      /<!-- begin log events.*?-->([\s\S]*?)<!-- end log events/.exec(readText('docs/operating.md')) ?? [];
+    const listed = [...table.matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm)].map(
+      ([, event, level]) => `${event} ${level}`,
+    );
+    expect(listed.length).toBeGreaterThan(15);
+    expect(listed.toSorted()).toEqual(logged());
+  });
+});

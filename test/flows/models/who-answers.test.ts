@@ -1,0 +1,132 @@
+/** Which model answers, as people see it: named ones that are missing, ones that cannot, ones without tools. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { FAKE_MODELS } from '../../fakes/ollama/models.ts';
+import { describeGateway, WAIT } from '../setup.ts';
+
+const [able, plain] = FAKE_MODELS;
+const models =
+  able === undefined || plain === undefined ? [] : [able, plain, { ...able, name: 'big:latest' }];
+/** As Ollama words it. */
+const NO_MEMORY = 'model requires more system memory (41.2 GiB) than is available (14.8 GiB)';
+
+async function furnish(home: string): Promise<void> {
+  const profile = async (id: string, content: unknown): Promise<void> => {
+    await mkdir(path.join(home, 'profiles', id), { recursive: true });
+    await writeFile(path.join(home, 'profiles', id, 'config.json'), JSON.stringify(content));
+  };
+  await profile('large', { model: 'big', fallbacks: ['fake'] });
+  await profile('typo', { model: 'lama3' });
+  await writeFile(path.join(home, 'config.json'), '{}', { mode: 0o600 });
+}
+
+describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { models } }, (fixture) => {
+  const say = async (id: string, content: string): Promise<string> => {
+    const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
+    const { reply }: { reply?: string } = await answer.json();
+    return reply ?? '';
+  };
+  /** Notices of a conversation, as its readers get them. */
+  const noticesOf = (id: string): { texts: string[]; end: () => Promise<void> } => {
+    const texts: string[] = [];
+    const stop = new AbortController();
+    const read = async (): Promise<void> => {
+      const { body } = await fixture().call(`/v1/sessions/http:${id}/events`, { signal: stop.signal });
+      for await (const chunk of body ?? []) {
+        for (const [, text = ''] of Buffer.from(chunk)
+          .toString()
+          .matchAll(/"model_changed","text":"([^"]*)"/g))
+          texts.push(text);
+      }
+    };
+    const reading = read().catch(() => undefined);
+    return {
+      texts,
+      end: async () => {
+        stop.abort();
+        await reading;
+      },
+    };
+  };
+  const ask = async (id: string, content: string): Promise<void> => {
+    await fixture().post(id, content);
+    await fixture().idle(`http:${id}`);
+  };
+  const ready = async (): Promise<{ model: Record<string, unknown> }> =>
+    await (await fixture().call('/readyz')).json();
+
+  it('names at the start what settings name and no server has, with the command that fetches it', async () => {
+    const { model } = await fixture().gateway.health();
+    expect(model).toMatchObject({ state: 'degraded', name: 'gone' });
+    expect(model.missing).toEqual([
+      expect.stringMatching(/^MODEL: .* has no model "gone": fetch it with `ollama pull gone`/),
+      expect.stringMatching(/^profiles\/typo\/config\.json: model: .* `ollama pull lama3`/),
+    ]);
+    expect(fixture().log.join('')).toMatch(/"models_degraded"[^\n]*|ollama pull gone[^\n]*models_degraded/);
+    const { body } = await fixture().call('/readyz', { token: 'nobody' });
+    expect(await new Response(body).text()).not.toContain('gone');
+  });
+
+  it('says once who answers instead and why, in the chat, /model, /status and /readyz, and once when the model is back', async () => {
+    await say('large', '/profile large');
+    const notices = noticesOf('large');
+    const refused = { failure: { kind: 'status', status: 500, error: NO_MEMORY } } as const;
+    for (const said of ['first', 'second']) {
+      fixture().ollama.answer(refused, { when: said });
+      await ask('large', said);
+      const { body } = await fixture().modelCall(said);
+      expect(body.model).toBe('fake');
+    }
+    const why = '(fake answers instead, because it is out of memory)';
+    expect(await say('large', '/model')).toContain(`Model: \`big\` ${why}`);
+    expect(await say('large', '/status')).toContain(`Model: big ${why}`);
+    await vi.waitFor(async () => {
+      const replaced = [{ model: 'big', instead: 'fake', reason: 'is out of memory' }];
+      expect((await ready()).model).toMatchObject({ state: 'degraded', replaced });
+    }, WAIT);
+    await ask('large', 'third');
+    expect((await fixture().modelCall('third')).body.model).toBe('big');
+    expect(await say('large', '/model')).toContain('Model: `big`\n');
+    await vi.waitFor(
+      () =>
+        expect(notices.texts).toEqual([
+          'The model big is out of memory; fake answers instead.',
+          'The model big answers again.',
+        ]),
+      WAIT,
+    );
+    await notices.end();
+  });
+
+  it('talks only with a model that cannot call tools, promises none, and says so', async () => {
+    await say('talks', '/model plain');
+    await ask('talks', 'hello plain');
+    const { body } = await fixture().modelCall('hello plain');
+    expect(body.tools ?? []).toEqual([]);
+    const system = body.messages.find(({ role }) => role === 'system')?.content ?? '';
+    expect(system).toContain('You are Parley');
+    expect(system).not.toMatch(/Use your tools|profile_id|spawn_agent/);
+    const note = '(plain:latest cannot call tools, so it only talks)';
+    expect(await say('talks', '/status')).toContain(`Model: plain:latest ${note}`);
+    expect(await say('talks', '/model')).toContain(note);
+    await say('talks', '/model fake');
+    await ask('talks', 'hello able');
+    const able = (await fixture().modelCall('hello able')).body;
+    expect(able.tools?.length).toBeGreaterThan(5);
+    expect(able.messages[0]?.content).toContain('Use your tools');
+  });
+
+  it('makes the plan that was asked for with the model that answers instead', async () => {
+    await say('plans', '/profile large');
+    const refused = { failure: { kind: 'status', status: 500, error: NO_MEMORY } } as const;
+    const steps = '## Milestones\n- Tea\n\n## Steps\n1. [SELF] Boil water';
+    fixture().ollama.answer(refused, { when: 'make tea' });
+    fixture().ollama.answer('It takes water.\nREFLECT: no', { when: 'make tea' });
+    fixture().ollama.answer(steps, { when: 'make tea' });
+    await say('plans', '/plan make tea');
+    await fixture().idle('http:plans');
+    const [plan] = await fixture().store.plans.plans('http:plans', 1);
+    expect(plan?.record.plan.steps.map(({ description }) => description)).toEqual(['Boil water']);
+  });
+});

@@ -1,0 +1,157 @@
+/** `parley start --workers`: several processes behind one port, one of which dies in the middle of a turn. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MAX_WORKERS, readWorkers } from '../../../src/commands/start.ts';
+import { serverDatabase } from '../../crash/databases.ts';
+import type { RunDatabase } from '../../crash/databases.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
+import { OWNER } from '../setup.ts';
+
+/** Processes on a busy machine. */
+const LONG = { timeout: 60_000, interval: 50 };
+
+interface Started {
+  child: ChildProcess;
+  output(): string;
+  /** Lines of the log with this event. */
+  events(event: string): { worker: number; pid: number }[];
+}
+
+function startParley(home: string, env: Record<string, string>): Started {
+  const child = spawn(process.execPath, ['src/launch.js', 'start', '--workers', '2'], {
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', GATEWAY_HOME: home, GATEWAY_TOKEN: OWNER, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  return {
+    child,
+    output: () => text,
+    events: (event) =>
+      text
+        .split('\n')
+        .filter((line) => line.includes(`"${event}"`))
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+describe('--workers', () => {
+  it('takes auto, or a number within its bounds', () => {
+    expect(readWorkers([])).toBe(1);
+    expect(readWorkers(['--workers', 'auto'], 4)).toBe(4);
+    expect(readWorkers(['--workers', 'auto'], 400)).toBe(MAX_WORKERS);
+    expect(readWorkers(['--workers', String(MAX_WORKERS)])).toBe(MAX_WORKERS);
+    for (const wrong of [
+      ['--workers', '0'],
+      ['--workers', String(MAX_WORKERS + 1)],
+      ['--workers', 'two'],
+      ['fast'],
+    ])
+      expect(() => readWorkers(wrong)).toThrow(/--workers/);
+  });
+
+  it('is refused on the embedded database, with the reason', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
+    const started = startParley(home, {});
+    const [code] = await once(started.child, 'exit');
+    expect([code, started.output()]).toEqual([
+      1,
+      expect.stringContaining('--workers needs Postgres: set DATABASE_URL'),
+    ]);
+    await rm(home, { recursive: true, force: true });
+  });
+});
+
+describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres]', () => {
+  let ollama: FakeOllama;
+  let database: RunDatabase;
+  let home: string;
+  let parley: Started;
+  let url: string;
+
+  beforeAll(async () => {
+    ollama = await startFakeOllama();
+    database = await serverDatabase(process.env['DATABASE_URL'] ?? '', 0);
+    home = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
+    parley = startParley(home, { ...database.environment(0), OLLAMA_HOST: ollama.url });
+    url = await vi.waitFor(() => {
+      const found = /Parley is ready: (\S+).*2 workers/.exec(parley.output());
+      if (found === null) throw new Error(parley.output());
+      return found[1] ?? '';
+    }, LONG);
+  }, 90_000);
+
+  afterAll(async () => {
+    parley.child.kill('SIGKILL');
+    await ollama.close();
+    await database.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  const call = async (route: string, json?: unknown): Promise<unknown> => {
+    const answer = await fetch(url + route, {
+      method: json === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${OWNER}`, 'content-type': 'application/json' },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+    });
+    return await answer.json();
+  };
+  const live = (): Promise<string[]> =>
+    database.read(async (sql) => {
+      const rows = await sql<{ instance: string }[]>`select instance from node where lease_until > now()`;
+      return rows.map(({ instance }) => instance.slice(-2)).toSorted();
+    });
+
+  it('are nodes of their own, and a killed one is started again and loses nothing', async () => {
+    await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
+    ollama.answer({ text: 'Here after all.', hold: true }, { when: 'stay' });
+    await call('/v1/sessions/http:workers/messages', { content: 'stay' });
+    await vi.waitFor(() => expect(ollama.calls).toHaveLength(1), LONG);
+    const owner = await database.read(
+      async (sql) =>
+        await sql<{ instance: string }[]>`
+          select node.instance from lane join node on node.id = lane.owner where lane.key = 'in:http:workers'`,
+    );
+    const number = Number(owner[0]?.instance.at(-1));
+    const pid = parley.events('worker_started').find(({ worker }) => worker === number)?.pid ?? 0;
+    ollama.answer({ text: 'Here after all.' }, { when: 'stay' });
+    process.kill(pid, 'SIGKILL');
+    await vi.waitFor(async () => {
+      const { messages } = (await call('/v1/sessions/http:workers/messages').catch(() => ({
+        messages: [],
+      }))) as {
+        messages: { content: string }[];
+      };
+      expect(messages.map(({ content }) => content)).toEqual(['stay', 'Here after all.']);
+    }, LONG);
+    await vi.waitFor(() => expect(parley.events('worker_started')).toHaveLength(3), LONG);
+    expect(parley.events('worker_died')).toMatchObject([{ worker: number, signal: 'SIGKILL' }]);
+    await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
+  }, 90_000);
+
+  it('give the metrics of all of them, whichever is asked', async () => {
+    for (let n = 0; n < 4; n += 1) {
+      const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${OWNER}` } });
+      const text = await answer.text();
+      expect(text).toMatch(
+        /^parley_build_info\{worker="1",version=[^\n]*\n^parley_build_info\{worker="2",version=/m,
+      );
+      expect(text.match(/^# TYPE parley_store_up gauge$/gm)).toHaveLength(1);
+      expect(text).toMatch(/^parley_turn_seconds_count\{worker="[12]",outcome="completed"\} 1$/m);
+    }
+  });
+
+  it('end together, with the work they hold released, when the supervisor is asked to', async () => {
+    parley.child.kill('SIGTERM');
+    const [code] = await once(parley.child, 'exit');
+    expect(code).toBe(0);
+    expect(await live()).toEqual([]);
+  }, 60_000);
+});

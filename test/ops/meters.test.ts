@@ -1,0 +1,70 @@
+/** What the meters make of an attempt, and how many time series there can be. */
+import { describe, expect, it } from 'vitest';
+import type { TracedTurn } from '../../src/contracts/store/traces.ts';
+import { createMeters, MAX_LABEL_VALUES } from '../../src/ops/metrics/meters.ts';
+
+const attempt: TracedTurn['attempt'] = {
+  node: 'n1',
+  epoch: 1,
+  attempts: 0,
+  crashes: 0,
+  afterMs: 500,
+  ms: 2_000,
+  profile: 'default',
+  outcome: 'completed',
+  spans: [],
+};
+const traced = (more: Partial<TracedTurn['attempt']>, ended = true): TracedTurn => ({
+  turnId: 't1',
+  sessionKey: 'telegram:1',
+  attempt: { ...attempt, ...more },
+  startedAt: 0,
+  ended,
+});
+
+describe('the meters', () => {
+  it('measure a turn from its acceptance, its wait once, and count attempts that go on later apart', async () => {
+    const meters = createMeters('1.2.3');
+    meters.turn(traced({ outcome: 'parked' }, false));
+    meters.turn(traced({ resumed: true, afterMs: 60_000 }));
+    const text = await meters.registry.metrics();
+    expect(text).toContain('parley_turns_paused_total{outcome="parked"} 1');
+    expect(text).toContain('parley_queue_wait_seconds_sum 0.5\n');
+    expect(text).toContain('parley_turn_seconds_sum{outcome="completed"} 62\n');
+  });
+
+  it('count failed calls, retries and calls of growing answers', async () => {
+    const meters = createMeters('1.2.3');
+    const error = { code: 'unavailable', message: 'http://10.0.0.7 refused' };
+    const live = { sent: 1, edited: 4, refused: 2, failed: 0 };
+    meters.turn(
+      traced({
+        live,
+        spans: [
+          { kind: 'model_call', atMs: 0, ms: 100, iteration: 1, model: 'qwen', error },
+          { kind: 'retry', atMs: 100, ms: 50, code: 'unavailable' },
+        ],
+      }),
+    );
+    const text = await meters.registry.metrics();
+    expect(text).toContain('parley_model_call_seconds_count{model="qwen",outcome="unavailable"} 1');
+    expect(text).toContain('parley_model_retries_total{code="unavailable"} 1');
+    expect(text).toContain('parley_live_calls_total{outcome="edited"} 4');
+    expect(text).not.toContain('10.0.0.7');
+  });
+
+  it(`give a label at most ${MAX_LABEL_VALUES} values, and the rest to "other"`, async () => {
+    const meters = createMeters('1.2.3');
+    const spans = Array.from({ length: MAX_LABEL_VALUES + 2 }, (_, n) => ({
+      kind: 'tool' as const,
+      atMs: 0,
+      ms: 1,
+      name: `tool${n}`,
+      callId: `${n}`,
+    }));
+    meters.turn(traced({ spans }));
+    const text = await meters.registry.metrics();
+    expect(text).toContain(`parley_tool_seconds_count{tool="tool${MAX_LABEL_VALUES - 1}",outcome="ok"} 1`);
+    expect(text).toContain('parley_tool_seconds_count{tool="other",outcome="ok"} 2');
+  });
+});
