@@ -55,7 +55,7 @@ const HELP = `Usage: npx parley <command>
   dead-letters replay ID          queue one again (--all: all of them)
 
 Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
-These commands work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
+These commands, but for restore, work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
 `;
 
 /** Runs one command. Sets the exit code; never throws. */

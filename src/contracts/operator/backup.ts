@@ -19,3 +19,6 @@ export interface BackupSize {
 
 /** Folder in the home whose folders are those of sessions. */
 export const SESSIONS_FOLDER = 'workspace/sessions';
+
+/** Folder in the home for backups, which is no part of one. */
+export const BACKUPS_FOLDER = 'backups';

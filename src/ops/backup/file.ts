@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, constants } from 'node:zlib';
@@ -15,8 +14,16 @@ import { keyOf, MIN_PASSPHRASE_CHARS, newSalt, seal, unseal } from './sealed.ts'
 const PRIVATE = 0o600;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
+/** Longest of the other lines, in bytes: what is held in memory. Rows of one record have about half a MiB, a single row may have more. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Counted up when an older version could not read what is written. */
+const FORMAT = 1;
 
-const Title = z.object({ parley: z.literal('backup'), format: z.literal(1), salt: z.string().optional() });
+const Title = z.object({
+  parley: z.literal('backup'),
+  format: z.int().positive(),
+  salt: z.string().optional(),
+});
 
 const Row = z.array(z.string().nullable());
 const Record = z.discriminatedUnion('type', [
@@ -47,7 +54,7 @@ export async function writeBackup(
   // The fastest level: on the embedded database the gateway waits until all rows are read.
   const zip = createGzip({ level: constants.Z_BEST_SPEED });
   async function* body(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    yield Buffer.from(`${JSON.stringify({ parley: 'backup', format: 1, salt })}\n`);
+    yield Buffer.from(`${JSON.stringify({ parley: 'backup', format: FORMAT, salt })}\n`);
     yield* key === undefined ? compressed : seal(compressed, key);
   }
   try {
@@ -65,7 +72,7 @@ export async function writeBackup(
 }
 
 /**
- * Reads the records, the end last; only who has read that knows that nothing is missing or changed. Throws
+ * Reads the records, the end last; only who has read all of them knows that nothing is missing or changed. Throws
  * `GatewayError('bad_backup')`.
  */
 export async function* readBackup(
@@ -75,19 +82,22 @@ export async function* readBackup(
   const { title, length } = await readTitle(file);
   if (title.salt !== undefined && passphrase === undefined)
     throw bad('is encrypted: name the file of its passphrase with --passphrase-file');
+  // Who gives a passphrase expects the file that was made with it, not one that somebody put in its place.
+  if (title.salt === undefined && passphrase !== undefined)
+    throw bad('is not encrypted; to restore it all the same, leave out --passphrase-file');
   const key = title.salt === undefined ? undefined : await keyOf(passphrase ?? '', title.salt);
   const unzip = createGunzip();
   async function* opened(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     yield* key === undefined ? bytes : unseal(bytes, key);
   }
-  const feeding = pipeline(createReadStream(file, { start: length }), opened, unzip);
-  let failure: unknown;
-  feeding.catch((error: unknown) => (failure = error));
+  // Its failure is that of `unzip`, which is read below.
+  const feeding = pipeline(createReadStream(file, { start: length }), opened, unzip).catch(() => undefined);
   const digest = createHash('sha256');
   let ended = false;
   try {
-    for await (const line of createInterface({ input: unzip, crlfDelay: Infinity })) {
+    for await (const line of linesIn(unzip)) {
       const record = recordOf(line);
+      if (ended) throw bad('was changed: it goes on after its end');
       if (record.type === 'end') {
         if (record.sha256 !== digest.digest('hex')) throw bad('was changed: its digest does not fit');
         ended = true;
@@ -95,24 +105,51 @@ export async function* readBackup(
         digest.update(`${line}\n`);
       }
       yield record;
-      if (ended) break;
     }
   } catch (error) {
-    throw asBad(failure ?? error);
+    throw asBad(error);
   } finally {
     unzip.destroy();
+    await feeding;
   }
-  if (!ended) throw asBad(failure ?? bad('is cut off'));
+  if (!ended) throw bad('is cut off');
 }
 
 async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<string> {
   const digest = createHash('sha256');
   for await (const record of records) {
-    const line = `${JSON.stringify(record)}\n`;
-    digest.update(line);
-    yield line;
+    const line = JSON.stringify(record);
+    if (Buffer.byteLength(line) > MAX_LINE_BYTES)
+      throw new GatewayError(
+        'too_large',
+        `A row has more than ${MAX_LINE_BYTES / 1024 ** 2} MiB, which no backup can hold.`,
+      );
+    digest.update(`${line}\n`);
+    yield `${line}\n`;
   }
   yield `${JSON.stringify({ type: 'end', sha256: digest.digest('hex') } satisfies BackupRecord)}\n`;
+}
+
+/** One line at a time; what follows the last line break is none. */
+async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let held: Buffer[] = [];
+  let length = 0;
+  const hold = (part: Buffer): void => {
+    held.push(part);
+    length += part.length;
+    if (length > MAX_LINE_BYTES) throw bad(`has a line of more than ${MAX_LINE_BYTES / 1024 ** 2} MiB`);
+  };
+  for await (const chunk of bytes) {
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
+      hold(chunk.subarray(from, end));
+      yield Buffer.concat(held).toString();
+      held = [];
+      length = 0;
+      from = end + 1;
+    }
+    hold(chunk.subarray(from));
+  }
 }
 
 async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; length: number }> {
@@ -125,7 +162,8 @@ async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; 
   }
   const [line = ''] = text.split('\n', 1);
   const { data } = Title.safeParse(parsed(line));
-  if (data === undefined) throw bad('is no backup of Parley, or one of a newer version');
+  if (data === undefined) throw new GatewayError('bad_backup', `${file} is no backup of Parley.`);
+  if (data.format > FORMAT) throw bad('was made by a newer version of Parley: restore it with that one');
   return { title: data, length: line.length + 1 };
 }
 

@@ -2,3 +2,4 @@
 export { readBackup, writeBackup } from './file.ts';
 export { homeFiles } from './home-files.ts';
 export { createStaging } from './staging.ts';
+export type { Staging } from './staging.ts';

@@ -18,7 +18,7 @@ const LEFT_OUT = [
 /** A column whose values are stored. */
 export interface Column {
   name: string;
-  /** As Postgres writes it in a cast. */
+  /** As Postgres writes it after `::`. */
   type: string;
   isIdentity: boolean;
 }
