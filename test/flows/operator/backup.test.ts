@@ -89,21 +89,40 @@ async function folder(): Promise<string> {
   return made;
 }
 
-async function emptyEmbedded({ DATABASE_URL: _, ...env }: Environment): Promise<Environment> {
+async function emptyEmbedded(env: Environment): Promise<Environment> {
   const home = await makeEmbeddedHome();
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  return { ...env, GATEWAY_HOME: home };
+  const target = { ...env, GATEWAY_HOME: home };
+  Reflect.deleteProperty(target, 'DATABASE_URL');
+  return target;
 }
 
 async function emptyPostgres(env: Environment): Promise<Environment> {
-  const { url, drop } = await createDatabase();
-  onTestFinished(drop);
-  return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: url };
+  const database = await createDatabase();
+  onTestFinished(() => database.drop());
+  return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: database.url };
+}
+
+/** What is in the embedded database, also in an empty Postgres; gives the environment of that. */
+async function intoPostgres(
+  embedded: Environment,
+  all: { rows: Record<string, string[]>; files: Record<string, string>; shared: object[] },
+): Promise<Environment> {
+  const env = await emptyPostgres(embedded);
+  const file = path.join(await folder(), 'two.backup');
+  expect(await backup(embedded, file)).toContain('It holds secrets and is not encrypted');
+  await restore(env, file);
+  expect(await restoredRows(env)).toEqual(all.rows);
+  expect(await filesOf(env['GATEWAY_HOME'] ?? '')).toEqual(all.files);
+  const sql = postgres(env['DATABASE_URL'] ?? '', { max: 1, fetch_types: false });
+  expect([...(await sql`select folder, path, sha256, bytes from session_file`)]).toEqual(all.shared);
+  await sql.end();
+  return env;
 }
 
 describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
   it('keeps a gateway at work, and puts it into another home and the other kind of database without a difference', async () => {
-    const { env, home, kind, ollama, sql, post, idle } = fixture();
+    const { env, home, kind, ollama, sql } = fixture();
     const place = await folder();
     const secret = path.join(place, 'passphrase');
     await writeFile(secret, 'correct horse battery staple\n');
@@ -119,12 +138,12 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
       body: 'The plan.',
     });
     expect(sent.status).toBe(201);
-    await post('desk', 'Remember the grüße 🙂 "and" \\ more');
-    await idle('http:desk');
+    await fixture().post('desk', 'Remember the grüße 🙂 "and" \\ more');
+    await fixture().idle('http:desk');
     const running = ['one', 'two', 'three'];
     for (const name of running) {
       ollama.answer({ text: `half of ${name}`, hold: true }, { when: `work on ${name}` });
-      await post(name, `work on ${name}`);
+      await fixture().post(name, `work on ${name}`);
     }
     for (const name of running) await fixture().modelCall(`work on ${name}`);
     const file = path.join(place, 'one.backup');
@@ -143,7 +162,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     const files = await filesOf(home);
     expect(Object.keys(files)).toEqual(expect.arrayContaining(['config.json', 'notes/run.sh']));
     expect(Object.keys(files).filter((name) => name.endsWith('plan.txt'))).toHaveLength(1);
-    const shared = await sql`select folder, path, sha256, bytes from session_file`;
+    const shared = [...(await sql`select folder, path, sha256, bytes from session_file`)];
     expect(shared).toHaveLength(kind === 'postgres' ? 1 : 0);
 
     // Into an embedded database.
@@ -153,18 +172,8 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     expect(await filesOf(embedded['GATEWAY_HOME'] ?? '')).toEqual(files);
 
     // And from there into a Postgres.
-    let last: Environment = embedded;
-    if (kind === 'postgres') {
-      last = await emptyPostgres(env);
-      const second = path.join(place, 'two.backup');
-      expect(await backup(embedded, second)).toContain('It holds secrets and is not encrypted');
-      await restore(last, second);
-      expect(await restoredRows(last)).toEqual(before);
-      expect(await filesOf(last['GATEWAY_HOME'] ?? '')).toEqual(files);
-      const filled = postgres(last['DATABASE_URL'] ?? '', { max: 1, fetch_types: false });
-      expect([...(await filled`select folder, path, sha256, bytes from session_file`)]).toEqual([...shared]);
-      await filled.end();
-    }
+    const last =
+      kind === 'postgres' ? await intoPostgres(embedded, { rows: before, files, shared }) : embedded;
 
     // What ran goes on there.
     const gateway = await startGateway(loadConfig(last), { log: silentLog });

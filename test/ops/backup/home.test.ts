@@ -32,10 +32,11 @@ describe('the files of a home', () => {
     for (const file of [...parts, ...left, 'known']) await put(file, file);
     await symlink('/etc/passwd', path.join(home, 'workspace/sessions/a/link'));
     const found: string[] = [];
+    const texts: string[] = [];
     for await (const record of homeFiles(home, new Set(['known'])))
       if (record.type === 'file') found.push(record.path);
-      else if (record.type === 'bytes')
-        expect(Buffer.from(record.base64, 'base64').toString()).toBe(found.at(-1));
+      else if (record.type === 'bytes') texts.push(Buffer.from(record.base64, 'base64').toString());
+    expect(texts).toEqual(found);
     expect(found.toSorted()).toEqual(parts.toSorted());
   });
 
@@ -101,7 +102,7 @@ describe('what arrives for a home', () => {
   it('never leaves the home', async () => {
     const staging = await createStaging(home);
     for (const file of ['../out', '/etc/out', 'a/../../out', 'a//b', './a', '..'])
-      await expect(staging.begin(file, 0o600), file).rejects.toThrow(/outside of the home/);
+      await expect(staging.begin(file, 0o600)).rejects.toThrow(/outside of the home/);
     await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes of no file/);
     await staging.discard();
   });
