@@ -10,6 +10,7 @@ import { startGateway } from '../../../src/gateway.ts';
 import { knownMigrations } from '../../../src/store/database/migrate.ts';
 import { openDatabaseOf } from '../../../src/store/open-store.ts';
 import { writeBackup } from '../../../src/ops/backup/index.ts';
+import { parley } from '../../child.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
 import { createDatabase, describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
 
@@ -197,7 +198,12 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     await backup(env, file);
     await expect(backup(env, file)).rejects.toThrow(/exists already/);
     await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong into its folder .*backups/);
-    await backup(env, path.join(home, 'backups/here'));
+    const typed = await parley(['backup', path.join(home, 'backups/here')], env);
+    expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /), stderr: '' });
+    expect(await parley(['restore'], env)).toMatchObject({
+      code: 1,
+      stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
+    });
     // Beside a gateway that runs.
     const beside = kind === 'postgres' ? { ...env, GATEWAY_HOME: await folder() } : env;
     await expect(restore(beside, file, '--replace')).rejects.toThrow(/Stop them first|is in use by process/);
