@@ -1,14 +1,13 @@
 /**
- * Long campaigns of random or repeated steps, at three sizes: whole where CAMPAIGN is `all` (`npm run test:campaign`), a
- * quarter where it is `gate` (`.ci/run`), else a tenth, so that `npm test` stays short. `npm run test:campaign` finds its
- * files by their import of this one.
+ * Long campaigns of random or repeated steps, at two sizes: whole where CAMPAIGN is `all` (`npm run test:campaign`), else a
+ * tenth, so that `npm test` stays short. `npm run test:campaign` finds its files by their import of this one.
  */
 
 /** True where campaigns of many minutes run whole. */
 export const runsAll = process.env['CAMPAIGN'] === 'all';
 
 /** The share of a campaign that runs now. */
-const SHARE = runsAll ? 1 : process.env['CAMPAIGN'] === 'gate' ? 0.25 : 0.1;
+const SHARE = runsAll ? 1 : 0.1;
 
 /** How many steps of `full` a campaign runs now, at least one. */
 export function campaignSize(full: number): number {

@@ -99,7 +99,10 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
   const cut = (text: string) => chunksOf(text, target, deps.yieldToEventLoop);
   const { maxLength, maxFileBytes } = channel.capabilities;
-  const { content, files: code } = await takeOutLongCode(message.content, { maxLength, maxFileBytes, cut });
+  // What a person decides about is read above its buttons: a file would stand below them.
+  const decides = message.buttons.length > 0;
+  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut };
+  const { content, files: code } = await takeOutLongCode(message.content, limits);
   const chunks = await cut(content);
   const instead = target.render(parseMarkdown(SURPLUS_TEXT));
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>

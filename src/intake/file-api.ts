@@ -14,8 +14,8 @@ import { inMegabytes } from '../lib/text.ts';
 const INBOX = 'inbox';
 /** Characters of the digest in the name of an uploaded file: the same file again has the same name. */
 const DIGEST_CHARS = 12;
-/** Such a path. */
-const UPLOADED = new RegExp(`^${INBOX}/[0-9a-f]{${DIGEST_CHARS}}-([^/]+)$`, 'u');
+/** Such a path: its digest and its name. */
+const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 
 export interface FileApiDeps {
   files: Pick<SessionFiles, 'put' | 'read' | 'discard'>;
@@ -117,15 +117,15 @@ function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
 
 async function openFile({ files, typeOf }: FileApiDeps, folder: string, path: string): Promise<ReadableFile> {
   const opened = await inWords(() => files.read(folder, path));
-  const name = safeFileName(UPLOADED.exec(path)?.[1] ?? path);
+  const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
   const type = await typeOf(await opened.head(TYPE_HEAD_BYTES), name);
   return { ...opened, ...type, name };
 }
 
 /** The name of an uploaded file. Throws `GatewayError('file_not_found')` for any other path. */
 function uploadedName(path: string): string {
-  const name = UPLOADED.exec(path)?.[1];
-  if (name === undefined) throw notFound(path);
+  const [, digest, name] = UPLOADED.exec(path) ?? [];
+  if (name === undefined || digest?.length !== DIGEST_CHARS) throw notFound(path);
   return name;
 }
 

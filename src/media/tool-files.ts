@@ -65,7 +65,14 @@ function endingOf(mimeType: string): string {
     mpeg: 'mp3',
     'octet-stream': 'bin',
   };
-  return usual[subtype] ?? subtype.replaceAll(/^x-|\+.*$|[^a-z0-9]/g, '').slice(0, 10);
+  const [name = ''] = subtype.split('+', 1);
+  return (
+    usual[subtype] ??
+    name
+      .replace(/^x-/, '')
+      .replaceAll(/[^a-z0-9]/g, '')
+      .slice(0, 10)
+  );
 }
 
 async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -138,7 +138,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     });
     const [chart, sound] = kept ?? [];
     if (turn === undefined || chart === undefined || sound === undefined) throw new Error('no files');
-    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(1), WAIT);
+    await vi.waitFor(() => expect(fixture.api.gateway.events.listeners.size).toBe(2), WAIT);
     turn.say('Before.\n\n![the sales](out/my%20chart.png)\n\nAfter.');
     turn.attachments = [{ ...chart, inText: 'out/my chart.png' }, sound];
     turn.end();

@@ -32,6 +32,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^npx parley token$/, /,admin {2}env {2}GATEWAY_TOKEN {2}\(created /],
   [/^npx parley status/, /gateways +1 running/],
   [/^npx parley doctor/, /One gateway runs with this database/],
+  [/^npx parley trace last$/, /answered/i],
   [/^npx parley mcp$/, /It has no MCP servers\./],
   [/^npx parley config validate$/, /every setting has its default|is valid/],
   [/^npx parley config set limits/, /limits\.messagesPerMinute is set/],
@@ -56,6 +57,11 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
 
 /** What is not run here, and where it is proved instead. */
 const EXCUSED: [command: RegExp, reason: string][] = [
+  [
+    /^npx parley trace (telegram:42|TURN)$/,
+    'test/flows/operating/why.test.ts asks for chats and turns that there are',
+  ],
+  [/^npx parley start --workers /, 'test/flows/operating/workers.test.ts starts two'],
   [/^npx parley init/, 'test/flows/operator/init.test.ts answers its questions and gives its flags'],
   [/^npx parley (backup|restore) ~/, 'test/flows/operator/backup.test.ts runs both'],
   [/^export TOKEN=\.\.\.$/, 'stands for the token of the reader; the test exports its own'],

@@ -81,10 +81,10 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual(['interrupted', 'completed']);
   });
 
-  it.concurrent('joins a paste that the client has split into one message, without holding a lane meanwhile (collect)', async () => {
+  it.concurrent('joins messages that follow each other quickly into one, without holding a lane meanwhile (collect)', async () => {
     const chat = await someone('collect');
-    const paste = Array.from({ length: 1_500 }, (_, n) => `line${n}`).join('\n');
-    const pieces = [`read ${chat}\n${paste.slice(0, 4_050)}`, paste.slice(4_050, 8_100), paste.slice(8_100)];
+    const paste = Array.from({ length: 600 }, (_, n) => `line${n}`).join('\n');
+    const pieces = [`read ${chat}\n${paste.slice(0, 1_900)}`, paste.slice(1_900, 3_800), paste.slice(3_800)];
     fixture().ollama.answer({ text: 'I have read it.' }, { when: `read ${chat}` });
     fixture().telegram.says(chat, pieces[0] ?? '', chat);
     await vi.waitFor(async () => {

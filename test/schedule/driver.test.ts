@@ -210,7 +210,7 @@ describeEachDatabase('a slot', (databases) => {
     const cron = (expression: string) => ({ kind: 'cron' as const, expression, timeZone: 'UTC' });
     await keepDue(store, { id: 'minutely', timing: cron('* * * * *'), nextAt: ahead(60_000) });
     // Once a day: what it was due for has had its run.
-    const daily = ahead(23 * HOUR_MS);
+    const daily = new Date(Math.ceil(ahead(0).getTime() / (24 * HOUR_MS)) * 24 * HOUR_MS);
     await keepDue(store, { id: 'daily', timing: cron('0 0 * * *'), nextAt: daily });
     await store.sql`update schedule set last_at = now() + interval '2 hours'`;
     await followClockBack(store.schedules);

@@ -1,5 +1,6 @@
 /** Why a message got no answer, or which it got, in one sentence: pure, from what the store knows of its turn. */
 import type { TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
+import { stripEnd } from '../../lib/text.ts';
 import { counted, duration } from './words.ts';
 
 type Why = Pick<TurnExplanation, 'code' | 'why'>;
@@ -149,5 +150,5 @@ function lastError({ attempts }: TurnFacts): { code: string; message: string } |
 }
 
 function because(error: string | undefined, detail: boolean): string {
-  return error === undefined || !detail ? '' : `: ${error.replace(/[.\s]+$/, '')}`;
+  return error === undefined || !detail ? '' : `: ${stripEnd(error, '. \n')}`;
 }

@@ -176,7 +176,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
   it('splits a long answer without breaking its code or pinging anybody', async () => {
     const { channel, person, tag } = await friend();
     const code = Array.from(
-      { length: 120 },
+      { length: 75 },
       (_, n) => `let value${n} = "@everyone <@${person.id}> ${n}";`,
     ).join('\n');
     answers(tag, `Hello @everyone <@${person.id}>\n\n\`\`\`js\n${code}\n\`\`\`\n\nThe end.`);
@@ -192,6 +192,6 @@ describeGateway('Discord', { discord: true }, (fixture) => {
       expect(content.split('```').length % 2, 'fences come in pairs').toBe(1);
       expect(pings).toEqual([]);
     }
-    for (let n = 0; n < 120; n += 1) expect(screen(channel).join('\n')).toContain(`let value${n} =`);
+    for (let n = 0; n < 75; n += 1) expect(screen(channel).join('\n')).toContain(`let value${n} =`);
   });
 });

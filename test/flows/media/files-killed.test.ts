@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { runsAll } from '../../campaign.ts';
 import { GatewayProcess } from '../../crash/gateways.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
@@ -94,46 +95,51 @@ it('reads an album once and answers it once, killed as it is fetched, between it
   expect(messages).toEqual([['inbox/1-one.txt', 'inbox/1.2-two.txt']]);
 }, 240_000);
 
-it('sends a file once when it is killed before the platform takes it, and once more at most when it is killed before the note', async () => {
-  const { telegram, ollama, chat, screen, killAndStart, asked } = await setUp();
-  const call = (name: string, args: object) => ({ toolCalls: [{ name, args }] });
-  const send = (name: string): void => {
-    const said = { when: `send ${name}` };
-    ollama.answer(call('write_file', { path: name, content: `text of ${name}` }), said);
-    ollama.answer(call('send_file', { path: name }), said);
-    ollama.answer({ text: 'Never said.', hold: true }, said);
-    telegram.says(chat, `send ${name}`, chat);
-  };
-  /** Kills it while the model says that the file was sent; the next process hears the end of that. */
-  const killWithTheModel = async (name: string): Promise<void> => {
-    await until(() => expect(asked(`send ${name}`)).toHaveLength(3));
-    ollama.answer(`Sent ${name}.`, { when: `send ${name}` });
-    await killAndStart();
-    await until(() => expect(screen()).toContain(`Sent ${name}.`));
-  };
-  const copies = (name: string): number => screen().filter((text) => text === `[document ${name}]`).length;
-  // The call is on its way, and the platform has not taken it.
-  telegram.failure({ kind: 'silence', method: 'sendDocument' });
-  send('before.txt');
-  await until(() => expect(telegram.count('sendDocument')).toBe(1));
-  await killWithTheModel('before.txt');
-  await until(() => expect(copies('before.txt')).toBe(1));
+// Its waits for the platform take a minute.
+it.runIf(runsAll)(
+  'sends a file once when it is killed before the platform takes it, and once more at most when it is killed before the note',
+  async () => {
+    const { telegram, ollama, chat, screen, killAndStart, asked } = await setUp();
+    const call = (name: string, args: object) => ({ toolCalls: [{ name, args }] });
+    const send = (name: string): void => {
+      const said = { when: `send ${name}` };
+      ollama.answer(call('write_file', { path: name, content: `text of ${name}` }), said);
+      ollama.answer(call('send_file', { path: name }), said);
+      ollama.answer({ text: 'Never said.', hold: true }, said);
+      telegram.says(chat, `send ${name}`, chat);
+    };
+    /** Kills it while the model says that the file was sent; the next process hears the end of that. */
+    const killWithTheModel = async (name: string): Promise<void> => {
+      await until(() => expect(asked(`send ${name}`)).toHaveLength(3));
+      ollama.answer(`Sent ${name}.`, { when: `send ${name}` });
+      await killAndStart();
+      await until(() => expect(screen()).toContain(`Sent ${name}.`));
+    };
+    const copies = (name: string): number => screen().filter((text) => text === `[document ${name}]`).length;
+    // The call is on its way, and the platform has not taken it.
+    telegram.failure({ kind: 'silence', method: 'sendDocument' });
+    send('before.txt');
+    await until(() => expect(telegram.count('sendDocument')).toBe(1));
+    await killWithTheModel('before.txt');
+    await until(() => expect(copies('before.txt')).toBe(1));
 
-  // The platform shows the file, and its answer has not come: Telegram has no way to ask, so one copy more is possible.
-  telegram.failure({ kind: 'delay', ms: 8_000, method: 'sendDocument' });
-  send('after.txt');
-  await until(() => expect(copies('after.txt')).toBe(1));
-  await killWithTheModel('after.txt');
-  await until(() => expect(telegram.count('sendDocument')).toBe(4));
-  expect(copies('before.txt')).toBe(1);
-  expect(copies('after.txt')).toBe(2);
-  expect(telegram.count('sendDocument')).toBe(4);
-  for (const name of ['before.txt', 'after.txt']) {
-    expect(screen().filter((text) => text === `Sent ${name}.`)).toHaveLength(1);
-    const results =
-      asked(`send ${name}`)
-        .at(-1)
-        ?.body.messages.filter(({ role }) => role === 'tool') ?? [];
-    expect(results.map(({ content }) => content).join('\n')).not.toContain('Outcome unknown');
-  }
-}, 240_000);
+    // The platform shows the file, and its answer has not come: Telegram has no way to ask, so one copy more is possible.
+    telegram.failure({ kind: 'delay', ms: 8_000, method: 'sendDocument' });
+    send('after.txt');
+    await until(() => expect(copies('after.txt')).toBe(1));
+    await killWithTheModel('after.txt');
+    await until(() => expect(telegram.count('sendDocument')).toBe(4));
+    expect(copies('before.txt')).toBe(1);
+    expect(copies('after.txt')).toBe(2);
+    expect(telegram.count('sendDocument')).toBe(4);
+    for (const name of ['before.txt', 'after.txt']) {
+      expect(screen().filter((text) => text === `Sent ${name}.`)).toHaveLength(1);
+      const results =
+        asked(`send ${name}`)
+          .at(-1)
+          ?.body.messages.filter(({ role }) => role === 'tool') ?? [];
+      expect(results.map(({ content }) => content).join('\n')).not.toContain('Outcome unknown');
+    }
+  },
+  240_000,
+);

@@ -1,5 +1,6 @@
 /** The list of kinds of search services, one line each, and what the configuration says of the one that is used. */
 import { z } from 'zod';
+import { stripEnd } from '../../../lib/text.ts';
 import { brave } from './brave.ts';
 import type { SearchKind, SearchPlace } from './kind.ts';
 import { ollama } from './ollama.ts';
@@ -72,6 +73,6 @@ export function configureSearch(
     errors.push(`${keySetting}: may hold only visible ASCII characters`);
   if (baseUrl === undefined || errors.length > 0) return { search: undefined, errors };
   const addressSetting = isMoved ? 'BRAVE_API_ROOT' : 'search.baseUrl';
-  const place = { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey };
+  const place = { baseUrl: stripEnd(baseUrl, '/'), apiKey };
   return { search: { kind: kind.kind, ...place, keySetting, addressSetting }, errors };
 }
