@@ -7,6 +7,7 @@ import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
+import type { Log } from './contracts/log.ts';
 import { editableConfig } from './live-config.ts';
 import { deadLettersCommand } from './ops/dead-letters.ts';
 import { traceCommand } from './ops/trace/commands.ts';
@@ -28,6 +29,10 @@ const HELP = `Usage: npx parley <command>
   doctor                          check everything a gateway needs, and say how to correct it
     --fix                         correct what can be corrected without losing anything
     --json                        the same for programs
+  backup FILE                     write database and home into one file, while the gateway runs
+    --passphrase-file FILE        encrypt it with the first line of that file
+  restore FILE                    put it back, also into the other kind of database; the gateway must not run
+    --replace                     delete the data that is there
   mcp                             list the MCP servers, with their tools and last errors
   pair                            list pending codes and grants
   pair approve CODE               allow the person who was given CODE; the first one becomes the owner
@@ -50,7 +55,7 @@ const HELP = `Usage: npx parley <command>
   dead-letters replay ID          queue one again (--all: all of them)
 
 Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
-These commands work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
+These commands, but for restore, work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
 `;
 
 /** Runs one command. Sets the exit code; never throws. */
@@ -134,6 +139,18 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       dialog.close();
     }
   },
+  async backup(args) {
+    const { backupCommand, readBackupOptions } = await import('./commands/backup.ts');
+    const options = readBackupOptions('backup', args);
+    const config = loadConfig(process.env);
+    print(await backupCommand(config, commandLog(config), options));
+  },
+  async restore(args) {
+    const { readBackupOptions, restoreCommand } = await import('./commands/backup.ts');
+    const options = readBackupOptions('restore', args);
+    const config = loadConfig(process.env);
+    print(await restoreCommand(config, commandLog(config), options));
+  },
   async doctor(args) {
     const { doctorCommand } = await import('./commands/doctor.ts');
     const { text, ok } = await doctorCommand(args, process.env, {
@@ -173,13 +190,18 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
     ),
 };
 
-async function withStore(command: Act): Promise<void> {
-  const config = loadConfig(process.env);
-  const log = createLog({
+/** The log of a command: errors, on standard error. */
+function commandLog(config: Config): Log {
+  return createLog({
     level: 'error',
     redact: redactor(secretsOf(config)),
     write: (line) => void process.stderr.write(line),
   });
+}
+
+async function withStore(command: Act): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = commandLog(config);
   const { openStore } = await import('./store/open-store.ts');
   const store = await openStore({
     home: config.home,

@@ -5,6 +5,7 @@ import type { Log } from '../contracts/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
 import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
+import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
 export interface StoreOptions extends UseOptions {
@@ -58,6 +59,24 @@ export async function openStore(options: StoreOptions): Promise<HomeStore> {
           .then(() => store.close())
           .then(() => home.close())),
     };
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
+}
+
+/** The database of a home without the functions of a store. */
+export interface HomeDatabase {
+  place: DatabasePlace;
+  close(): Promise<void>;
+}
+
+/** Opens it, with its tables up to date. Throws what `openStore` throws; without `attach` the home is held until `close`. */
+export async function openDatabaseOf(options: StoreOptions): Promise<HomeDatabase> {
+  const home = await openHome(options);
+  try {
+    if (!home.attached) await migrateDatabase(home.place, { retryForMs: options.retryForMs });
+    return home;
   } catch (error) {
     await home.close();
     throw error;

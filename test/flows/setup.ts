@@ -278,7 +278,8 @@ async function connect(home: string, url: string | undefined): Promise<postgres.
   return postgres({ ...options, path: holder?.socketPath ?? '', user: 'postgres' });
 }
 
-async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+/** An empty database on the server of DATABASE_URL. */
+export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['DATABASE_URL'] ?? '';
   const name = `flow_${newId().replaceAll('-', '')}`;
   const url = new URL(server);

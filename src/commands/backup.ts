@@ -1,0 +1,200 @@
+/** `parley backup` and `parley restore`: everything of a gateway in one file, and back, also into the other kind of database. */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import packageFile from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import { BACKUPS_FOLDER, SESSIONS_FOLDER } from '../contracts/operator/backup.ts';
+import type { BackupRecord, BackupSize } from '../contracts/operator/backup.ts';
+import { MAX_SHARED_BYTES } from '../contracts/tool.ts';
+import { createStaging, homeFiles, readBackup, writeBackup } from '../ops/backup/index.ts';
+import type { Staging } from '../ops/backup/index.ts';
+import { dumpDatabase } from '../store/backup/dump.ts';
+import { beginLoading } from '../store/backup/load.ts';
+import type { Loading } from '../store/backup/load.ts';
+import { knownMigrations } from '../store/database/migrate.ts';
+import { openDatabaseOf } from '../store/open-store.ts';
+
+/** The arguments of both commands. */
+export interface BackupOptions {
+  file: string;
+  passphraseFile: string | undefined;
+  replace: boolean;
+}
+
+/** Reads the arguments. Throws `GatewayError('usage')`. */
+export function readBackupOptions(command: 'backup' | 'restore', args: string[]): BackupOptions {
+  const options = { 'passphrase-file': { type: 'string' }, replace: { type: 'boolean' } } as const;
+  const usage = `Expected: ${command} FILE [--passphrase-file FILE]${command === 'restore' ? ' [--replace]' : ''}`;
+  try {
+    const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
+    const [file, ...more] = positionals;
+    const { 'passphrase-file': passphraseFile, replace = false } = values;
+    if (file !== undefined && more.length === 0 && !(replace && command === 'backup'))
+      return { file: path.resolve(file), passphraseFile, replace };
+  } catch (error) {
+    throw new GatewayError('usage', usage, { cause: error });
+  }
+  throw new GatewayError('usage', usage);
+}
+
+/** Writes everything into one file, while the gateway runs or not. Gives what to print. Throws `GatewayError`. */
+export async function backupCommand(config: Config, log: Log, options: BackupOptions): Promise<string> {
+  const { file } = options;
+  if (existsSync(file)) throw new GatewayError('usage', `${file} exists already: choose another name.`);
+  const passphrase = await passphraseOf(options);
+  const { home, env } = config;
+  await refuseWithin(home, file);
+  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, log, attach: true });
+  const size: BackupSize = { rows: 0, files: 0 };
+  try {
+    await writeBackup(file, counted(everything(home, database.place), size), passphrase);
+  } finally {
+    await database.close();
+  }
+  const secret = passphrase === undefined ? ' It holds secrets and is not encrypted: keep it safe.' : '';
+  return `Written: ${file} (${size.rows} rows, ${size.files} files).${secret}`;
+}
+
+/** A backup must not become part of the next one. Makes the folder that is meant for them. */
+async function refuseWithin(home: string, file: string): Promise<void> {
+  const inside = path.relative(path.resolve(home), file).split(path.sep);
+  if (inside[0] === '..') return;
+  const folder = path.join(home, BACKUPS_FOLDER);
+  if (inside.length < 2 || inside[0] !== BACKUPS_FOLDER)
+    throw new GatewayError('usage', `Within GATEWAY_HOME backups belong into its folder ${folder}.`);
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+}
+
+async function* everything(
+  home: string,
+  place: Parameters<typeof dumpDatabase>[0],
+): AsyncGenerator<BackupRecord> {
+  const madeAt = new Date().toISOString();
+  yield { type: 'head', version: packageFile.version, migrations: knownMigrations(), madeAt };
+  const inDatabase = new Set<string>();
+  for await (const record of dumpDatabase(place)) {
+    if (record.type === 'file') inDatabase.add(record.path);
+    yield record;
+  }
+  yield* homeFiles(home, inDatabase);
+}
+
+async function* counted(
+  records: AsyncIterable<BackupRecord>,
+  size: BackupSize,
+): AsyncGenerator<BackupRecord> {
+  for await (const record of records) {
+    if (record.type === 'rows') size.rows += record.rows.length;
+    if (record.type === 'file') size.files += 1;
+    yield record;
+  }
+}
+
+/**
+ * Puts everything back. The database has all rows or is left as it was; files follow once its rows are there. Gives what to
+ * print. Throws `GatewayError`.
+ */
+export async function restoreCommand(config: Config, log: Log, options: BackupOptions): Promise<string> {
+  const { replace } = options;
+  const passphrase = await passphraseOf(options);
+  const { home, env } = config;
+  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, log });
+  const size: BackupSize = { rows: 0, files: 0 };
+  try {
+    const loading = await beginLoading(database.place, options);
+    const staging = await createStaging(home);
+    try {
+      await takeIn(counted(readBackup(options.file, passphrase), size), loading, staging);
+      if (!replace) await staging.refuseOverwriting();
+      await loading.finish();
+      const kept = await staging.settle({ replace });
+      const told = kept.length === 0 ? '' : ` Kept as it is: ${kept.join(', ')}.`;
+      return `Restored: ${size.rows} rows, ${size.files} files.${told}`;
+    } finally {
+      await loading.close();
+      await staging.discard();
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** Rows go to the database; files to the staging, those of sessions also to the database. */
+async function takeIn(
+  records: AsyncIterable<BackupRecord>,
+  loading: Loading,
+  staging: Staging,
+): Promise<void> {
+  const shared = sharing(loading);
+  for await (const record of records) {
+    if (record.type === 'head') refuseOther(record);
+    else if (record.type === 'table') loading.table(record.table, record.columns);
+    else if (record.type === 'rows') await loading.rows(record.rows);
+    else if (record.type === 'bytes') {
+      const bytes = Buffer.from(record.base64, 'base64');
+      await staging.append(bytes);
+      shared.append(bytes);
+    } else {
+      await shared.end();
+      if (record.type === 'end') continue;
+      await staging.begin(record.path, record.mode);
+      shared.begin(record.path);
+    }
+  }
+}
+
+/** Files of sessions on their way to the other nodes of the database, one at a time. */
+interface Sharing {
+  begin(file: string): void;
+  append(bytes: Buffer): void;
+  end(): Promise<void>;
+}
+
+const SESSION_FILE = new RegExp(`^${SESSIONS_FOLDER}/([^/]+)/(.+)$`);
+
+function sharing(loading: Loading): Sharing {
+  let found: RegExpExecArray | null = null;
+  let pieces: Buffer[] = [];
+  let length = 0;
+  return {
+    begin(file) {
+      found = SESSION_FILE.exec(file);
+      pieces = [];
+      length = 0;
+    },
+    append(bytes) {
+      length += bytes.length;
+      // One that is too large to be shared need not be kept whole.
+      if (found !== null && length <= MAX_SHARED_BYTES) pieces.push(bytes);
+    },
+    async end() {
+      const [, folder, inside] = found ?? [];
+      if (folder === undefined || inside === undefined || length > MAX_SHARED_BYTES) return;
+      await loading.sessionFile(folder, inside, Buffer.concat(pieces));
+    },
+  };
+}
+
+function refuseOther({ version, migrations }: BackupRecord & { type: 'head' }): void {
+  if (migrations.join() === knownMigrations().join()) return;
+  throw new GatewayError(
+    'bad_backup',
+    `The backup was made by Parley ${version}, whose tables are not those of this version (${packageFile.version}). ` +
+      'Restore it with that version, then update.',
+  );
+}
+
+/** The first line of the file. */
+async function passphraseOf({ passphraseFile }: BackupOptions): Promise<string | undefined> {
+  if (passphraseFile === undefined) return undefined;
+  try {
+    const [line = ''] = (await readFile(passphraseFile, 'utf8')).split(/\r?\n/, 1);
+    return line;
+  } catch (error) {
+    throw new ConfigError('bad_config', `${passphraseFile} cannot be read: ${toGatewayError(error).message}`);
+  }
+}

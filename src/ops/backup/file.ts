@@ -1,0 +1,194 @@
+/** The file of a backup: a line that says how to read it, then compressed lines of JSON, encrypted where that is asked for. */
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip, constants } from 'node:zlib';
+import { z } from 'zod';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { BackupRecord } from '../../contracts/operator/backup.ts';
+import { keyOf, MIN_PASSPHRASE_CHARS, newSalt, seal, unseal } from './sealed.ts';
+
+/** Only its owner may read a backup. */
+const PRIVATE = 0o600;
+/** Longest first line, in bytes. */
+const MAX_TITLE_BYTES = 1_024;
+/** Longest of the other lines, in bytes: what is held in memory. Rows of one record have about half a MiB, a single row may have more. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Counted up when an older version could not read what is written. */
+const FORMAT = 1;
+
+const Title = z.object({
+  parley: z.literal('backup'),
+  format: z.int().positive(),
+  salt: z.string().optional(),
+});
+
+const Row = z.array(z.string().nullable());
+const Record = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('head'),
+    version: z.string(),
+    migrations: z.array(z.number()),
+    madeAt: z.string(),
+  }),
+  z.object({ type: z.literal('table'), table: z.string(), columns: z.array(z.string()) }),
+  z.object({ type: z.literal('rows'), rows: z.array(Row) }),
+  z.object({ type: z.literal('file'), path: z.string(), mode: z.number() }),
+  z.object({ type: z.literal('bytes'), base64: z.string() }),
+  z.object({ type: z.literal('end'), sha256: z.string() }),
+]);
+
+/** Writes the records; the file has its name once it is whole. Throws what the records throw, and errors of the file system. */
+export async function writeBackup(
+  file: string,
+  records: AsyncIterable<BackupRecord>,
+  passphrase: string | undefined,
+): Promise<void> {
+  if (passphrase !== undefined && passphrase.length < MIN_PASSPHRASE_CHARS)
+    throw new GatewayError('usage', `A passphrase has at least ${MIN_PASSPHRASE_CHARS} characters.`);
+  const salt = passphrase === undefined ? undefined : newSalt();
+  const key = passphrase === undefined || salt === undefined ? undefined : await keyOf(passphrase, salt);
+  const part = `${file}.part`;
+  // The fastest level: on the embedded database the gateway waits until all rows are read.
+  const zip = createGzip({ level: constants.Z_BEST_SPEED });
+  async function* body(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    yield Buffer.from(`${JSON.stringify({ parley: 'backup', format: FORMAT, salt })}\n`);
+    yield* key === undefined ? compressed : seal(compressed, key);
+  }
+  try {
+    await pipeline(
+      Readable.from(linesOf(records)),
+      zip,
+      body,
+      createWriteStream(part, { mode: PRIVATE, flush: true }),
+    );
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Reads the records, the end last; only who has read all of them knows that nothing is missing or changed. Throws
+ * `GatewayError('bad_backup')`.
+ */
+export async function* readBackup(
+  file: string,
+  passphrase: string | undefined,
+): AsyncGenerator<BackupRecord> {
+  const { title, length } = await readTitle(file);
+  if (title.salt !== undefined && passphrase === undefined)
+    throw bad('is encrypted: name the file of its passphrase with --passphrase-file');
+  // Who gives a passphrase expects the file that was made with it, not one that somebody put in its place.
+  if (title.salt === undefined && passphrase !== undefined)
+    throw bad('is not encrypted; to restore it all the same, leave out --passphrase-file');
+  const key = title.salt === undefined ? undefined : await keyOf(passphrase ?? '', title.salt);
+  const unzip = createGunzip();
+  async function* opened(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    yield* key === undefined ? bytes : unseal(bytes, key);
+  }
+  // Its failure is that of `unzip`, which is read below.
+  const feeding = pipeline(createReadStream(file, { start: length }), opened, unzip).catch(() => undefined);
+  const digest = createHash('sha256');
+  let ended = false;
+  try {
+    for await (const line of linesIn(unzip)) {
+      const record = recordOf(line);
+      if (ended) throw bad('was changed: it goes on after its end');
+      if (record.type === 'end') {
+        if (record.sha256 !== digest.digest('hex')) throw bad('was changed: its digest does not fit');
+        ended = true;
+      } else {
+        digest.update(`${line}\n`);
+      }
+      yield record;
+    }
+  } catch (error) {
+    throw asBad(error);
+  } finally {
+    unzip.destroy();
+    await feeding;
+  }
+  if (!ended) throw bad('is cut off');
+}
+
+async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<string> {
+  const digest = createHash('sha256');
+  for await (const record of records) {
+    const line = JSON.stringify(record);
+    if (Buffer.byteLength(line) > MAX_LINE_BYTES)
+      throw new GatewayError(
+        'too_large',
+        `A row has more than ${MAX_LINE_BYTES / 1024 ** 2} MiB, which no backup can hold.`,
+      );
+    digest.update(`${line}\n`);
+    yield `${line}\n`;
+  }
+  yield `${JSON.stringify({ type: 'end', sha256: digest.digest('hex') } satisfies BackupRecord)}\n`;
+}
+
+/** One line at a time; what follows the last line break is none. */
+async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let held: Buffer[] = [];
+  let length = 0;
+  const hold = (part: Buffer): void => {
+    held.push(part);
+    length += part.length;
+    if (length > MAX_LINE_BYTES) throw bad(`has a line of more than ${MAX_LINE_BYTES / 1024 ** 2} MiB`);
+  };
+  for await (const chunk of bytes) {
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
+      hold(chunk.subarray(from, end));
+      yield Buffer.concat(held).toString();
+      held = [];
+      length = 0;
+      from = end + 1;
+    }
+    hold(chunk.subarray(from));
+  }
+}
+
+async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; length: number }> {
+  let text = '';
+  try {
+    for await (const chunk of createReadStream(file, { end: MAX_TITLE_BYTES - 1, encoding: 'latin1' }))
+      text += String(chunk);
+  } catch (error) {
+    throw new GatewayError('bad_backup', `${file} cannot be read.`, { cause: error });
+  }
+  const [line = ''] = text.split('\n', 1);
+  const { data } = Title.safeParse(parsed(line));
+  if (data === undefined) throw new GatewayError('bad_backup', `${file} is no backup of Parley.`);
+  if (data.format > FORMAT) throw bad('was made by a newer version of Parley: restore it with that one');
+  return { title: data, length: line.length + 1 };
+}
+
+function recordOf(line: string): BackupRecord {
+  const { data } = Record.safeParse(parsed(line));
+  if (data === undefined) throw bad('holds a line that cannot be read');
+  return data;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What is no JSON has no shape that is expected.
+    return undefined;
+  }
+}
+
+function bad(why: string): GatewayError {
+  return new GatewayError('bad_backup', `The backup ${why}.`);
+}
+
+function asBad(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
+  const isZip =
+    error instanceof Error && 'code' in error && /^(Z_|ERR_STREAM_PREMATURE)/.test(String(error.code));
+  return isZip ? bad('is cut off or was changed') : error;
+}

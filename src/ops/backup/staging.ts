@@ -1,0 +1,99 @@
+/** The files of a backup on their way into the home: they arrive beside it, and take their places once everything is right. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { GatewayError } from '../../contracts/errors.ts';
+import { SESSIONS_FOLDER } from '../../contracts/operator/backup.ts';
+
+/** Files that stay as they are where the home has one: this machine's own addresses and secrets. */
+const KEPT = ['.env'];
+
+/** What has arrived so far. */
+export interface Staging {
+  /** Begins a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
+  begin(file: string, mode: number): Promise<void>;
+  append(bytes: Buffer): Promise<void>;
+  /** Throws `GatewayError('has_data')` where the home has a file of that name with another content, which would be lost. */
+  refuseOverwriting(): Promise<void>;
+  /** Puts all files in their places, with `replace` those of sessions instead of all that are there; gives the paths that the home keeps. */
+  settle(options: { replace: boolean }): Promise<string[]>;
+  /** Removes what arrived. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** Begins with an empty folder in the home, which the caller has locked. */
+export async function createStaging(home: string): Promise<Staging> {
+  const folder = path.join(home, '.restoring');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  let current: FileHandle | undefined;
+  const close = async (): Promise<void> => {
+    await current?.close();
+    current = undefined;
+  };
+  const arrived = async (): Promise<{ file: string; from: string; to: string; isKept: boolean }[]> => {
+    await close();
+    const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+    return await Promise.all(
+      files.map(async (from) => {
+        const file = path.relative(folder, from);
+        const to = path.join(home, file);
+        return { file, from, to, isKept: KEPT.includes(file) && (await exists(to)) };
+      }),
+    );
+  };
+  return {
+    async begin(file, mode) {
+      await close();
+      const place = path.join(folder, file);
+      const isInside =
+        path.normalize(file) === file && !path.isAbsolute(file) && !file.split('/').includes('..');
+      if (!isInside) throw new GatewayError('bad_backup', 'The backup names a file outside of the home.');
+      await mkdir(path.dirname(place), { recursive: true, mode: 0o700 });
+      current = await open(place, 'wx', mode & 0o700);
+    },
+    async append(bytes) {
+      if (current === undefined) throw new GatewayError('bad_backup', 'The backup has bytes of no file.');
+      await current.appendFile(bytes);
+    },
+    async refuseOverwriting() {
+      for (const { file, from, to, isKept } of await arrived()) {
+        if (isKept || !(await exists(to)) || (await digestOf(from)) === (await digestOf(to))) continue;
+        const text = `${to} is another ${file} than that of the backup, which would overwrite it. Move it away, or restore with --replace.`;
+        throw new GatewayError('has_data', text);
+      }
+    },
+    async settle({ replace }) {
+      const files = await arrived();
+      // Their sessions are gone.
+      if (replace) await rm(path.join(home, SESSIONS_FOLDER), { recursive: true, force: true });
+      for (const { from, to, isKept } of files) {
+        if (isKept) continue;
+        await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
+        await rename(from, to);
+      }
+      await rm(folder, { recursive: true, force: true });
+      return files.filter(({ isKept }) => isKept).map(({ file }) => file);
+    },
+    discard: () =>
+      close()
+        .then(() => rm(folder, { recursive: true, force: true }))
+        .catch(() => undefined),
+  };
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}
+
+async function digestOf(file: string): Promise<string> {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(file), digest);
+  return digest.digest('hex');
+}

@@ -1,0 +1,234 @@
+/** `parley backup` beside a gateway at work, and `parley restore` into other homes and the other kind of database. */
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import postgres from 'postgres';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { backupCommand, readBackupOptions, restoreCommand } from '../../../src/commands/backup.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { startGateway } from '../../../src/gateway.ts';
+import { knownMigrations } from '../../../src/store/database/migrate.ts';
+import { openDatabaseOf } from '../../../src/store/open-store.ts';
+import { writeBackup } from '../../../src/ops/backup/index.ts';
+import { parley } from '../../child.ts';
+import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { createDatabase, describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+
+type Environment = Record<string, string>;
+
+/** Tables about running processes, and files of sessions, which are compared as files. */
+const ROWS_LEFT_OUT = [
+  'migration',
+  'node',
+  'node_settings',
+  'mcp_status',
+  'fanout_secret',
+  'session_file',
+  'session_folder',
+];
+/** What the home has for its process, and is made anew. */
+const FILES_LEFT_OUT = /^(pg|pg\..*|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|backups)(\/|$)/;
+
+const backup = (env: Environment, ...args: string[]): Promise<string> =>
+  backupCommand(loadConfig(env), silentLog, readBackupOptions('backup', args));
+const restore = (env: Environment, ...args: string[]): Promise<string> =>
+  restoreCommand(loadConfig(env), silentLog, readBackupOptions('restore', args));
+
+/** Every row of every table as text; a lane that a gateway works on now has nobody in the backup. */
+async function rowsOf(sql: postgres.Sql): Promise<Record<string, string[]>> {
+  const tables = await sql<
+    { name: string }[]
+  >`select tablename as name from pg_tables where schemaname = 'public'`;
+  const rows: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    if (ROWS_LEFT_OUT.includes(name)) continue;
+    const found = await sql<
+      { row: Record<string, unknown> }[]
+    >`select to_jsonb(t) as row from ${sql(name)} t`;
+    const texts = found.map(({ row }) =>
+      JSON.stringify(name === 'lane' ? { ...row, owner: undefined, claim: undefined } : row),
+    );
+    rows[name] = texts.toSorted();
+  }
+  return rows;
+}
+
+/** The same of a database that no gateway runs with. */
+async function restoredRows(env: Environment): Promise<Record<string, string[]>> {
+  const home = env['GATEWAY_HOME'] ?? '';
+  const database = await openDatabaseOf({ home, databaseUrl: env['DATABASE_URL'], log: silentLog });
+  const { socketPath, url } = database.place;
+  const options = { max: 1, fetch_types: false, onnotice: () => undefined, connection: { TimeZone: 'UTC' } };
+  const sql =
+    url === undefined
+      ? postgres({ ...options, path: socketPath ?? '', user: 'postgres' })
+      : postgres(url, options);
+  try {
+    return await rowsOf(sql);
+  } finally {
+    await sql.end();
+    await database.close();
+  }
+}
+
+/** The files of a home that belong into a backup, with content and whether they can be run. */
+async function filesOf(home: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const entry of await readdir(home, { withFileTypes: true, recursive: true })) {
+    const place = path.join(entry.parentPath, entry.name);
+    const name = path.relative(home, place);
+    if (!entry.isFile() || FILES_LEFT_OUT.test(name)) continue;
+    const mode = (await stat(place)).mode & 0o100;
+    files[name] = `${mode} ${(await readFile(place)).toString('base64')}`;
+  }
+  return files;
+}
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(path.join(tmpdir(), 'parley-backup-'));
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function emptyEmbedded(env: Environment): Promise<Environment> {
+  const home = await makeEmbeddedHome();
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const target = { ...env, GATEWAY_HOME: home };
+  Reflect.deleteProperty(target, 'DATABASE_URL');
+  return target;
+}
+
+async function emptyPostgres(env: Environment): Promise<Environment> {
+  const database = await createDatabase();
+  onTestFinished(() => database.drop());
+  return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: database.url };
+}
+
+/** What is in the embedded database, also in an empty Postgres; gives the environment of that. */
+async function intoPostgres(
+  embedded: Environment,
+  all: { rows: Record<string, string[]>; files: Record<string, string>; shared: object[] },
+): Promise<Environment> {
+  const env = await emptyPostgres(embedded);
+  const file = path.join(await folder(), 'two.backup');
+  expect(await backup(embedded, file)).toContain('It holds secrets and is not encrypted');
+  await restore(env, file);
+  expect(await restoredRows(env)).toEqual(all.rows);
+  expect(await filesOf(env['GATEWAY_HOME'] ?? '')).toEqual(all.files);
+  const sql = postgres(env['DATABASE_URL'] ?? '', { max: 1, fetch_types: false });
+  expect([...(await sql`select folder, path, sha256, bytes from session_file`)]).toEqual(all.shared);
+  await sql.end();
+  return env;
+}
+
+describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
+  it('keeps a gateway at work, and puts it into another home and the other kind of database without a difference', async () => {
+    const { env, home, kind, ollama, sql } = fixture();
+    const place = await folder();
+    const secret = path.join(place, 'passphrase');
+    await writeFile(secret, 'correct horse battery staple\n');
+    await mkdir(path.join(home, 'notes'));
+    await writeFile(path.join(home, 'notes/run.sh'), '#!/bin/sh\n', { mode: 0o700 });
+    await writeFile(path.join(home, 'notes/empty'), '');
+    await writeFile(path.join(home, 'notes/large'), Buffer.alloc(700_000, 'line of notes\n'));
+
+    // A chat with a past and a file, and three turns that run.
+    const sent = await fetch(`${fixture().gateway.url}/v1/sessions/http:desk/files?name=plan.txt`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OWNER}` },
+      body: 'The plan.',
+    });
+    expect(sent.status).toBe(201);
+    await fixture().post('desk', 'Remember the grüße 🙂 "and" \\ more');
+    await fixture().idle('http:desk');
+    const running = ['one', 'two', 'three'];
+    for (const name of running) {
+      ollama.answer({ text: `half of ${name}`, hold: true }, { when: `work on ${name}` });
+      await fixture().post(name, `work on ${name}`);
+    }
+    for (const name of running) await fixture().modelCall(`work on ${name}`);
+    const file = path.join(place, 'one.backup');
+    await sql`set timezone = 'UTC'`;
+    const before = await vi.waitFor(async () => {
+      const rows = await rowsOf(sql);
+      await rm(file, { force: true });
+      expect(await backup(env, file, '--passphrase-file', secret)).toMatch(
+        /^Written: .* rows, \d+ files\)\.$/,
+      );
+      // Nothing but the tables of running processes has changed meanwhile.
+      expect(await rowsOf(sql)).toEqual(rows);
+      return rows;
+    }, WAIT);
+    expect(before['turn']).toHaveLength(4);
+    const files = await filesOf(home);
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(['config.json', 'notes/run.sh']));
+    expect(Object.keys(files).filter((name) => name.endsWith('plan.txt'))).toHaveLength(1);
+    const shared = [...(await sql`select folder, path, sha256, bytes from session_file`)];
+    expect(shared).toHaveLength(kind === 'postgres' ? 1 : 0);
+
+    // Into an embedded database.
+    const embedded = await emptyEmbedded(env);
+    await restore(embedded, file, '--passphrase-file', secret);
+    expect(await restoredRows(embedded)).toEqual(before);
+    expect(await filesOf(embedded['GATEWAY_HOME'] ?? '')).toEqual(files);
+
+    // And from there into a Postgres.
+    const last =
+      kind === 'postgres' ? await intoPostgres(embedded, { rows: before, files, shared }) : embedded;
+
+    // What ran goes on there.
+    const gateway = await startGateway(loadConfig(last), { log: silentLog });
+    try {
+      for (const name of running)
+        await vi.waitFor(async () => {
+          const response = await fetch(`${gateway.url}/v1/sessions/http:${name}/messages`, {
+            headers: { authorization: `Bearer ${OWNER}` },
+          });
+          expect(await response.text()).toContain(`echo: work on ${name}`);
+        }, WAIT);
+    } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('refuses what would lose data, and leaves all as it was', async () => {
+    const { env, home, kind } = fixture();
+    const place = await folder();
+    const file = path.join(place, 'one.backup');
+    await backup(env, file);
+    await expect(backup(env, file)).rejects.toThrow(/exists already/);
+    await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong into its folder .*backups/);
+    const typed = await parley(['backup', path.join(home, 'backups/here')], env);
+    expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /), stderr: '' });
+    expect(await parley(['restore'], env)).toMatchObject({
+      code: 1,
+      stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
+    });
+    // Beside a gateway that runs.
+    const beside = kind === 'postgres' ? { ...env, GATEWAY_HOME: await folder() } : env;
+    await expect(restore(beside, file, '--replace')).rejects.toThrow(/Stop them first|is in use by process/);
+
+    const target = kind === 'postgres' ? await emptyPostgres(env) : await emptyEmbedded(env);
+    const cut = path.join(place, 'cut.backup');
+    await copyFile(file, cut);
+    await truncate(cut, (await stat(file)).size - 10);
+    await expect(restore(target, cut)).rejects.toThrow(/The backup is cut off or was changed/);
+    const newer = path.join(place, 'newer.backup');
+    async function* head() {
+      const migrations = [...knownMigrations(), 99_999_999_999_999];
+      yield { type: 'head' as const, version: '99.0.0', migrations, madeAt: '' };
+    }
+    await writeBackup(newer, head(), undefined);
+    await expect(restore(target, newer)).rejects.toThrow(
+      /made by Parley 99\.0\.0, whose tables are not those/,
+    );
+    // Neither has left a row or a file: the same restore now needs no --replace.
+    await restore(target, file);
+    await expect(restore(target, file)).rejects.toThrow(
+      /holds data, which a restore would delete.*--replace/,
+    );
+    await writeFile(path.join(target['GATEWAY_HOME'] ?? '', 'notes.txt'), 'stays');
+    expect(await restore(target, file, '--replace')).toMatch(/^Restored: \d+ rows, \d+ files\.$/);
+    expect(await filesOf(target['GATEWAY_HOME'] ?? '')).toHaveProperty(['notes.txt']);
+  });
+});

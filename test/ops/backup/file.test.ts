@@ -1,0 +1,169 @@
+/** The file of a backup: what is written is read again, and what was cut, changed or is too large is refused by name. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BackupRecord } from '../../../src/contracts/operator/backup.ts';
+import { MAX_LINE_BYTES, readBackup, writeBackup } from '../../../src/ops/backup/file.ts';
+
+const PASSPHRASE = 'twelve chars';
+const HEAD: BackupRecord = {
+  type: 'head',
+  version: '1.2.3',
+  migrations: [1, 2],
+  madeAt: '2026-01-01T00:00:00Z',
+};
+const RECORDS: BackupRecord[] = [
+  HEAD,
+  { type: 'table', table: 'message', columns: ['id', 'content'] },
+  {
+    type: 'rows',
+    rows: [
+      ['1', 'grüße\nund "mehr"'],
+      ['2', null],
+    ],
+  },
+  { type: 'file', path: 'config.json', mode: 0o600 },
+  ...Array.from({ length: 40 }, (_, n): BackupRecord => ({ type: 'bytes', base64: noise(n) })),
+];
+
+/** Base64 that does not compress much, so that the file has several pieces. */
+function noise(seed: number): string {
+  const parts = Array.from({ length: 100 }, (_, n) => createHash('sha512').update(`${seed}/${n}`).digest());
+  return Buffer.concat(parts).toString('base64');
+}
+
+let folder = '';
+let file = '';
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'parley-backup-'));
+  file = path.join(folder, 'one.backup');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+const write = (records: readonly BackupRecord[], passphrase?: string): Promise<void> =>
+  writeBackup(file, each(records), passphrase);
+
+async function read(passphrase?: string): Promise<BackupRecord[]> {
+  const records: BackupRecord[] = [];
+  for await (const record of readBackup(file, passphrase)) records.push(record);
+  return records;
+}
+
+describe.each([
+  ['plain', undefined],
+  ['encrypted', PASSPHRASE],
+])('a backup that is %s', (_, passphrase) => {
+  it('gives what was written, then its end, and only its owner may read it', async () => {
+    await write(RECORDS, passphrase);
+    const records = await read(passphrase);
+    expect(records.slice(0, -1)).toEqual(RECORDS);
+    expect(records.at(-1)).toMatchObject({ type: 'end' });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readdir(folder)).toEqual(['one.backup']);
+  });
+
+  it('is refused when it was cut anywhere', async () => {
+    await write(RECORDS, passphrase);
+    const whole = await readFile(file);
+    for (const length of [whole.length - 1, whole.length - 9, whole.length >> 1, whole.indexOf('\n') + 1]) {
+      await writeFile(file, whole.subarray(0, length));
+      await expect(read(passphrase), `${length} of ${whole.length}`).rejects.toThrow(
+        /is cut off|the file was changed or cut/,
+      );
+    }
+  });
+
+  it('is refused when one byte was changed', async () => {
+    await write(RECORDS, passphrase);
+    const whole = await readFile(file);
+    for (const part of [0.1, 0.5, 0.9]) {
+      const changed = Buffer.from(whole);
+      const at = Math.floor(changed.length * part);
+      changed[at] = (changed[at] ?? 0) ^ 0x55;
+      await writeFile(file, changed);
+      await expect(read(passphrase), `${at}`).rejects.toMatchObject({ code: 'bad_backup' });
+    }
+  });
+});
+
+describe('a passphrase', () => {
+  it('that is wrong, missing, or given for a file without one is told', async () => {
+    await write(RECORDS, PASSPHRASE);
+    expect((await readFile(file)).includes('config.json')).toBe(false);
+    await expect(read('twelve charz')).rejects.toThrow(/cannot be decrypted: the passphrase is wrong/);
+    await expect(read()).rejects.toThrow(/is encrypted: .*--passphrase-file/);
+    await write(RECORDS);
+    await expect(read(PASSPHRASE)).rejects.toThrow(/is not encrypted/);
+  });
+
+  it('has 12 characters at least', async () => {
+    await expect(write([HEAD], 'eleven char')).rejects.toThrow(/at least 12 characters/);
+    await write([HEAD], PASSPHRASE);
+    expect(await readdir(folder)).toEqual(['one.backup']);
+  });
+});
+
+describe('a file that is refused', () => {
+  it('is none of ours, of a newer version, or not there', async () => {
+    await writeFile(file, 'PK\u0003\u0004 something else');
+    await expect(read()).rejects.toThrow(/one\.backup is no backup of Parley/);
+    await writeFile(file, '{"parley":"backup","format":2}\n');
+    await expect(read()).rejects.toThrow(/made by a newer version of Parley/);
+    await rm(file);
+    await expect(read()).rejects.toThrow(/one\.backup cannot be read/);
+  });
+
+  it('has a digest that does not fit, a line that cannot be read, or something after its end', async () => {
+    const made = (...lines: string[]): Promise<void> =>
+      writeFile(
+        file,
+        Buffer.concat([Buffer.from('{"parley":"backup","format":1}\n'), gzipSync(`${lines.join('\n')}\n`)]),
+      );
+    const head = JSON.stringify(HEAD);
+    const digest = createHash('sha256').update(`${head}\n`).digest('hex');
+    const end = JSON.stringify({ type: 'end', sha256: digest });
+    await made(head, end);
+    expect(await read()).toHaveLength(2);
+    await made(head.replace('1.2.3', '1.2.4'), end);
+    await expect(read()).rejects.toThrow(/its digest does not fit/);
+    await made(head, '{"type":"nonsense"}', end);
+    await expect(read()).rejects.toThrow(/a line that cannot be read/);
+    await made(head, end, head);
+    await expect(read()).rejects.toThrow(/goes on after its end/);
+    await made(head);
+    await expect(read()).rejects.toThrow(/is cut off/);
+  });
+
+  it('leaves nothing behind where its records end with an error', async () => {
+    async function* broken(): AsyncGenerator<BackupRecord> {
+      yield HEAD;
+      throw new Error('the database is away');
+    }
+    await expect(writeBackup(file, broken(), undefined)).rejects.toThrow('the database is away');
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+it('has lines of 64 MiB at most', async () => {
+  const empty = JSON.stringify({ type: 'bytes', base64: '' }).length;
+  const longest = 'A'.repeat(MAX_LINE_BYTES - empty);
+  await write([{ type: 'bytes', base64: longest }]);
+  expect(await read()).toHaveLength(2);
+  await expect(write([{ type: 'bytes', base64: `${longest}A` }])).rejects.toThrow(/more than 64 MiB/);
+  const longer = gzipSync(`${' '.repeat(MAX_LINE_BYTES + 1)}\n`, { level: 1 });
+  await writeFile(file, Buffer.concat([Buffer.from('{"parley":"backup","format":1}\n'), longer]));
+  await expect(read()).rejects.toThrow(/a line of more than 64 MiB/);
+});
+
+it('is refused when it is encrypted and something was put behind its last byte', async () => {
+  await write(RECORDS, PASSPHRASE);
+  await writeFile(file, Buffer.concat([await readFile(file), Buffer.from('more')]));
+  await expect(read(PASSPHRASE)).rejects.toThrow(/cannot be decrypted/);
+});
