@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import { socketOfPostgres } from './postgres-socket.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -42,7 +43,7 @@ export function startParley(
   environment: Record<string, string>,
   { root = ROOT, cleanup = onTestFinished }: StartOptions = {},
 ): Child {
-  const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...environment };
+  const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...socketOfPostgres(), ...environment };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
     // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.

@@ -7,6 +7,7 @@ import { createLog } from '../../src/ops/log.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { openTcpProxy } from '../fakes/tcp-proxy.ts';
 import type { TcpProxy } from '../fakes/tcp-proxy.ts';
+import { socketOfPostgres } from '../postgres-socket.ts';
 import type { Cluster } from './cluster.ts';
 import { connect } from './rows.ts';
 import type { TablePlace } from './rows.ts';
@@ -110,10 +111,4 @@ async function readCopy<T>(home: string, look: Look<T>): Promise<T> {
     await embedded.close();
     await rm(home, { recursive: true, force: true });
   }
-}
-
-/** A URL cannot hold a socket's folder: the driver takes it from the environment. */
-function socketOfPostgres(): Record<string, string> {
-  const { PGHOST, PGUSER } = process.env;
-  return { ...(PGHOST !== undefined && { PGHOST }), ...(PGUSER !== undefined && { PGUSER }) };
 }
