@@ -67,6 +67,7 @@ function readOptions(args: string[]): { fix: boolean; json: boolean } {
 async function examine(environment: Environment): Promise<Finding[]> {
   const { config, problems } = checkConfig(environment);
   const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
+  // A home that cannot be looked into is a finding of its own below.
   const holder = existsSync(home) ? await holderOf(home).catch(() => undefined) : undefined;
   const open = openPlaces(home);
   const told = new Set(open.map(({ text }) => text));

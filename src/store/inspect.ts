@@ -99,6 +99,7 @@ async function inspectFolder(folder: string): Promise<DatabaseReport> {
   const files = await readdir(folder, { recursive: true }).catch((): string[] => []);
   if (files.length === 0) return { state: 'closed', folder: 'missing', bytes: 0 };
   let bytes = 0;
+  // A gateway that starts at this moment may remove one of them.
   for (const file of files) bytes += (await stat(path.join(folder, file)).catch(() => undefined))?.size ?? 0;
   return { state: 'closed', folder: files.includes(VERSION_FILE) ? 'complete' : 'incomplete', bytes };
 }

@@ -65,6 +65,7 @@ export function createTranscriber({ settings, apiKey, log, limits = {} }: Transc
           if (!(error instanceof GatewayError && error.retryable) || attempt + 1 >= MAX_TRIES) throw error;
           log.warn({ err: error }, 'transcription_delayed');
           const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
+          // Cut short by the end of the turn or of the time: the next round throws which of them.
           await sleep(waitMs, until).catch(() => undefined);
         }
       }

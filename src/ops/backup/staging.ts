@@ -81,6 +81,7 @@ export async function createStaging(home: string): Promise<Staging> {
       await rm(folder, { recursive: true, force: true });
       return files.filter(({ isKept }) => isKept).map(({ file }) => file);
     },
+    // What made the restore fail is what its caller throws, not what is left of it.
     discard: () =>
       close()
         .then(() => rm(folder, { recursive: true, force: true }))
