@@ -19,6 +19,20 @@ export const READY: HealthReport = {
   demo: false,
 };
 
+/** A gateway without plans; tests give their own. */
+export const noPlans: GatewayApi['plans'] = {
+  list: async () => [],
+  read: async () => undefined,
+  change: async () => undefined,
+  cancel: async () => undefined,
+  run: async () => undefined,
+};
+
+/** No session that anybody may see. */
+export const noConversations: GatewayApi['conversations'] = {
+  fork: () => Promise.resolve(undefined),
+};
+
 /** One model, and the profile that uses it. */
 export function listModels(): Promise<string[]> {
   return Promise.resolve(['default', 'tiny:1b']);
