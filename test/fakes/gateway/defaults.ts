@@ -19,18 +19,18 @@ export const READY: HealthReport = {
   demo: false,
 };
 
-/** A gateway without plans; tests give their own. */
-export const noPlans: GatewayApi['plans'] = {
-  list: async () => [],
-  read: async () => undefined,
-  change: async () => undefined,
-  cancel: async () => undefined,
-  run: async () => undefined,
-};
-
-/** No session that anybody may see. */
-export const noConversations: GatewayApi['conversations'] = {
-  fork: () => Promise.resolve(undefined),
+/** A gateway without plans, and without sessions that anybody may act on. */
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
+  plans: {
+    list: async () => [],
+    read: async () => undefined,
+    change: async () => undefined,
+    cancel: async () => undefined,
+    run: async () => undefined,
+  },
+  conversations: {
+    fork: async () => undefined,
+  },
 };
 
 /** One model, and the profile that uses it. */

@@ -10,15 +10,7 @@ import type { ChatChunk } from '../../../src/contracts/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import { echoCompletion, fakeEmbed } from '../echo-completion.ts';
-import {
-  listModels,
-  metrics,
-  newRecord,
-  noConversations,
-  READY,
-  resolveModel,
-  settings,
-} from './defaults.ts';
+import { EMPTY, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
@@ -45,8 +37,8 @@ export class FakeGateway implements GatewayApi {
   readonly turns = new Map<string, FakeTurn>();
   /** The newest plans, by session. */
   readonly newestPlans = new Map<SessionKey, PlanRecord>();
-  plans: GatewayApi['plans'] = noPlans;
-  conversations: GatewayApi['conversations'] = noConversations;
+  plans: GatewayApi['plans'] = EMPTY.plans;
+  conversations: GatewayApi['conversations'] = EMPTY.conversations;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;

@@ -3,17 +3,24 @@ import { expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { hashSecret } from '../../../src/security/secrets.ts';
 import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
+import type { CallInit } from '../setup.ts';
 
 const ran: string[] = [];
 
 describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) => {
   const forkOf = (key: string, json: unknown, headers: Record<string, string> = {}): Promise<Response> =>
     fixture().call(`/v1/sessions/${key}/fork`, { json, headers });
+  const plainly = () => ({
+    call: (path: string, init?: CallInit) => fixture().call(path, init),
+    post: (id: string, content: string) => fixture().post(id, content),
+    idle: (key: string) => fixture().idle(key),
+  });
   const said = async (key: string): Promise<string[]> =>
     (await fixture().messages(key)).map(({ content }) => content);
 
   it('continues from a message, and its source goes on as if nothing had been', async () => {
-    const { ollama, post, idle } = fixture();
+    const { ollama } = fixture();
+    const { post, idle } = plainly();
     ollama.answer({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] }, { when: 'look around' });
     ollama.answer('Nothing here.', { when: 'look around' });
     await post('way', 'look around');
@@ -42,7 +49,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
   });
 
   it('has its own copies of the files: each session is deleted without the other', async () => {
-    const { call, post, idle } = fixture();
+    const { call, post, idle } = plainly();
     const url = `${fixture().gateway.url}/v1/sessions/http:papers/files?name=a.txt`;
     const headers = { authorization: `Bearer ${OWNER}` };
     const stored = await fetch(url, { method: 'POST', headers, body: 'the paper' });
@@ -82,7 +89,8 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
   });
 
   it('copies nothing of a turn that runs, and waits for no approval of its source', async () => {
-    const { ollama, call } = fixture();
+    const { ollama } = fixture();
+    const { call } = plainly();
     ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: 'all' } }] }, { when: 'wipe all' });
     await fixture().post('risky', 'hello');
     await fixture().idle('http:risky');
