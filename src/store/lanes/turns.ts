@@ -74,7 +74,15 @@ export async function openTurn(
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
         and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
-      order by c.lane_seq desc, c.seq desc limit ${limit})
+      order by c.lane_seq desc, c.seq desc limit ${limit}),
+    -- The newest earlier turn that wrote context. Its index, unlike a join, does not make the plan dear for every turn.
+    written as (
+      select coalesce(
+        (select c.lane_seq from context c
+          where c.session = ${key} and c.lane_seq < ${fence.seq}
+            and c.summarized_by is null and c.kind <> 'tool_intent'
+          order by c.lane_seq desc, c.seq desc limit 1),
+        (select lane_seq from recap), 0) as lane_seq)
     select row_to_json(talk) as session, begun.address,
       (extract(epoch from now() - begun.created_at) * 1000)::float8 as "afterMs",
       ${packed(sql, sql`select ${entry} from context c where c.turn_id = ${turnId} order by c.seq`)} as journal,
@@ -92,9 +100,7 @@ export async function openTurn(
       (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
         from observed o where o.session = ${key} and o.after_seq < ${fence.seq}
           and o.after_seq >= (select fresh_seq from session where key = ${key})
-          and not exists (
-            select from context c
-            where c.session = ${key} and c.lane_seq > o.after_seq and c.lane_seq < ${fence.seq})) as meanwhile,
+          and o.after_seq >= (select lane_seq from written)) as meanwhile,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
