@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { stripEnd } from '../../lib/text.ts';
 
 /** Longest text that servers with OpenAI's API take, in UTF-16 units. */
-export const MAX_INPUT_CHARS = 4_096;
+const MAX_INPUT_CHARS = 4_096;
 
 /** What a header can carry. */
 const API_KEY = /^[\x21-\x7e]+$/;
