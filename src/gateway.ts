@@ -239,6 +239,7 @@ function createApi(parts: ApiParts) {
     lanes: store.lanes,
     subagents: store.subagents,
     journals: store.journals,
+    forks: store.forks,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

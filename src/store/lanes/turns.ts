@@ -125,7 +125,7 @@ export async function openTurn(
 }
 
 /** The columns of `session` under the names of `SessionRow`. */
-function sessionColumns(sql: Sql) {
+export function sessionColumns(sql: Sql) {
   return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
     fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
     pinned, archived, read_seq as "readSeq"`;
