@@ -76,12 +76,12 @@ function schedulesOf(store: HomeStore, config: Config): Schedules {
 
 function listed(rows: readonly ScheduleRecord[], config: Config, store: HomeStore): string {
   if (rows.length === 0) return 'There are no schedules.';
-  const { describe, moment } = schedulesOf(store, config);
+  const schedules = schedulesOf(store, config);
   const lines = rows.map(({ id, session, creatorId, ...row }) => {
-    const what = describe({ id, session, creatorId, ...row });
+    const what = schedules.describe({ id, session, creatorId, ...row });
     return escapeControls(clipEnd(`${id}  ${session}  by ${creatorId}  ${oneLine(what)}`, LINE_CHARS));
   });
-  return [...lines, `It is ${moment(new Date())} now.`].join('\n');
+  return [...lines, `It is ${schedules.moment(new Date())} now.`].join('\n');
 }
 
 interface Wish {
