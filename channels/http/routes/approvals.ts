@@ -25,12 +25,12 @@ export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise
   const id = c.req.param('id') ?? '';
   const { decision } = await readJson(c.env.incoming, c.env.outgoing, answerSchema);
   const decided = await deps.gateway.decide(c.get('caller'), id, decision);
-  if (decided.kind !== 'decided') throw errorOf(decided);
+  if (decided.kind !== 'decided') throw undecided(decided);
   return c.json({ id, decision: decided.decision });
 }
 
-/** An approval of others looks as if it did not exist. */
-function errorOf(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
+/** The error for a decision that was not made. An approval of others looks as if it did not exist. */
+export function undecided(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
   switch (decided.kind) {
     case 'settled':
       return new HttpError(
