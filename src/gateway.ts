@@ -12,6 +12,7 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
+import type { Retention } from './contracts/operator/retention.ts';
 import { profileSchema } from './contracts/profile.ts';
 import type { Tool } from './contracts/tool.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
@@ -115,7 +116,8 @@ async function build(
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   tellSettings(settings, store, log);
-  await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
+  const retention = (): Retention => settings.current().retention;
+  await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }

@@ -29,6 +29,7 @@ import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
+import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -46,6 +47,7 @@ import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
+import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
@@ -88,6 +90,7 @@ export interface Store {
   mcp: McpStatusStore;
   traces: TraceStore;
   people: PersonStore;
+  retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
@@ -147,6 +150,7 @@ export async function openStoreAt(
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
     people: createPeople(database),
+    retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };
