@@ -12,7 +12,7 @@ import type { GatewayApi } from '../contracts/gateway-api.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import type { FollowChatMigration } from '../contracts/message.ts';
+import type { FollowChatMigration, NoteMembership } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
@@ -54,6 +54,7 @@ const SERVERS_MS = 10_000;
 export interface GatewayApiDeps {
   receive: Receive;
   chatMoved: FollowChatMigration;
+  membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
   lanes: Pick<LaneStore, 'stop'>;
@@ -120,6 +121,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   return {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
+    membershipChanged: deps.membershipChanged,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),

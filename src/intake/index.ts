@@ -9,6 +9,7 @@ import type { Log } from '../contracts/log.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
+import type { NoteMembership } from '../contracts/message.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
@@ -21,6 +22,7 @@ import { createMemoryCommands } from './memory-commands.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createChangeByReply } from './plans/plan-reply.ts';
 import { createPlanningCheck } from './plans/planning-off.ts';
+import { createNoteMembership } from './groups/membership.ts';
 import type { ModeDeps } from './plans/modes.ts';
 import type { PlanningDeps } from './plans/planning-off.ts';
 import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
@@ -48,7 +50,14 @@ export interface IntakeOptions
     Pick<ModeDeps, 'modelOf'>,
     Pick<
       CommandDeps,
-      'subagents' | 'profileErrors' | 'mcp' | 'settingsReport' | 'defaultModel' | 'aboutModel' | 'boundTo'
+      | 'subagents'
+      | 'profileErrors'
+      | 'mcp'
+      | 'settingsReport'
+      | 'channelNotices'
+      | 'defaultModel'
+      | 'aboutModel'
+      | 'boundTo'
     > {
   accessPolicy: AccessPolicy;
   bus: MessageBus;
@@ -74,6 +83,7 @@ export interface IntakeOptions
 /** The intake as the composition root wires it. */
 export interface Intake {
   receive: Receive;
+  membershipChanged: NoteMembership;
   approvals: Approvals;
   commands: readonly Command[];
   checkTokenBudget: CheckTokenBudget;
@@ -130,5 +140,6 @@ export function createIntake(options: IntakeOptions): Intake {
     messageRate: () => settings.current().limits,
     monotonicNow: () => performance.now(),
   });
-  return { receive, approvals, commands, checkTokenBudget };
+  const membershipChanged = createNoteMembership(options);
+  return { receive, membershipChanged, approvals, commands, checkTokenBudget };
 }

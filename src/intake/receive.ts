@@ -281,7 +281,7 @@ async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;
   const { reply: content, ...rest } = receipt;
-  const outbound = { channel, chatId, threadId, content, replyTo: undefined, media: [], buttons: [] };
+  const outbound = { channel, chatId, threadId, content, replyTo: message.answerTo, media: [], buttons: [] };
   const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
   deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;

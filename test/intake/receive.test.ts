@@ -71,6 +71,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     mcp: () => [],
     boundTo: () => undefined,
     settingsReport: () => ({ errors: [], needsRestart: [] }),
+    channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => {
@@ -78,6 +79,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   };
   const api = createGatewayApi({
     chatMoved: async () => undefined,
+    membershipChanged: async () => undefined,
     ...deps,
     commands,
     receive,
