@@ -256,6 +256,8 @@ export interface TurnApproval {
   decision: ApprovalDecision;
   /** A user id, `expiry` or `stop`. */
   decidedBy: string;
+  /** What the person wrote with the denial. */
+  reason?: string | null | undefined;
 }
 
 /** A row of a finished turn without a summary, with its turn's place in the session. */
