@@ -30,8 +30,6 @@ export type WireFound = Json<ReturnType<typeof wireFound>>;
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
 /** A pending approval as clients read it. */
 export type WireApproval = Json<ReturnType<typeof wireApproval>>;
-/** A standing approval as clients read it. */
-export type WireRule = Json<ReturnType<typeof wireRule>>;
 /** A schedule as clients read it. */
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
 /** The newest plan of a session and its todo list, as clients read them. */

@@ -55,6 +55,8 @@ describeGatewayOnEachDatabase(
       const chat = await asked('wipe at length');
       says(chat, `/deny ${'x'.repeat(MAX_REASON_CHARS)}y`);
       await shows(chat, /Only the first 500 characters of your reason were kept/);
+      expect(fixture().telegram.screen(chat).join('\n')).toContain('x'.repeat(MAX_REASON_CHARS));
+      expect(fixture().telegram.screen(chat).join('\n')).not.toContain(`${'x'.repeat(MAX_REASON_CHARS)}y`);
     });
 
     it('hold for exactly one call in one chat, and are listed and removed there', async () => {
@@ -111,10 +113,9 @@ describeGatewayOnEachDatabase(
       await call('/v1/sessions/http:rules/messages', { json: { content: 'over http' }, token: OWNER });
       const { id } = await vi.waitFor(async () => {
         const { approvals } = await (await call('/v1/approvals', { token: OWNER })).json();
-        return (
-          approvals.find(({ session }: { session: string }) => session === 'http:rules') ??
-          expect.fail('none')
-        );
+        const found = approvals.find(({ session }: { session: string }) => session === 'http:rules');
+        if (found === undefined) throw new Error('http:rules waits for nothing');
+        return found;
       }, WAIT);
       const bad = await call(`/v1/approvals/${id}`, {
         json: { decision: 'denied', always: true },
